@@ -1,0 +1,91 @@
+# Every command does its own set-up in .venv: a clean clone needs Python 3.11 or newer, make and a package registry.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+COVERAGE := $(BIN)/coverage
+PYTEST := $(BIN)/python -m pytest
+
+# The stamps say which dependencies are in .venv; they age when pyproject.toml changes.
+RUN := $(VENV)/.has-package
+TEST := $(VENV)/.has-test
+LINT := $(VENV)/.has-lint
+BENCH := $(VENV)/.has-bench
+# A .venv whose Python has gone (upgraded, moved) is made anew, and then holds nothing yet.
+_ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help serve test check lint format slow peers soak bench clean
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+serve: $(RUN)  ## start the stub (make serve ARGS="--port 0")
+	@exec $(BIN)/petstore-mock serve $(ARGS)
+
+test: $(TEST)  ## run the suite and report branch coverage
+	@$(COVERAGE) erase
+	$(COVERAGE) run -m pytest -n $(WORKERS)
+	@$(COVERAGE) combine --quiet
+	$(COVERAGE) report
+
+check: test lint slow  ## all that CI demands
+
+lint: $(LINT)  ## rules, format, types and layers, without running anything
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(LINT)  ## format, and mend what ruff can mend safely
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
+	$(PYTEST) -m "slow and not peers and not soak"
+
+peers: $(TEST)  ## the tests against other people's software
+	$(PYTEST) -m "peers and not soak"
+
+soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
+	$(PYTEST) -m soak -o faulthandler_timeout=3600
+
+bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+clean:  ## take away .venv and all that the tools made
+	rm -rf $(VENV) .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+		.import_linter_cache
+
+# pip before 25.1, which older Pythons bring along, knows no --group.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'petstore_mock needs Python 3.11 or newer: name one with "make PYTHON=/path/to/python3".' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo 'This Python lacks the venv module: on Debian or Ubuntu, "apt install python3-venv" brings it.' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/.has-pip: | $(BIN)/python
+	$(INSTALL) --upgrade 'pip>=25.1'
+	@touch $@
+
+$(RUN): pyproject.toml $(VENV)/.has-pip
+	$(INSTALL) --editable .
+	@touch $@
+
+$(TEST): pyproject.toml $(VENV)/.has-pip
+	$(INSTALL) --editable '.[hypothesis]' --group test
+	@touch $@ $(RUN)
+
+$(LINT): pyproject.toml $(TEST)
+	$(INSTALL) --group lint
+	@touch $@
+
+$(BENCH): pyproject.toml $(TEST)
+	$(INSTALL) --group bench
+	@touch $@
