@@ -66,7 +66,7 @@ $(BIN)/python:
 		|| { echo 'petstore_mock needs Python 3.11 or newer: name one with "make PYTHON=/path/to/python3".' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo 'This Python lacks the venv module: on Debian or Ubuntu, "apt install python3-venv" brings it.' >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
