@@ -1,0 +1,67 @@
+"""An in-process fake of the pet store service, for testing its clients.
+
+Everything public is named in ``__all__`` and loaded on first use (PEP 562): importing this package, which
+pytest does in every run once it is installed, loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from petstore_mock import faults as faults
+    from petstore_mock import stateful as stateful
+    from petstore_mock import strategies as strategies
+    from petstore_mock.behaviour import Behaviour as Behaviour
+    from petstore_mock.errors import ContractViolationError as ContractViolationError
+    from petstore_mock.errors import ContractWarning as ContractWarning
+    from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
+    from petstore_mock.errors import PetstoreMockError as PetstoreMockError
+    from petstore_mock.errors import VerificationError as VerificationError
+    from petstore_mock.messages import ApiRequest as ApiRequest
+    from petstore_mock.mock import PetStoreMock as PetStoreMock
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ApiRequest": "messages",
+    "Behaviour": "behaviour",
+    "ContractViolationError": "errors",
+    "ContractWarning": "errors",
+    "DeprecatedOperationWarning": "errors",
+    "PetStoreMock": "mock",
+    "PetstoreMockError": "errors",
+    "VerificationError": "errors",
+}
+_MODULES = ("faults", "stateful", "strategies")
+
+__all__ = [
+    "ApiRequest",
+    "Behaviour",
+    "ContractViolationError",
+    "ContractWarning",
+    "DeprecatedOperationWarning",
+    "PetStoreMock",
+    "PetstoreMockError",
+    "VerificationError",
+    "faults",
+    "stateful",
+    "strategies",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # PEP 562: any public name
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"petstore_mock.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"petstore_mock.{name}")
+    else:
+        message = f"module 'petstore_mock' has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
