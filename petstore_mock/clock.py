@@ -1,0 +1,125 @@
+"""The fake's own time: it drives ``Date``, ``Sunset``, the expiry of keys and the removal of getPet."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime, timedelta
+from email.utils import formatdate
+
+from petstore_mock.errors import PetstoreMockError
+
+__all__ = ["Clock", "as_moment", "http_date"]
+
+
+def http_date(timestamp: float) -> str:
+    """Return ``timestamp`` (seconds since 1970) as an IMF-fixdate (RFC 9110 §5.6.7)."""
+    return formatdate(timestamp, usegmt=True)
+
+
+def as_moment(when: str | date | datetime) -> datetime:
+    """Return ``when`` as an aware datetime; a date means its midnight, and no zone means UTC.
+
+    Raises:
+        PetstoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
+    """
+    moment: object = when
+    if isinstance(when, str):
+        try:
+            moment = datetime.fromisoformat(when)
+        except ValueError:
+            moment = None
+    elif isinstance(when, date) and not isinstance(when, datetime):
+        moment = datetime(when.year, when.month, when.day, tzinfo=UTC)
+    if not isinstance(moment, datetime):
+        raise PetstoreMockError(
+            f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; "
+            f"got when={when!r} ({type(when).__name__})"
+        )
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment.year < 1970:  # RFC 9110 dates before the epoch help nobody, and break `formatdate`
+        raise PetstoreMockError(f"expected a moment after 1970; got when={when!r}")
+    return moment
+
+
+class Clock:
+    """A clock that runs with the real one, displaced by what a test asks for."""
+
+    __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start")
+
+    def __init__(self, at: str | date | datetime | None = None) -> None:
+        self._start = None if at is None else as_moment(at)
+        self._date = b""
+        self._date_second = -1
+        self._offset = 0.0
+        self._frozen: float | None = None
+        self.reset()
+
+    def __repr__(self) -> str:
+        state = "frozen at" if self._frozen is not None else "running, now"
+        return f"<Clock {state} {self.moment.isoformat()}>"
+
+    def now(self) -> float:
+        """Return the fake's time in seconds since 1970."""
+        frozen = self._frozen
+        return time.time() + self._offset if frozen is None else frozen
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time as an aware datetime in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+    @property
+    def displaced(self) -> bool:
+        """Whether the fake's time is another than the real one."""
+        return self._frozen is not None or abs(self._offset) > 0
+
+    def http_date(self) -> bytes:
+        """Return the value of ``Date`` (RFC 9110 §6.6.1), made once a second."""
+        now = int(self.now())
+        if now != self._date_second:
+            self._date = http_date(now).encode("ascii")
+            self._date_second = now
+        return self._date
+
+    def travel_to(self, when: str | date | datetime) -> None:
+        """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
+
+        Raises:
+            PetstoreMockError: ``when`` is no moment, see :func:`as_moment`.
+        """
+        target = as_moment(when).timestamp()
+        if self._frozen is not None:
+            self._frozen = target
+        else:
+            self._offset = target - time.time()
+
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Move the fake's time forward (or back, by negative amounts)."""
+        step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
+        if self._frozen is not None:
+            self._frozen += step
+        else:
+            self._offset += step
+
+    def freeze(self) -> None:
+        """Let the fake's time stand still until :meth:`unfreeze` or a reset."""
+        self._frozen = self.now()
+
+    def unfreeze(self) -> None:
+        """Let the fake's time run on from where it stands."""
+        if self._frozen is not None:
+            self._offset = self._frozen - time.time()
+            self._frozen = None
+
+    def reset(self) -> None:
+        """Return to the time that the clock was made with."""
+        self._frozen = None
+        self._offset = 0.0 if self._start is None else self._start.timestamp() - time.time()
+
+    def snapshot(self) -> tuple[float, float | None]:
+        """Return the displacement, for :meth:`restore`."""
+        return self._offset, self._frozen
+
+    def restore(self, snapshot: tuple[float, float | None]) -> None:
+        """Return to a displacement that :meth:`snapshot` gave."""
+        self._offset, self._frozen = snapshot

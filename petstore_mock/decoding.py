@@ -1,0 +1,194 @@
+"""Strict decoding of what clients send: JSON bodies and percent-encoded text.
+
+``json.loads`` alone accepts NaN, repeated members and lone surrogates, and fails with other errors than its own on
+deep nesting and long integers. Each of these is a violation here, so that a client gets a clear 400.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from petstore_mock.violations import HugeInteger, JsonNumber, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MalformedJsonError", "decode_json", "encode_json", "integral_value", "percent_decode"]
+
+# RFC 8259 §9 lets a parser limit depth and digits. No body of this interface nests deeper than 1; 100 leaves room for
+# members that a behaviour ignores, and stays far from the recursion limit. Longer integers than 400 digits are not
+# computed with: int() is quadratic in their length.
+_MAX_DEPTH: Final = 100
+_MAX_DIGITS: Final = 400
+
+_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+_PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_BROKEN_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class MalformedJsonError(Exception):
+    """The body is no JSON text; carries the violation."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+class _RepeatedError(Exception):
+    """A member stands twice; the caller decodes again and collects them all."""
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= _MAX_DIGITS else HugeInteger(text)
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise MalformedJsonError(_malformed(f"must not hold {text}, which is no JSON value (RFC 8259 §6)"))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _RepeatedError
+    return members
+
+
+_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
+)
+
+
+def _malformed(expected: str) -> Violation:
+    return Violation("body", "json", expected)
+
+
+def decode_json(body: bytes) -> tuple[Any, list[Violation]]:
+    """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates).
+
+    Returns:
+        The value, with the last of repeated members kept, and one violation (rule ``uniqueMembers``) for each of them.
+
+    Raises:
+        MalformedJsonError: the body is no JSON text, or none that can be answered for.
+    """
+    text = _text(body)
+    # Brackets inside strings count here too; only a body that may be deep is scanned exactly.
+    if body.count(b"[") + body.count(b"{") > _MAX_DEPTH:
+        _refuse_depth(body)
+    repeated: list[Violation] = []
+    try:
+        value = _decoder.decode(text)
+    except _RepeatedError:
+        value = _decode_repeated(text, repeated)
+    except json.JSONDecodeError as error:
+        raise MalformedJsonError(_syntax(error)) from None
+    if b"\\u" in body:
+        _refuse_surrogates(value)
+    return value, repeated
+
+
+def _text(body: bytes) -> str:
+    if not body:
+        raise MalformedJsonError(_malformed("must be a JSON object and is empty"))
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise MalformedJsonError(_malformed("must not begin with a byte-order mark (RFC 8259 §8.1)"))
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJsonError(_malformed(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1)")) from None
+
+
+def _syntax(error: json.JSONDecodeError) -> Violation:
+    return _malformed(f"must be JSON; {error.msg} at line {error.lineno} column {error.colno}")
+
+
+def _decode_repeated(text: str, repeated: list[Violation]) -> Any:  # noqa: ANN401  # a JSON value is any value
+    def last(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in members:
+                repeated.append(Violation(f"body.{name}", "uniqueMembers", "must stand only once in its object"))
+            members[name] = value
+        return members
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=last, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
+    )
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise MalformedJsonError(_syntax(error)) from None
+
+
+def _refuse_depth(body: bytes) -> None:
+    depth = 0
+    for token in _TOKENS.finditer(body):
+        first = body[token.start()]
+        if first in b"[{":
+            depth += 1
+            if depth > _MAX_DEPTH:
+                raise MalformedJsonError(_malformed(f"must not nest deeper than {_MAX_DEPTH} levels (RFC 8259 §9)"))
+        elif first in b"]}":
+            depth -= 1
+
+
+def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # walks any JSON value
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield path, name
+            yield from _strings(member, f"{path}.{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _strings(item, f"{path}.{index}")
+
+
+def _refuse_surrogates(value: Any) -> None:  # noqa: ANN401
+    for path, text in _strings(value, "body"):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            violation = Violation(path, "unicode", "must not hold a lone surrogate (RFC 7493 §2.1)", text)
+            raise MalformedJsonError(violation) from None
+
+
+def integral_value(number: JsonNumber) -> int | None:
+    """Return the integer that ``number`` equals (``1.0``, ``1e2``), or None when it has a fraction.
+
+    A number beyond any bound comes back as a huge integer of its sign, so that the schema's bounds refuse it.
+    """
+    try:
+        exact = Decimal(number.text)
+    except InvalidOperation:  # an exponent that even decimal can't hold
+        return HugeInteger(number.text)
+    if not exact:
+        return 0
+    if exact.adjusted() > _MAX_DIGITS:
+        return HugeInteger(number.text)
+    whole = exact.to_integral_value() if exact.adjusted() >= 0 else Decimal(0)
+    return int(exact) if whole == exact else None
+
+
+def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
+    """Return the canonical bytes of ``value``: compact, UTF-8, members in the order given."""
+    return _encoder.encode(value).encode("utf-8")
+
+
+_encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def percent_decode(text: str) -> str | None:
+    """Decode percent-encoded UTF-8 (RFC 3986 §2.1); None when it is neither valid encoding nor valid UTF-8."""
+    if "%" not in text:
+        return text if text.isascii() else None
+    if _BROKEN_PERCENT.search(text) or not text.isascii():
+        return None
+    raw = _PERCENT.sub(lambda match: bytes([int(match[1], 16)]), text.encode("ascii"))
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

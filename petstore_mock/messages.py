@@ -1,0 +1,422 @@
+"""What crosses the border of the core: a request, an answer, and the one function that makes an error body.
+
+Neither side knows a socket or an environ: :mod:`petstore_mock.wsgi` and :mod:`petstore_mock.wire` translate.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from urllib.parse import parse_qsl, unquote
+
+from petstore_mock.errors import PetstoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from petstore_mock.contract import OperationName
+
+__all__ = [
+    "CONDITIONS",
+    "KNOWN_METHODS",
+    "REALM",
+    "ApiRequest",
+    "ApiResponse",
+    "Condition",
+    "Delivery",
+    "Handler",
+    "Head",
+    "Waits",
+    "error_document",
+    "mask_credentials",
+    "reason_phrase",
+]
+
+REALM: Final = "petstore"
+
+# RFC 9110 §9.3 and RFC 5789: methods that a server recognises. Any other token is answered 501 (RFC 9110 §9.1).
+KNOWN_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Why a request is refused, and how the refusal reads.
+
+    Attributes:
+        name: how the journal and the code speak of it.
+        status: the HTTP status of the answer.
+        code: the ``code`` of the error body under the default behaviour (§7 shows no values).
+        message: the first sentence of ``message``.
+        section: the section of the interface, or the RFC, that demands the refusal.
+        subject: the key of ``contract.SENTENCES`` that a report quotes.
+        violation: whether the client broke the contract (an absent animal is no fault of the client).
+    """
+
+    name: str
+    status: int
+    code: str
+    message: str
+    section: str
+    subject: str
+    violation: bool = True
+
+
+def _table(*conditions: Condition) -> Mapping[str, Condition]:
+    return MappingProxyType({condition.name: condition for condition in conditions})
+
+
+CONDITIONS: Final[Mapping[str, Condition]] = _table(
+    # §5: missing and invalid keys are one thing to the client and four to the journal.
+    Condition(
+        "missing_key",
+        401,
+        "unauthorized",
+        "The API key is missing: send 'Authorization: Bearer <API_KEY>'",
+        "5",
+        "key",
+    ),
+    Condition(
+        "malformed_credentials",
+        401,
+        "unauthorized",
+        "The API key is missing or invalid: send exactly one 'Authorization: Bearer <API_KEY>'",
+        "5",
+        "key",
+    ),
+    Condition("unknown_key", 401, "unauthorized", "The API key is not valid", "5", "key"),
+    Condition("revoked_key", 401, "unauthorized", "The API key is not valid", "5", "key", violation=False),
+    Condition("expired_key", 401, "unauthorized", "The API key is not valid", "5", "key", violation=False),
+    Condition("retired_key", 401, "unauthorized", "The API key is not valid", "5", "key", violation=False),
+    # §7
+    Condition("invalid_body", 400, "invalid_body", "The request body is invalid", "7", "body"),
+    Condition("malformed_json", 400, "malformed_json", "The request body is not valid JSON", "1", "json"),
+    Condition("invalid_query", 400, "invalid_parameter", "The query parameters are invalid", "7", "query"),
+    Condition("invalid_pet_id", 400, "invalid_parameter", "The identifier of the animal is invalid", "4.3", "petId"),
+    Condition(
+        "malformed_pet_id",
+        404,
+        "not_found",
+        "No animal can have this identifier: petId is a decimal int64",
+        "4.3",
+        "petId",
+    ),
+    Condition(
+        "absent_pet", 404, "not_found", "There is no animal with this identifier", "7", "absent", violation=False
+    ),
+    Condition(
+        "operation_removed",
+        410,
+        "gone",
+        "getPet was removed on 5 December 2030: use GET /pets with the status filter",
+        "4.3",
+        "removed",
+    ),
+    Condition(
+        "operation_removed_404",
+        404,
+        "not_found",
+        "getPet was removed on 5 December 2030: use GET /pets with the status filter",
+        "4.3",
+        "removed",
+    ),
+    Condition(
+        "rate_limited", 429, "rate_limited", "Too many requests: wait before the next", "8", "limits", violation=False
+    ),
+    # What HTTP demands around the interface (RFC 9110, RFC 9112).
+    Condition("unknown_path", 404, "not_found", "The interface has no such path", "4", "paths"),
+    Condition(
+        "unknown_path_501",
+        501,
+        "not_implemented",
+        "The interface names no such operation, or names it only",
+        "4.4",
+        "paths",
+    ),
+    Condition(
+        "method_not_allowed", 405, "method_not_allowed", "The method is not allowed here", "RFC 9110 §15.5.6", "paths"
+    ),
+    Condition("unknown_method", 501, "not_implemented", "The method is not known", "RFC 9110 §9.1", "paths"),
+    Condition(
+        "unsupported_media_type",
+        415,
+        "unsupported_media_type",
+        "The request body must be application/json",
+        "4.2",
+        "json",
+    ),
+    Condition("wrong_media_type", 400, "invalid_body", "The request body must be application/json", "4.2", "json"),
+    Condition("body_too_large", 413, "body_too_large", "The request body is too large", "RFC 9110 §15.5.14", "limits"),
+    Condition("malformed_target", 400, "malformed_request", "The request target is malformed", "RFC 9112 §3.2", "http"),
+    Condition("malformed_request", 400, "malformed_request", "The request is not valid HTTP/1.1", "RFC 9112", "http"),
+    Condition("bad_host", 400, "malformed_request", "A request needs exactly one Host field", "RFC 9112 §3.2", "http"),
+    Condition(
+        "request_timeout", 408, "request_timeout", "The request did not arrive in time", "RFC 9110 §15.5.9", "http"
+    ),
+    Condition("uri_too_long", 414, "uri_too_long", "The request target is too long", "RFC 9110 §15.5.15", "http"),
+    Condition(
+        "expectation_failed", 417, "expectation_failed", "The expectation is not known", "RFC 9110 §15.5.18", "http"
+    ),
+    Condition("header_too_large", 431, "header_too_large", "The header section is too large", "RFC 6585 §5", "http"),
+    Condition(
+        "unknown_transfer_coding",
+        501,
+        "not_implemented",
+        "The transfer coding is not known: send Content-Length or chunked",
+        "RFC 9112 §6.1",
+        "http",
+    ),
+    Condition(
+        "unknown_http_version",
+        505,
+        "http_version_not_supported",
+        "Send HTTP/1.1 or HTTP/1.0",
+        "RFC 9110 §15.6.6",
+        "http",
+    ),
+    # Not the client's doing.
+    Condition("released", 503, "reset", "The fake was reset while this answer was held", "", "http", violation=False),
+    Condition(
+        "internal_error",
+        500,
+        "internal_error",
+        "The fake itself failed: this is a bug in it",
+        "",
+        "http",
+        violation=False,
+    ),
+)
+
+
+def error_document(code: str, message: str, status: int) -> dict[str, Any]:
+    """Make an Error (§2): the only place where one is made. ``status`` carries the HTTP status (§7)."""
+    return {"code": code, "message": message, "status": status}
+
+
+def reason_phrase(status: int) -> str:
+    """Return the reason phrase of ``status``, empty for a status that no RFC names."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def mask_credentials(name: str, value: str) -> str:
+    """Mask the value of a header that carries a key; any other value is returned as it is.
+
+    The scheme and the last four characters of a long key stay, so that two keys can be told apart.
+    """
+    if name.lower() not in {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"}:
+        return value
+    scheme, space, key = value.partition(" ")
+    if not space:
+        scheme, key = "", value
+    tail = key[-4:] if len(key) >= 12 else ""  # a short key would be half shown
+    return f"{scheme}{space}***{tail}"
+
+
+class ApiRequest:
+    """A whole request, as the core sees it. What ``when=`` predicates of :meth:`PetStoreMock.inject` get.
+
+    Attributes:
+        method: the method token as sent.
+        target: origin-form target as sent, still percent-encoded: ``/v1/pets?limit=2``.
+        fields: the header fields in the order sent, names in the case sent, as bytes.
+        body: the body, decoded from its transfer coding.
+        connection: which connection it came on, from 1; 0 without a socket.
+        exchange: which request on that connection it is, from 1.
+        started: ``time.perf_counter()`` when its first byte came.
+        oversized: the body passed the limit and was not kept whole.
+        operation: the operation that the route found, or None.
+    """
+
+    __slots__ = ("body", "connection", "exchange", "fields", "method", "operation", "oversized", "started", "target")
+
+    def __init__(
+        self,
+        method: str,
+        target: str,
+        fields: Sequence[tuple[bytes, bytes]] = (),
+        body: bytes = b"",
+        connection: int = 0,
+        exchange: int = 0,
+        started: float = 0.0,
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.body = body
+        self.connection = connection
+        self.exchange = exchange
+        self.started = started
+        self.oversized = False
+        self.operation: OperationName | None = None
+
+    def __repr__(self) -> str:
+        return f"<ApiRequest {self.method} {self.target} {len(self.body)} bytes>"
+
+    @property
+    def path(self) -> str:
+        """The path, percent-decoded."""
+        return unquote(self.target.partition("?")[0])
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query parameters, decoded; a repeated one shows its last value."""
+        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+    def values(self, name: str) -> list[str]:
+        """Return every value of the header ``name``, in the order sent."""
+        wanted = name.lower().encode("latin-1", "replace")
+        return [value.decode("latin-1") for field, value in self.fields if field.lower() == wanted]
+
+    def header(self, name: str, default: str | None = None) -> str | None:
+        """Return the value of the header ``name``, repeated ones joined by a comma, or ``default``."""
+        values = self.values(name)
+        return ", ".join(values) if values else default
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the body as JSON; raises ValueError when it is none."""
+        return json.loads(self.body)
+
+
+class Head:
+    """The status and the fixed header fields of an answer; immutable, shared between answers, encoded once.
+
+    ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding`` are not in it: the adapters add them.
+    """
+
+    __slots__ = ("fields", "status", "wire")
+
+    def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
+        for name, value in fields:
+            if "\n" in value or "\r" in value or "\0" in value or not name or not name.isascii():
+                raise PetstoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
+        self.status = status
+        self.fields: tuple[tuple[str, str], ...] = tuple(fields)
+        lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
+        self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+    def __repr__(self) -> str:
+        return f"<Head {self.status} {dict(self.fields)!r}>"
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of the header ``name``, or None."""
+        wanted = name.lower()
+        return next((value for field, value in self.fields if field.lower() == wanted), None)
+
+    def with_fields(self, *more: tuple[str, str]) -> Head:
+        """Return a copy in which ``more`` replace the fields of the same names."""
+        names = {name.lower() for name, _ in more}
+        kept = [field for field in self.fields if field[0].lower() not in names]
+        return Head(self.status, (*kept, *more))
+
+
+DeliveryKind = Literal["hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How an adapter sends an answer other than whole and at once. Every kind needs a socket.
+
+    ``value`` is the fraction of the body that ``truncate`` sends, the bytes per second of ``dribble``.
+    """
+
+    kind: DeliveryKind
+    value: float = 0.0
+
+
+class Waits(Protocol):
+    """Where an adapter says that it holds an answer back, so that ``reset()`` and ``stop()`` can let it go."""
+
+    def add(self, release: Callable[[], None]) -> None:
+        """Call ``release`` (from any thread) when the waiting must end."""
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Forget ``release``: its waiting ended by itself."""
+
+
+class Recorded(Protocol):
+    """The part of a journal entry that an adapter completes."""
+
+    duration: float
+    outcome: str | None
+
+
+class ApiResponse:
+    """An answer of the core.
+
+    Attributes:
+        head: status and header fields.
+        body: the bytes of the body. For a HEAD request the adapter sends their length and leaves them out.
+        date: the value of ``Date`` by the fake's clock (RFC 9110 §6.6.1).
+        chunked: frame the body in chunks instead of by its length (gap ``answer_framing``); the wire only.
+        close: end the connection after this answer.
+        delay: seconds to wait before it is sent, or before ``resume`` is called.
+        resume: when set, this is no answer yet: wait ``delay`` seconds, call it, and send what it returns. It
+            isn't called when the client has gone by then: what was to be committed is not.
+        abandon: call this instead of ``resume`` when the client has gone, so that the journal says so.
+        delivery: how the answer goes out, when not whole and at once.
+        lower_case: write header names in lower case (gap ``header_names``); the wire only.
+        waits: where to register a held answer.
+        entry: the journal's entry, for its duration and outcome.
+    """
+
+    __slots__ = (
+        "abandon",
+        "body",
+        "chunked",
+        "close",
+        "date",
+        "delay",
+        "delivery",
+        "entry",
+        "head",
+        "lower_case",
+        "resume",
+        "waits",
+    )
+
+    def __init__(self, head: Head, body: bytes, date: bytes) -> None:
+        self.head = head
+        self.body = body
+        self.date = date
+        self.chunked = False
+        self.close = False
+        self.lower_case = False
+        self.delay = 0.0
+        self.resume: Callable[[], ApiResponse] | None = None
+        self.abandon: Callable[[], None] | None = None
+        self.delivery: Delivery | None = None
+        self.waits: Waits | None = None
+        self.entry: Recorded | None = None
+
+    def __repr__(self) -> str:
+        return f"<ApiResponse {self.head.status} {len(self.body)} bytes>"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.head.status
+
+
+class Handler(Protocol):
+    """The core, as the adapters see it. Every method may be called from any thread."""
+
+    def handle(self, request: ApiRequest) -> ApiResponse:
+        """Answer a whole request. Never raises for anything that a client can send."""
+
+    def admits(self, request: ApiRequest, length: int | None) -> bool:
+        """Say, from its head alone, whether the body is worth reading (``Expect``, RFC 9110 §10.1.1).
+
+        ``length`` is the declared length in bytes, None when chunked. When this is False, :meth:`handle` refuses
+        the request whatever the body.
+        """
+
+    def body_limit(self, request: ApiRequest) -> int | None:
+        """Return the longest body in bytes that this request may have, None for no limit (gap ``body_limit``)."""
+
+    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
+        """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too."""

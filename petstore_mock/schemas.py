@@ -1,0 +1,206 @@
+"""Finds and compiles ``schemas/*.json``, decodes JSON strictly, and returns violations as data.
+
+The schemas are the only source of the rules for bodies and parameters. Two things that JSON Schema leaves open
+are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decides before the judge is asked), and
+``int64`` is asserted by bounds in the schemas, since ``format`` asserts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.violations import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+__all__ = ["SCHEMA_NAMES", "Schemas", "default_schemas"]
+
+SCHEMA_NAMES: Final = (
+    "Error",
+    "NewPet",
+    "Pet",
+    "PetStatus",
+    "Pets",
+    "createPet.parameters",
+    "getPet.parameters",
+    "listPets.parameters",
+)
+
+# Keywords that assert nothing. The judge's copy goes without them: jsonschema walks over every keyword of a schema,
+# and `$id` opens a new resource at each descent, which costs more than the checks themselves.
+_ANNOTATIONS: Final = frozenset({"$schema", "$id", "title", "description", "format", "default", "$comment", "examples"})
+
+
+class Schemas:
+    """The rules of one directory of schemas.
+
+    Args:
+        directory: where ``NewPet.json`` and its like are.
+
+    Raises:
+        PetstoreMockError: a schema is missing or is no valid JSON Schema; raised here, once, not at a request.
+    """
+
+    def __init__(self, directory: Path, *, check: bool = True) -> None:
+        self.directory = directory
+        self.documents: dict[str, dict[str, Any]] = {name: _read(directory, name) for name in SCHEMA_NAMES}
+        if check:
+            self._check()
+        self.resolved: dict[str, dict[str, Any]] = {name: self._resolve(doc) for name, doc in self.documents.items()}
+        self._judges: dict[str, Validator] = {}
+
+    def __repr__(self) -> str:
+        return f"<Schemas {self.directory}>"
+
+    def _check(self) -> None:
+        from jsonschema import Draft202012Validator  # noqa: PLC0415  # heavy: only for schemas that are not ours
+        from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+
+        for name, document in self.documents.items():
+            try:
+                Draft202012Validator.check_schema(document)
+            except SchemaError as error:
+                raise PetstoreMockError(
+                    f"expected {name}.json to be a JSON Schema (2020-12); at {error.json_path}: {error.message}"
+                ) from error
+
+    def _resolve(self, node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
+        """Return ``node`` with every ``$ref`` replaced by what it points at; ours are never recursive."""
+        if isinstance(node, list):
+            return [self._resolve(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        resolved = {key: self._resolve(value) for key, value in node.items() if key != "$ref"}
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            return {**self._resolve(self._lookup(reference)), **resolved}
+        return resolved
+
+    def _lookup(self, reference: str) -> Any:  # noqa: ANN401
+        file, _, pointer = reference.partition("#")
+        try:
+            found: Any = self.documents[file.removesuffix(".json")]
+            for step in pointer.strip("/").split("/") if pointer else ():
+                found = found[step]
+        except KeyError as error:
+            raise PetstoreMockError(
+                f"expected '$ref' to name a schema of {self.directory}; got {reference!r}"
+            ) from error
+        return found
+
+    def judge(self, name: str, value: object, location: str) -> list[Violation]:
+        """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
+
+        Args:
+            name: one of ``SCHEMA_NAMES``.
+            value: a decoded JSON value.
+            location: where it was found, ``body`` or ``query`` or ``path``: the first part of each path.
+        """
+        judge = self._judges.get(name)
+        if judge is None:
+            judge = self._judges[name] = _compile(_strip(self.resolved[name]))
+        errors = list(judge.iter_errors(value))
+        if not errors:
+            return []
+        found = [violation for error in errors for violation in _violations(error, location)]
+        return sorted(dict.fromkeys(found), key=lambda violation: (violation.path, violation.rule))
+
+    def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the properties of the object schema ``name``, with their references resolved."""
+        found: Mapping[str, Mapping[str, Any]] = self.resolved[name].get("properties", {})
+        return found
+
+
+def _read(directory: Path, name: str) -> dict[str, Any]:
+    path = directory / f"{name}.json"
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise PetstoreMockError(f"expected a schema in {path}; there is no such file") from None
+    except ValueError as error:
+        raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
+    if not isinstance(document, dict):
+        raise PetstoreMockError(f"expected a JSON object in {path}; got {type(document).__name__}")
+    return document
+
+
+def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
+    """Return the part of a resolved schema that asserts something."""
+    if not isinstance(node, dict):
+        return node
+    kept = {key: value for key, value in node.items() if key not in _ANNOTATIONS}
+    if "properties" in kept:
+        kept["properties"] = {name: _strip(schema) for name, schema in kept["properties"].items()}
+    if "items" in kept:
+        kept["items"] = _strip(kept["items"])
+    return kept
+
+
+@cache
+def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first judged
+
+    def is_integer(_checker: object, instance: object) -> bool:
+        return isinstance(instance, int) and not isinstance(instance, bool)
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+    return validators.extend(Draft202012Validator, type_checker=checker)
+
+
+def _compile(schema: Mapping[str, Any]) -> Validator:
+    judge: Validator = _judge_class()(schema)
+    return judge
+
+
+def _violations(error: ValidationError, location: str) -> Iterable[Violation]:
+    """Turn one error of jsonschema into our violations, from its parts and never from its text."""
+    path = ".".join([location, *(f"{step}" for step in error.absolute_path)])
+    rule = str(error.validator)
+    if rule == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
+    if rule == "additionalProperties":
+        known = error.schema.get("properties", {})
+        return [
+            Violation(
+                f"{path}.{name}", rule, f"is not a field here; the fields are {', '.join(known) or 'none'}", value
+            )
+            for name, value in error.instance.items()
+            if name not in known
+        ]
+    return [Violation(path, rule, _expected(rule, error.validator_value), error.instance)]
+
+
+def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword
+    if rule == "type":
+        article = "an" if str(wanted)[:1] in "aeiou" else "a"
+        return f"must be {article} {wanted}"
+    if rule == "enum":
+        return "must be one of " + ", ".join(str(item) for item in wanted)
+    words = {
+        "minimum": "must be at least",
+        "maximum": "must be at most",
+        "exclusiveMinimum": "must be more than",
+        "exclusiveMaximum": "must be less than",
+        "minLength": "must have at least so many characters:",
+        "maxLength": "must have at most so many characters:",
+        "pattern": "must match",
+        "multipleOf": "must be a multiple of",
+    }
+    return f"{words.get(rule, f'must satisfy {rule}')} {wanted}"
+
+
+@cache
+def default_schemas() -> Schemas:
+    """Return the schemas that ship with the package; in a checkout, those at its top level."""
+    here = Path(__file__).parent
+    shipped = here / "_schemas"
+    return Schemas(shipped if shipped.is_dir() else here.parent / "schemas", check=False)  # our own suite checks them

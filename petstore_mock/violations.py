@@ -1,0 +1,100 @@
+"""What a client did wrong, as data first and words second."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from petstore_mock.contract import SENTENCES, Sentence
+
+__all__ = ["HugeInteger", "JsonNumber", "Violation", "describe"]
+
+_SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
+_MISSING: Final = object()
+
+
+class JsonNumber(float):
+    """A JSON number with a fraction or an exponent; it remembers how it was written."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> JsonNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class HugeInteger(int):
+    """A JSON integer of more digits than are worth computing with: further out than any bound, text kept short."""
+
+    text: str
+
+    def __new__(cls, text: str) -> HugeInteger:
+        number = super().__new__(cls, -(10**400) if text.startswith("-") else 10**400)
+        number.text = text
+        return number
+
+
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (str, "string"),
+    (list, "array"),
+    (dict, "object"),
+    (type(None), "null"),
+)
+
+
+def describe(value: object) -> str:
+    """Return ``value`` as shortened JSON with its type: ``"1" (string)``."""
+    kind = next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
+    if isinstance(value, HugeInteger):
+        return f"{value.text[:20]}... ({kind} of {len(value.text.lstrip('-'))} digits)"
+    if isinstance(value, JsonNumber):
+        text = value.text
+    elif isinstance(value, (list, dict)):
+        return f"{kind} of {len(value)}" if value else f"empty {kind}"
+    elif value is None:
+        return "null"
+    else:
+        # ASCII, so that a lone surrogate or a control character can stand in any report.
+        text = json.dumps(value[: _SHOWN + 1] if isinstance(value, str) else value, default=repr)
+    if len(text) > _SHOWN:
+        length = f" of {len(value)} characters" if isinstance(value, str) else ""
+        return f"{text[:_SHOWN]}... ({kind}{length})"
+    return f"{text} ({kind})"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule of the interface that a request breaks.
+
+    Attributes:
+        path: where, such as ``body.categoryId``, ``query.limit`` or ``path.petId``.
+        rule: the JSON Schema keyword, or our word for a rule that no schema can say (``uniqueMembers``, ``json``).
+        expected: what would have been right, in words that follow the path.
+        value: what came instead; absent for a missing member.
+    """
+
+    path: str
+    rule: str
+    expected: str
+    value: object = field(default=_MISSING, compare=False)
+
+    def __str__(self) -> str:
+        came = "" if self.value is _MISSING else f", got {describe(self.value)}"
+        return f"{self.path} {self.expected}{came}"
+
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence of the interface that is broken."""
+        location, _, rest = self.path.partition(".")
+        name = rest.split(".")[0]
+        if location == "query":
+            return SENTENCES[{"limit": "limit", "status": "statusFilter"}.get(name, "query")]
+        if location == "path":
+            return SENTENCES["petId"]
+        return SENTENCES[name if name in {"name", "categoryId", "status"} else "body"]
