@@ -1,0 +1,488 @@
+"""The gap register: everything that the interface does not show, as a named choice of ours.
+
+One table. An alternative is a small pure function; :func:`functions_of` hands the pipeline the chosen ones, and no other
+code compares a behaviour's value. The default stands first: strict, and the least that a client could lean on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+import zlib
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from petstore_mock.clock import http_date
+from petstore_mock.contract import DEPRECATED_SINCE, PETS_PATH
+from petstore_mock.decoding import encode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from random import Random
+
+__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Gap", "Step"]
+
+Step = Literal["judge", "content", "dress", "wire", "event"]
+Fields = tuple[tuple[str, str], ...]
+
+# What counts as an integer in a query or a path: JSON's own syntax (RFC 8259 §6), ASCII digits only.
+INTEGER_TEXT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
+
+_LARGEST: Final = 2**63 - 1
+_EVERY_NTH_LIMITED: Final = 5
+_REQUESTS_BEFORE_ROTATION: Final = 10
+
+
+class Catalogue(Protocol):
+    """What an order may ask of the store; ``status`` None means every animal."""
+
+    def ascending(self, status: str | None, limit: int) -> Iterable[int]:
+        """Return the ``limit`` lowest ids."""
+
+    def descending(self, status: str | None, limit: int) -> Iterable[int]:
+        """Return the ``limit`` highest ids, highest first."""
+
+    def by_name(self, status: str | None, limit: int) -> Iterable[int]:
+        """Return the ``limit`` first ids in the order of their names."""
+
+    def every(self, status: str | None) -> Iterable[int]:
+        """Return all ids, ascending."""
+
+    def count(self, status: str | None) -> int:
+        """Return how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """One thing that the interface does not show.
+
+    Attributes:
+        name: the field of ``Behaviour``.
+        step: the step of the pipeline that asks.
+        section: the section of the interface that leaves it open.
+        sentence: what it says, or does not.
+        lesson: what a client must therefore not assume.
+        alternatives: the choices, the default first, each with its function.
+    """
+
+    name: str
+    step: Step
+    section: str
+    sentence: str
+    lesson: str
+    alternatives: Mapping[str, Callable[..., Any]]
+
+    @property
+    def default(self) -> str:
+        """The first alternative."""
+        return next(iter(self.alternatives))
+
+
+def _clamp_limit(text: str, minimum: int, maximum: int, _default: int) -> int | None:
+    if not INTEGER_TEXT.fullmatch(text):
+        return None  # text that is no integer can't be clamped: it is refused all the same
+    if len(text) > len(str(_LARGEST)):
+        return minimum if text.startswith("-") else maximum
+    return min(max(int(text), minimum), maximum)
+
+
+def _mixed(number: int) -> int:
+    """Spread ``number`` over 32 bits: an order that is stable and tells nothing."""
+    return zlib.crc32(str(number).encode("ascii"))
+
+
+def _arbitrary(catalogue: Catalogue, status: str | None, limit: int, random: Random) -> list[int]:
+    ids = list(catalogue.every(status))
+    return random.sample(ids, min(limit, len(ids)))
+
+
+def _shuffle_members(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # walks any JSON value
+    if isinstance(value, list):
+        return [_shuffle_members(item, index) for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        order = sorted(value, key=lambda name: zlib.crc32(f"{salt}{name}".encode("utf-8", "surrogatepass")))
+        return {name: _shuffle_members(value[name], salt) for name in order}
+    return value
+
+
+def _with_more_fields(body: bytes) -> bytes:
+    value = json.loads(body)
+    more = {"tags": [], "_meta": {"revision": 1}}
+    return encode_json([{**item, **more} for item in value] if isinstance(value, list) else {**value, **more})
+
+
+def _rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # options of json.dumps
+    return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
+
+
+def _link(limit: int, _shown: int, _total: int) -> Fields:
+    # Only the first page has an address: the interface shows no control for another (§4.1).
+    return (("Link", f'<{PETS_PATH}?limit={limit}>; rel="first"'),)
+
+
+def _deprecation(removed_at: datetime | None) -> Fields:
+    if removed_at is None:
+        return ()
+    return (
+        ("Deprecation", f"@{int(DEPRECATED_SINCE.timestamp())}"),  # RFC 9745 §2: a structured-field date
+        ("Sunset", http_date(removed_at.timestamp())),  # RFC 8594 §3
+    )
+
+
+def _codes(standard: str, _status: int) -> str:
+    return standard
+
+
+def _terse_code(_standard: str, status: int) -> str:
+    return {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}.get(status, "ERR")
+
+
+def _none(*_: object) -> None:
+    return None
+
+
+def _nothing(*_: object) -> Fields:
+    return ()
+
+
+def _true(*_: object) -> bool:
+    return True
+
+
+def _false(*_: object) -> bool:
+    return False
+
+
+def _first(values: list[str]) -> str | None:
+    return values[0]
+
+
+def _last(values: list[str]) -> str | None:
+    return values[-1]
+
+
+def _constant(value: object) -> Callable[..., Any]:
+    return lambda *_: value
+
+
+REFUSE_OR_NOT: Final[Mapping[str, Callable[..., bool]]] = {"reject": _true, "ignore": _false}
+
+
+def _gap(  # a row of a table
+    name: str, step: Step, section: str, sentence: str, lesson: str, **alternatives: Callable[..., Any]
+) -> Gap:
+    return Gap(name, step, section, sentence, lesson, MappingProxyType(alternatives))
+
+
+_ROWS: Final = (
+    # judge: what is accepted
+    _gap(
+        "invalid_limit",
+        "judge",
+        "7",
+        "Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
+        "that a limit out of range is refused, or is not",
+        reject=_none,
+        clamp=_clamp_limit,
+        ignore=lambda _text, _minimum, _maximum, default: default,
+    ),
+    _gap(
+        "invalid_status_filter",
+        "judge",
+        "7",
+        "Errors for invalid query parameters on listPets (an unknown status): not shown.",
+        "that an unknown status is refused, or gives an empty list",
+        reject=_none,
+        empty=lambda text: text or "no-such-status",
+        ignore=_constant(""),
+    ),
+    _gap(
+        "unknown_query",
+        "judge",
+        "7",
+        "Errors for invalid query parameters on listPets: not shown.",
+        "that a query parameter of another name has an effect, or has none",
+        **REFUSE_OR_NOT,
+    ),
+    _gap(
+        "repeated_query",
+        "judge",
+        "7",
+        "Errors for invalid query parameters on listPets: not shown.",
+        "which of two values of one parameter counts",
+        reject=_none,
+        first=_first,
+        last=_last,
+    ),
+    _gap(
+        "unknown_body_field",
+        "judge",
+        "4.2",
+        "400: the request body contains invalid values; whether a further field is one is not said.",
+        "that a further field is accepted, or kept",
+        **REFUSE_OR_NOT,
+    ),
+    _gap(
+        "null_status",
+        "judge",
+        "2",
+        "status is PetStatus and not required; whether null stands for leaving it out is not said.",
+        "that null is as good as leaving status out",
+        reject=_true,
+        as_omitted=_false,
+    ),
+    _gap(
+        "integral_float",
+        "judge",
+        "2",
+        "categoryId is an integer; whether 1.0 or 1e2 is one is not said.",
+        "that a number written with a fraction or an exponent passes for an integer",
+        reject=_true,
+        accept=_false,
+    ),
+    _gap(
+        "duplicate_member",
+        "judge",
+        "2",
+        "Bodies are JSON; which of two members of one name counts is not said (RFC 8259 §4).",
+        "which of two members of one name counts",
+        reject=_true,
+        last=_false,
+    ),
+    _gap(
+        "name_rule",
+        "judge",
+        "2",
+        "Length or character limits on name: not shown.",
+        "that an empty or a very long name is accepted",
+        any=_none,
+        non_empty=lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
+        max_255=lambda name: (
+            None if len(name) <= 255 else ("maxLength", "must have at most 255 characters (gap name_rule=max_255)")
+        ),
+    ),
+    _gap(
+        "category_rule",
+        "judge",
+        "2",
+        "Fields of the category record: not shown; nor which identifiers exist.",
+        "that any category id is accepted",
+        any=_none,
+        positive=lambda number: (
+            None if number > 0 else ("exclusiveMinimum", "must be positive (gap category_rule=positive)")
+        ),
+    ),
+    _gap(
+        "malformed_pet_id",
+        "judge",
+        "4.3",
+        "petId is an int64; the answer to another text in its place is not shown.",
+        "whether an identifier that is no int64 is answered 404 or 400",
+        not_found=_constant("malformed_pet_id"),
+        bad_request=_constant("invalid_pet_id"),
+    ),
+    _gap(
+        "media_type",
+        "judge",
+        "4.2",
+        "Request body (required, application/json); the answer to another media type is not shown.",
+        "that a wrong or missing Content-Type is overlooked",
+        unsupported_415=_constant("unsupported_media_type"),
+        bad_request=_constant("wrong_media_type"),
+        accept=_none,
+    ),
+    _gap(
+        "body_limit",
+        "judge",
+        "8",
+        "Size limits of request bodies: not shown.",
+        "that a body of any size is read",
+        one_mebibyte=_constant(1024 * 1024),
+        none=_none,
+    ),
+    _gap(
+        "unknown_route",
+        "judge",
+        "4.4",
+        "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
+        "how a path is answered that the interface does not show",
+        not_found=_constant("unknown_path"),
+        not_implemented=_constant("unknown_path_501"),
+    ),
+    # content: what an answer says
+    _gap(
+        "status_when_omitted",
+        "content",
+        "3",
+        "The status given to a new animal when status is omitted: not shown.",
+        "that an animal has a status, or which one, when none was sent",
+        absent=_none,
+        available=_constant("available"),
+        pending=_constant("pending"),
+        sold=_constant("sold"),
+    ),
+    _gap(
+        "list_order",
+        "content",
+        "4.1",
+        "Pagination controls beyond limit: not shown; nor the order of the list.",
+        "that a list has an order, or that the same animals come first each time",
+        id_ascending=lambda catalogue, status, limit, _random: catalogue.ascending(status, limit),
+        id_descending=lambda catalogue, status, limit, _random: catalogue.descending(status, limit),
+        by_name=lambda catalogue, status, limit, _random: catalogue.by_name(status, limit),
+        arbitrary_stable=lambda catalogue, status, limit, _random: heapq.nsmallest(
+            limit, catalogue.every(status), key=_mixed
+        ),
+        arbitrary=_arbitrary,
+    ),
+    _gap(
+        "id_assignment",
+        "content",
+        "2",
+        "id is an int64, unique, assigned by the service on creation; how is not shown.",
+        "that ids grow, follow one another, or fit into a double",
+        sequential=lambda last, _random: last + 1,
+        sparse=lambda last, random: last + random.randint(2, 1000),
+        random_int64=lambda _last, random: random.randint(1, _LARGEST),
+        beyond_2_53=lambda last, _random: max(last, 2**53) + 1,
+    ),
+    _gap(
+        "error_codes",
+        "content",
+        "7",
+        "The set of possible values of code: not shown.",
+        "any value of code: only the HTTP status is promised",
+        standard=_codes,
+        terse=_terse_code,
+        numeric_strings=lambda _standard, status: str(status),
+    ),
+    _gap(
+        "extra_response_fields",
+        "content",
+        "2",
+        "Pet and Error list their fields; that no further ones will come is not said.",
+        "that an answer has no further fields",
+        none=lambda body: body,
+        present=_with_more_fields,
+    ),
+    _gap(
+        "after_removal",
+        "content",
+        "4.3",
+        "getPet's scheduled removal date is 5 December 2030; what is answered from then on is not shown.",
+        "how, or whether, getPet is answered after its removal date",
+        gone=_constant("operation_removed"),
+        not_found=_constant("operation_removed_404"),
+        still_served=_none,
+    ),
+    # dress: how an answer looks
+    _gap(
+        "json_style",
+        "dress",
+        "1",
+        "Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
+        "how JSON is written",
+        compact=lambda body: body,
+        pretty=_rerender(indent=2, ensure_ascii=False),
+        ascii=_rerender(separators=(",", ":")),
+        shuffled_members=lambda body: encode_json(_shuffle_members(json.loads(body))),
+    ),
+    _gap(
+        "paging_headers",
+        "dress",
+        "4.1",
+        "Any paging metadata in the response: not shown.",
+        "that a list says how much more there is",
+        none=_nothing,
+        link=_link,
+        total_count=lambda _limit, _shown, total: (("X-Total-Count", str(total)),),
+    ),
+    _gap(
+        "location_header",
+        "dress",
+        "4.2",
+        "201: body is the created Pet; headers are not shown.",
+        "that a created animal's address is given (it would lead to the removed getPet)",
+        absent=_nothing,
+        present=lambda pet_id: (("Location", f"{PETS_PATH}/{pet_id}"),),
+    ),
+    _gap(
+        "deprecation_headers",
+        "dress",
+        "9",
+        "Deprecation is signalled per operation; how is not shown.",
+        "that the deprecation is told in headers",
+        present=_deprecation,
+        absent=_nothing,
+    ),
+    _gap(
+        "content_type",
+        "dress",
+        "1",
+        "Bodies are application/json; whether a charset is named is not said.",
+        "the exact text of Content-Type",
+        plain=_constant("application/json"),
+        with_charset=_constant("application/json; charset=utf-8"),
+    ),
+    _gap(
+        "answer_framing",
+        "wire",
+        "1",
+        "The service is an HTTP API: framing is HTTP's (RFC 9112 §6).",
+        "that Content-Length is there",
+        content_length=_false,
+        chunked=_true,
+    ),
+    _gap(
+        "header_names",
+        "wire",
+        "1",
+        "The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
+        "the case of header names",
+        canonical=_false,
+        lower_case=_true,
+    ),
+    _gap(
+        "connection",
+        "wire",
+        "1",
+        "The service is an HTTP API: a server may close a connection after any answer (RFC 9112 §9.6).",
+        "that a connection is kept",
+        kept=_false,
+        closed_after_answer=_true,
+    ),
+    # event: what happens without the client's doing
+    _gap(
+        "rate_limit",
+        "event",
+        "8",
+        "Rate limits: not shown.",
+        "that requests are never refused for their number",
+        none=_none,
+        retry_after_seconds=lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
+        retry_after_date=lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
+    ),
+    _gap(
+        "key_rotation",
+        "event",
+        "5",
+        "How keys are issued, their lifetime and their rotation: not shown.",
+        "that a key that worked goes on working",
+        never=_false,
+        mid_session=lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
+    ),
+    _gap(
+        "visibility",
+        "event",
+        "4",
+        "Whether a created animal is at once in lists and gets is not said.",
+        "that a created animal can be read at once",
+        immediate=_constant(0),
+        delayed=_constant(1),
+    ),
+)
+
+GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _ROWS})
