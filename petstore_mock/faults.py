@@ -1,0 +1,300 @@
+"""Faults: what may go wrong, as values. :mod:`petstore_mock.plan` decides when.
+
+A fault *replaces* the answer (a status, a hang, a reset, an empty reply), *garbles* it (cut, dribbled, malformed, of a
+wrong type) or *delays* it. Those of the connection (:attr:`Fault.needs_socket`) can't be had in process.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from petstore_mock.clock import as_moment, http_date
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.messages import Delivery, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Fault",
+    "bad_request",
+    "coerce",
+    "delay",
+    "dribble",
+    "empty_reply",
+    "hang",
+    "malformed_chunk",
+    "malformed_json",
+    "not_found",
+    "rate_limited",
+    "reset",
+    "respond",
+    "sequence",
+    "server_error",
+    "truncate",
+    "unauthorized",
+    "wrong_content_type",
+]
+
+Edit = Literal["malformed_json", "wrong_content_type"]
+
+_LARGEST_DELAY: Final = 3600.0
+_INFORMATIONAL: Final = range(100, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One misbehaviour. Made by the functions of this module.
+
+    Attributes:
+        kind: the name of the function that made it.
+        status: the status of the answer that it gives instead of the operation's, or None.
+        body: the body of that answer; None for the interface's error body.
+        fields: header fields of that answer.
+        delay: seconds to wait, from and to.
+        edit: how it garbles the operation's own answer.
+        delivery: what it does to the connection.
+        parts: the faults of a sequence, one for each request.
+    """
+
+    kind: str
+    status: int | None = None
+    body: bytes | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    delay: tuple[float, float] | None = None
+    edit: Edit | None = None
+    delivery: Delivery | None = None
+    parts: tuple[Fault, ...] = ()
+
+    @property
+    def needs_socket(self) -> bool:
+        """Whether only a real connection can show it."""
+        return self.delivery is not None or any(part.needs_socket for part in self.parts)
+
+    @property
+    def breaks_contract(self) -> bool:
+        """Whether the answer is no answer of the interface on purpose; the self-check leaves it out."""
+        return self.edit is not None or self.body is not None or self.delivery is not None
+
+    @property
+    def loses_answer(self) -> bool:
+        """Whether the client gets something else than the operation's answer."""
+        return self.status is not None or (
+            self.delivery is not None and self.delivery.kind in {"hang", "reset", "empty_reply"}
+        )
+
+    def __str__(self) -> str:
+        if self.parts:
+            return f"sequence({', '.join(map(str, self.parts))})"
+        if self.kind in {"respond", "server_error"}:
+            return f"{self.kind}({self.status})"
+        if self.delay is not None:
+            low, high = self.delay
+            return f"delay({low:g})" if low == high else f"delay(({low:g}, {high:g}))"
+        if self.delivery is not None and self.delivery.value:
+            return f"{self.kind}({self.delivery.value:g})"
+        return f"{self.kind}()"
+
+
+def respond(
+    status: int,
+    json: object = None,
+    body: bytes | str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Fault:
+    """Answer with ``status`` instead of carrying out the operation.
+
+    Args:
+        status: any HTTP status from 200 to 599.
+        json: a value to send as the body, as ``application/json``.
+        body: bytes or text to send as the body; ``b""`` for none. Without ``json`` and ``body`` the body is the
+            interface's Error (§2) with this status.
+        headers: further header fields; they win over ours. One with an empty value leaves the field out.
+
+    Raises:
+        PetstoreMockError: the status is no final HTTP status, or both ``json`` and ``body`` are given.
+    """
+    status = _final_status(status)
+    if json is not None and body is not None:
+        raise PetstoreMockError("expected json= or body= or neither, as the body of an answer; got both")
+    content: bytes | None = None
+    content_type = "application/json"
+    if json is not None:
+        try:
+            content = json_module.dumps(json, ensure_ascii=False).encode("utf-8")
+        except (TypeError, ValueError) as error:
+            raise PetstoreMockError(f"expected json= to be a JSON value; {error}") from error
+    elif body is not None:
+        content = body.encode("utf-8") if isinstance(body, str) else bytes(body)
+        content_type = "text/html; charset=utf-8" if content.lstrip()[:1] == b"<" else "text/plain; charset=utf-8"
+    given = {} if headers is None else dict(headers)
+    fields = tuple((str(name), str(value)) for name, value in given.items())
+    if content and "content-type" not in {name.lower() for name in given}:
+        fields = (("Content-Type", content_type), *fields)
+    Head(status, fields)  # refuses what HTTP does not allow, here and not at the request
+    return Fault("respond", status=status, body=content, fields=fields)
+
+
+def _final_status(status: object) -> int:
+    if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
+        hint = "; 1xx answers are not final ones" if isinstance(status, int) and status in _INFORMATIONAL else ""
+        raise PetstoreMockError(
+            f"expected an HTTP status from 200 to 599; got status={status!r} ({type(status).__name__}){hint}"
+        )
+    return status
+
+
+def unauthorized() -> Fault:
+    """Answer 401 as for an invalid key (§5), with its challenge."""
+    return Fault("unauthorized", status=401)
+
+
+def not_found() -> Fault:
+    """Answer 404 as for an absent animal (§7)."""
+    return Fault("not_found", status=404)
+
+
+def bad_request() -> Fault:
+    """Answer 400 as for an invalid body (§7)."""
+    return Fault("bad_request", status=400)
+
+
+def server_error(status: int = 500) -> Fault:
+    """Answer a 5xx with the interface's error body.
+
+    Raises:
+        PetstoreMockError: ``status`` is no 5xx.
+    """
+    if isinstance(status, bool) or not isinstance(status, int) or not 500 <= status <= 599:
+        raise PetstoreMockError(f"expected a status from 500 to 599; got status={status!r}; respond() takes any")
+    return Fault("server_error", status=status)
+
+
+def rate_limited(retry_after: float | str | datetime | None = 1) -> Fault:
+    """Answer 429 with ``Retry-After`` (RFC 6585 §4, RFC 9110 §10.2.3).
+
+    Args:
+        retry_after: whole seconds, or a moment (a datetime or ISO 8601 text) to be sent as an HTTP date, or None to
+            leave the field out.
+
+    Raises:
+        PetstoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
+    """
+    if retry_after is None:
+        return Fault("rate_limited", status=429)
+    if isinstance(retry_after, (str, datetime)):
+        value = http_date(as_moment(retry_after).timestamp())
+    elif retry_after < 0 or retry_after != int(retry_after):
+        raise PetstoreMockError(f"expected whole seconds, 0 or more, or a date; got retry_after={retry_after!r}")
+    else:
+        value = str(int(retry_after))
+    return Fault("rate_limited", status=429, fields=(("Retry-After", value),))
+
+
+def delay(seconds: float | tuple[float, float]) -> Fault:
+    """Hold the answer back for ``seconds``, or for a time drawn between the two of a pair.
+
+    Before the commit, the operation waits too: a client that leaves meanwhile leaves nothing behind.
+
+    Raises:
+        PetstoreMockError: a negative or absurd time, or a pair the wrong way round.
+    """
+    low, high = seconds if isinstance(seconds, tuple) else (seconds, seconds)
+    if not (_is_number(low) and _is_number(high) and 0 <= low <= high <= _LARGEST_DELAY):
+        raise PetstoreMockError(
+            f"expected seconds from 0 to {_LARGEST_DELAY:g}, or a (low, high) pair of them; got seconds={seconds!r}"
+        )
+    return Fault("delay", delay=(float(low), float(high)))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def hang() -> Fault:
+    """Never answer. Ends when the client closes, or with the test."""
+    return Fault("hang", delivery=Delivery("hang"))
+
+
+def reset() -> Fault:
+    """Reset the connection (ECONNRESET) instead of answering."""
+    return Fault("reset", delivery=Delivery("reset"))
+
+
+def empty_reply() -> Fault:
+    """Close the connection properly without sending a byte."""
+    return Fault("empty_reply", delivery=Delivery("empty_reply"))
+
+
+def truncate(fraction: float = 0.5) -> Fault:
+    """Promise the whole body and close after ``fraction`` of it.
+
+    Raises:
+        PetstoreMockError: ``fraction`` is not at least 0 and below 1.
+    """
+    if not _is_number(fraction) or not 0 <= fraction < 1:
+        raise PetstoreMockError(f"expected a fraction of at least 0 and below 1; got fraction={fraction!r}")
+    return Fault("truncate", delivery=Delivery("truncate", float(fraction)))
+
+
+def dribble(bytes_per_second: float) -> Fault:
+    """Send the body in small pieces.
+
+    Raises:
+        PetstoreMockError: ``bytes_per_second`` is not positive.
+    """
+    if not _is_number(bytes_per_second) or bytes_per_second <= 0:
+        raise PetstoreMockError(f"expected a positive number; got bytes_per_second={bytes_per_second!r}")
+    return Fault("dribble", delivery=Delivery("dribble", float(bytes_per_second)))
+
+
+def malformed_json() -> Fault:
+    """Send the operation's answer with a body that is no JSON."""
+    return Fault("malformed_json", edit="malformed_json")
+
+
+def wrong_content_type() -> Fault:
+    """Send the operation's answer as ``text/html``."""
+    return Fault("wrong_content_type", edit="wrong_content_type")
+
+
+def malformed_chunk() -> Fault:
+    """Send the answer in chunks, one of which has no valid size (RFC 9112 §7.1)."""
+    return Fault("malformed_chunk", delivery=Delivery("malformed_chunk"))
+
+
+def sequence(*faults: int | Fault) -> Fault:
+    """Use the ``faults`` one after the other, one a request; then the sequence is spent.
+
+    Raises:
+        PetstoreMockError: there is none, or one is a sequence itself.
+    """
+    parts = tuple(coerce(fault) for fault in faults)
+    if not parts or any(part.parts for part in parts):
+        raise PetstoreMockError("expected one or more faults that are no sequences themselves")
+    return Fault("sequence", parts=parts)
+
+
+_BY_STATUS: Final[dict[int, Fault]] = {401: unauthorized(), 404: not_found(), 400: bad_request(), 429: rate_limited()}
+
+
+def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test author passes
+    """Return ``fault``, or the fault that answers with that status.
+
+    Raises:
+        PetstoreMockError: it is neither a fault nor a status.
+    """
+    if isinstance(fault, Fault):
+        return fault
+    if isinstance(fault, int) and not isinstance(fault, bool):
+        if fault in _BY_STATUS:
+            return _BY_STATUS[fault]
+        return server_error(fault) if 500 <= fault <= 599 else respond(fault)
+    called = f"; did you mean faults.{fault.__name__}()?" if callable(fault) and hasattr(fault, "__name__") else ""
+    raise PetstoreMockError(
+        f"expected an HTTP status or a fault of petstore_mock.faults; got fault={fault!r} ({type(fault).__name__}){called}"
+    )
