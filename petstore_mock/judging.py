@@ -1,0 +1,109 @@
+"""Authenticating a request and judging its body: pure functions of the request and the rules."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
+from petstore_mock.rules import Refusal
+from petstore_mock.violations import JsonNumber, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock.messages import ApiRequest
+    from petstore_mock.rules import Rules
+
+__all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head"]
+
+# RFC 6750 §2.1: b64token. The scheme's name has no case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
+KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
+_AUTHORIZATION: Final = len(b"authorization")
+
+
+def bearer_key(fields: Sequence[tuple[bytes, bytes]]) -> tuple[str | None, str]:
+    """Return the API key that a request bears, or None and the condition that says why there is none (§5)."""
+    found: bytes | None = None
+    for name, value in fields:
+        if len(name) == _AUTHORIZATION and name.lower() == b"authorization":
+            if found is not None:  # no list header: two of them are no valid credentials
+                return None, "malformed_credentials"
+            found = value
+    if found is None:
+        return None, "missing_key"
+    match = _BEARER.fullmatch(found)
+    return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
+
+
+def _is_json(request: ApiRequest) -> bool:
+    types = request.values("content-type")
+    # Parameters and letter case are irrelevant (RFC 9110 §8.3.1).
+    return len(types) == 1 and types[0].partition(";")[0].strip().lower() == "application/json"
+
+
+def judge_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
+    """Judge what can be known of a body before it is read: its media type and its declared length in bytes."""
+    if not _is_json(request):
+        condition = rules.policies.media_type()
+        if condition is not None:
+            types = request.values("content-type")
+            came = f"Content-Type came as {', '.join(types)[:80]!r}" if types else "Content-Type is missing"
+            return Refusal(condition, detail=came)
+    limit = rules.policies.body_limit()
+    if limit is not None and length is not None and length > limit:
+        return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
+    return None
+
+
+def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
+    """Decode and judge the body of createPet (§4.2); return the NewPet, or every rule that it breaks."""
+    body = request.body
+    refusal = judge_head(rules, request, len(body))
+    if refusal is not None:
+        return refusal
+    if request.oversized:
+        return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit()} bytes are read")
+    try:
+        value, repeated = decode_json(body)
+    except MalformedJsonError as error:
+        return Refusal("malformed_json", (error.violation,))
+    chosen = rules.policies
+    violations = [one for one in repeated if chosen.duplicate_member(one.path)]
+    if isinstance(value, dict):
+        _let_pass(rules, value)
+    violations += rules.schemas.judge("NewPet", value, "body")
+    if not violations:
+        violations = _by_gap_rules(rules, value)
+    if violations:
+        return Refusal("invalid_body", tuple(violations))
+    document: dict[str, Any] = value
+    return document
+
+
+def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
+    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    chosen = rules.policies
+    if "status" in document and document["status"] is None and not chosen.null_status():
+        del document["status"]
+    for name in document.keys() - rules.new_pet_fields:
+        if not chosen.unknown_body_field(name):
+            del document[name]
+    for name in rules.integer_fields:
+        number = document.get(name)
+        if isinstance(number, JsonNumber) and not chosen.integral_float():
+            whole = integral_value(number)
+            if whole is not None:
+                document[name] = whole
+
+
+def _by_gap_rules(rules: Rules, document: dict[str, Any]) -> list[Violation]:
+    found = []
+    broken = rules.policies.name_rule(document["name"])
+    if broken is not None:
+        found.append(Violation("body.name", *broken, document["name"]))
+    broken = rules.policies.category_rule(document["categoryId"])
+    if broken is not None:
+        found.append(Violation("body.categoryId", *broken, document["categoryId"]))
+    return found

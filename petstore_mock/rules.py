@@ -1,0 +1,258 @@
+"""The rules in force: schemas and one behaviour, compiled once; routing and the judgement of parameters.
+
+A route depends on the method and the target alone, so it is worked out once for each and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.behaviour import Behaviour, policies
+from petstore_mock.contract import BASE_PATH, OPERATIONS
+from petstore_mock.decoding import percent_decode
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.gaps import INTEGER_TEXT
+from petstore_mock.messages import KNOWN_METHODS, Head
+from petstore_mock.violations import HugeInteger, Violation
+
+if TYPE_CHECKING:
+    from petstore_mock.contract import Operation
+    from petstore_mock.schemas import Schemas
+
+__all__ = ["Refusal", "Route", "Rules", "rules_for"]
+
+_KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
+_KEPT_TARGET: Final = 512  # characters
+_KEPT_HEADS: Final = 1024
+_INT64_DIGITS: Final = 20  # with a sign; longer text is no int64 whatever its value
+
+# GET also answers HEAD (RFC 9110 §9.3.2), and every path answers OPTIONS (§9.3.7).
+_METHODS_BY_PATH: Final = {
+    "pets": ("GET", "HEAD", "OPTIONS", "POST"),
+    "pet": ("GET", "HEAD", "OPTIONS"),
+}
+_OPERATION_BY_PATH: Final = {
+    ("pets", "GET"): OPERATIONS["listPets"],
+    ("pets", "HEAD"): OPERATIONS["listPets"],
+    ("pets", "POST"): OPERATIONS["createPet"],
+    ("pet", "GET"): OPERATIONS["getPet"],
+    ("pet", "HEAD"): OPERATIONS["getPet"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is refused: a name of ``messages.CONDITIONS``, the rules broken, and words on top."""
+
+    condition: str
+    violations: tuple[Violation, ...] = ()
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Route:
+    """Where a method and a target lead.
+
+    Attributes:
+        operation: the operation, or None when the interface has none there.
+        refusal: what is wrong with the path or the method; answered without a key.
+        allow: the methods of this path, for ``Allow``.
+        options: whether this is an OPTIONS request, answered without a key.
+        invalid: what is wrong with the parameters; answered after the key.
+        limit: how many animals at most (§4.1).
+        status: the status filter; None for none (§4.1).
+        pet_id: the identifier asked for (§4.3).
+    """
+
+    operation: Operation | None = None
+    refusal: Refusal | None = None
+    allow: str = ""
+    options: bool = False
+    invalid: Refusal | None = None
+    limit: int = 0
+    status: str | None = None
+    pet_id: int = 0
+
+
+class Rules:
+    """Schemas and the policies of one behaviour, ready for use. Immutable but for what it remembers."""
+
+    def __init__(self, behaviour: Behaviour, schemas: Schemas) -> None:
+        self.behaviour = behaviour
+        self.schemas = schemas
+        self.policies = policies(behaviour)
+        self.new_pet_fields = frozenset(schemas.properties("NewPet"))
+        self.integer_fields = tuple(
+            name for name, schema in schemas.properties("NewPet").items() if schema.get("type") == "integer"
+        )
+        limit = schemas.properties("listPets.parameters").get("limit", {})
+        try:
+            self.limit_bounds = (int(limit["minimum"]), int(limit["maximum"]), int(limit["default"]))  # §8
+        except (KeyError, TypeError, ValueError) as error:
+            raise PetstoreMockError(
+                "expected 'limit' of listPets.parameters.json to have a minimum, a maximum and a default (§8)"
+            ) from error
+        self._routes: dict[tuple[str, str], Route] = {}
+        self._heads: dict[tuple[int, tuple[tuple[str, str], ...]], Head] = {}
+        chosen = self.policies
+        self.chunked = chosen.answer_framing()
+        self.lower_case = chosen.header_names()
+        self.close = chosen.connection()
+        self.dresses_wire = self.chunked or self.lower_case or self.close
+
+    # Heads
+
+    def head(self, status: int, fields: tuple[tuple[str, str], ...]) -> Head:
+        """Return the head of an answer, the same object for the same fields."""
+        key = (status, fields)
+        head = self._heads.get(key)
+        if head is None:
+            if len(self._heads) >= _KEPT_HEADS:
+                self._heads.clear()
+            head = self._heads[key] = Head(status, fields)
+        return head
+
+    # Routing
+
+    def route(self, method: str, target: str) -> Route:
+        """Say where ``method`` and ``target`` lead, parameters judged."""
+        key = (method, target)
+        route = self._routes.get(key)
+        if route is None:
+            route = self._find(method, target)
+            if len(target) <= _KEPT_TARGET:
+                if len(self._routes) >= _KEPT_ROUTES:
+                    self._routes.clear()
+                self._routes[key] = route
+        return route
+
+    def _find(self, method: str, target: str) -> Route:
+        if method not in KNOWN_METHODS:
+            return Route(refusal=Refusal("unknown_method", detail=method[:40]))  # RFC 9110 §9.1
+        if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
+            return Route(allow="GET, HEAD, OPTIONS, POST", options=True)
+        path, _, query = target.partition("?")
+        if not path.startswith("/") or "#" in target:
+            return Route(refusal=Refusal("malformed_target", detail="send an absolute path"))
+        segments = [percent_decode(segment) for segment in path[1:].split("/")]
+        if None in segments:
+            return Route(refusal=Refusal("malformed_target", detail="percent-encode UTF-8, as %XX (RFC 3986 §2.1)"))
+        match segments:
+            case [base, "pets"] if f"/{base}" == BASE_PATH:
+                kind, pet_id = "pets", None
+            case [base, "pets", str() as pet_id] if f"/{base}" == BASE_PATH and pet_id:
+                kind = "pet"
+            case _:  # a trailing or doubled slash and another letter case make another path
+                condition = self.policies.unknown_route()
+                return Route(refusal=Refusal(condition, detail=f"{method} {path[:200]}{_path_hint(path)}"))
+        allow = ", ".join(_METHODS_BY_PATH[kind])
+        if method == "OPTIONS":
+            return Route(allow=allow, options=True)
+        operation = _OPERATION_BY_PATH.get((kind, method))
+        if operation is None:
+            detail = f"{method} {path[:200]}; the methods are {allow}"
+            return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=allow)
+        return self._judge_parameters(Route(operation, allow=allow), pet_id, query)
+
+    def _judge_parameters(self, route: Route, pet_id: str | None, query: str) -> Route:
+        assert route.operation is not None  # noqa: S101  # for the type checker: only operations have parameters
+        route.limit = self.limit_bounds[2]
+        name = route.operation.parameters_schema
+        if pet_id is not None:
+            number = _integer(pet_id)
+            violations = self.schemas.judge(name, {"petId": number}, "path")
+            if violations:
+                route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(violations))
+                return route
+            route.pet_id = int(str(number))
+        if query:
+            violations = self._judge_query(route, name, query)
+            if violations:
+                route.invalid = Refusal("invalid_query", tuple(violations))
+        return route
+
+    def _judge_query(self, route: Route, name: str, query: str) -> list[Violation]:
+        values, violations = self._decode_query(query)
+        known = self.schemas.properties(name)
+        chosen = self.policies
+        parameters: dict[str, object] = {}
+        for parameter, texts in values.items():
+            if parameter not in known or parameter == "petId":
+                if chosen.unknown_query(parameter):
+                    words = "is not a parameter here"
+                    names = [other for other in known if other != "petId"]
+                    offer = f"; the parameters are {', '.join(names)}" if names else ""
+                    violations.append(
+                        Violation(f"query.{parameter[:80]}", "additionalProperties", words + offer, texts[0])
+                    )
+                continue
+            text = texts[0] if len(texts) == 1 else chosen.repeated_query(texts)
+            if text is None:
+                violations.append(Violation(f"query.{parameter}", "unique", "must be given only once", texts))
+                continue
+            number = known[parameter].get("type") == "integer"
+            parameters[parameter] = _integer(text) if number else text
+        for violation in self.schemas.judge(name, parameters, "query"):
+            if not self._mends(violation, parameters):
+                violations.append(violation)
+        if isinstance(parameters.get("limit"), int):
+            route.limit = int(str(parameters["limit"]))
+        status = parameters.get("status")
+        route.status = str(status) if status else None
+        return violations
+
+    def _decode_query(self, query: str) -> tuple[dict[str, list[str]], list[Violation]]:
+        values: dict[str, list[str]] = {}
+        violations: list[Violation] = []
+        for part in query.split("&"):
+            if not part:
+                continue  # a stray separator says nothing
+            raw_name, _, raw_value = part.partition("=")
+            name = percent_decode(raw_name.replace("+", " "))
+            value = percent_decode(raw_value.replace("+", " "))
+            if name is None or value is None:
+                words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
+                violations.append(Violation("query", "percentEncoding", words, part[:80]))
+            else:
+                values.setdefault(name, []).append(value)
+        return values, violations
+
+    def _mends(self, violation: Violation, parameters: dict[str, object]) -> bool:
+        """Let the behaviour put a value in the place of an invalid one (gaps invalid_limit, invalid_status_filter)."""
+        if violation.path == "query.limit":
+            value = parameters["limit"]
+            text = value.text if isinstance(value, HugeInteger) else str(value)
+            limit = self.policies.invalid_limit(text, *self.limit_bounds)
+            if limit is not None:
+                parameters["limit"] = limit
+            return limit is not None
+        if violation.path == "query.status":
+            status = self.policies.invalid_status_filter(str(parameters["status"]))
+            if status is not None:
+                parameters["status"] = status
+            return status is not None
+        return False
+
+
+def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that is none
+    """Read an integer as JSON writes it; anything else stays text, for the schema to refuse."""
+    if not INTEGER_TEXT.fullmatch(text) or text == "-0":
+        return text
+    return int(text) if len(text) <= _INT64_DIGITS else HugeInteger(text)
+
+
+def _path_hint(path: str) -> str:
+    lowered = path.lower().rstrip("/").replace("//", "/")
+    if lowered.startswith("/pets"):
+        return f"; every path begins with {BASE_PATH}"
+    if lowered.startswith(f"{BASE_PATH}/pets"):
+        return "; a trailing or doubled slash and letter case matter"
+    return ""
+
+
+@lru_cache(maxsize=512)
+def rules_for(behaviour: Behaviour, schemas: Schemas) -> Rules:
+    """Return the rules of ``behaviour`` under ``schemas``, compiled once for each pair."""
+    return Rules(behaviour, schemas)

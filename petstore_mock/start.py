@@ -1,0 +1,83 @@
+"""The starting state of a world: what the options of ``PetStoreMock`` mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from petstore_mock.behaviour import PRESETS, Behaviour
+from petstore_mock.errors import PetstoreMockError
+
+if TYPE_CHECKING:
+    from petstore_mock.world import World
+
+__all__ = ["Seed", "as_behaviour", "fill"]
+
+Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
+
+
+def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour:
+    """Return a behaviour as it is, by the name of its preset, or from its TOML file.
+
+    Raises:
+        PetstoreMockError: it is neither.
+    """
+    if behaviour is None:
+        return Behaviour()
+    if isinstance(behaviour, Behaviour):
+        return behaviour
+    if isinstance(behaviour, str) and (behaviour in PRESETS or not behaviour.endswith(".toml")):
+        return Behaviour.preset(behaviour)
+    if isinstance(behaviour, (str, PathLike)):
+        return Behaviour.from_toml(Path(behaviour))
+    raise PetstoreMockError(
+        f"expected a Behaviour, the name of a preset or a TOML file; got behaviour={behaviour!r} "
+        f"({type(behaviour).__name__})"
+    )
+
+
+def fill(world: World, seed: Seed | None) -> None:
+    """Put the animals of the starting state into ``world``.
+
+    Raises:
+        PetstoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong.
+    """
+    if seed is None:
+        pass
+    elif isinstance(seed, bool) or (isinstance(seed, int) and seed < 0):
+        raise PetstoreMockError(f"expected a number of animals of at least 0; got seed={seed!r}")
+    elif isinstance(seed, int):
+        world.seed_plausible(seed)
+    else:
+        seed_each(world, _read(seed) if isinstance(seed, (str, PathLike)) else seed, "seed")
+    world.mark_start()
+
+
+def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> list[dict[str, Any]]:
+    """Seed each of ``pets``; an error says which of them is wrong."""
+    if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
+        raise PetstoreMockError(f"expected an iterable of animals, or how many; got {type(pets).__name__} as {source}")
+    added = []
+    for index, pet in enumerate(pets):
+        try:
+            added.append(world.seed(pet, {}))
+        except PetstoreMockError as error:
+            raise PetstoreMockError(f"animal {index} of {source}: {error}") from None
+    return added
+
+
+def _read(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
+    """Read a JSON file that holds a list of animals."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        animals = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise PetstoreMockError(f"expected a readable JSON file of animals; {error}") from error
+    except ValueError as error:  # JSONDecodeError tells line and column
+        raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
+    if not isinstance(animals, list):
+        raise PetstoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
+    return animals

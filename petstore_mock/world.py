@@ -1,0 +1,303 @@
+"""A world: the state that one test sees. Store, keys, journal, fault plan, behaviour and clock, behind one lock."""
+
+from __future__ import annotations
+
+import json
+import threading
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.behaviour import Behaviour
+from petstore_mock.clock import Clock
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.journal import FIXTURE_LIMIT, Journal
+from petstore_mock.plan import FaultPlan
+from petstore_mock.plausible import plausible_category, plausible_name, plausible_pet
+from petstore_mock.rules import Rules, rules_for
+from petstore_mock.store import LARGEST_ID, Store, StoreSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import date, datetime
+
+    from petstore_mock.schemas import Schemas
+
+__all__ = ["Key", "Snapshot", "Waiting", "World"]
+
+_PET_ORDER: Final = ("id", "name", "categoryId", "status")
+
+
+class Key:
+    """An API key (§5): valid until it is revoked or expires."""
+
+    __slots__ = ("expires", "revoked", "uses")
+
+    def __init__(self, expires: float | None = None) -> None:
+        self.revoked = False
+        self.expires = expires  # seconds since 1970 by the fake's clock
+        self.uses = 0
+
+
+class Waiting:
+    """The answers of a world that are held back; implements ``messages.Waits``."""
+
+    def __init__(self) -> None:
+        self._held: set[Callable[[], None]] = set()
+        self._lock = threading.Lock()
+
+    def add(self, release: Callable[[], None]) -> None:
+        """Remember how to let a held answer go."""
+        with self._lock:
+            self._held.add(release)
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Forget an answer that is held no longer."""
+        with self._lock:
+            self._held.discard(release)
+
+    def release(self) -> None:
+        """Let every held answer go."""
+        if not self._held:
+            return
+        with self._lock:
+            held, self._held = self._held, set()
+        for release in held:
+            release()
+
+
+class Snapshot:
+    """A copy of a world's state, for ``restore``."""
+
+    __slots__ = ("behaviour", "clock", "hidden", "keys", "random", "store")
+
+    def __init__(self, world: World) -> None:
+        self.store: StoreSnapshot = world.store.snapshot()
+        self.keys = {name: (key.revoked, key.expires, key.uses) for name, key in world.keys.items()}
+        self.behaviour = world.rules.behaviour
+        self.clock = world.clock.snapshot()
+        self.random = world.random.getstate()
+        self.hidden = dict(world.hidden)
+
+
+class World:
+    """The state that one test sees.
+
+    Args:
+        key: the first valid API key.
+        schemas: the rules of bodies and parameters.
+        behaviour: what the fake does where the interface shows nothing.
+        at: the fake's date at the start.
+        random_seed: seeds everything that is drawn.
+        self_check: hold the fake's own answers against the schemas.
+        journal_limit: how many requests the journal keeps.
+        ring: whether older ones may go silently.
+    """
+
+    def __init__(  # the starting state, each part by its name
+        self,
+        key: str,
+        schemas: Schemas,
+        *,
+        behaviour: Behaviour | None = None,
+        at: str | date | datetime | None = None,
+        random_seed: int = 0,
+        self_check: bool = False,
+        journal_limit: int = FIXTURE_LIMIT,
+        ring: bool = False,
+    ) -> None:
+        self.lock = threading.RLock()  # re-entrant: a `when` predicate may look at the store
+        self.schemas = schemas
+        self.start_behaviour = behaviour or Behaviour()
+        self.rules: Rules = rules_for(self.start_behaviour, schemas)
+        self.self_check = self_check
+        self.owner: str | None = None
+        self.store = Store()
+        self.clock = Clock(at)
+        self.journal = Journal(journal_limit, ring=ring)
+        self.plan = FaultPlan()
+        self.waits = Waiting()
+        self.errors: list[BaseException] = []  # the fake's own failures, for the verification
+        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
+        self.generation = 0  # a request that began before a reset must not change what came after
+        self.keys: dict[str, Key] = {key: Key()}
+        self.rotating: str | None = None  # the key that was used first (gap key_rotation)
+        self.answered = 0  # requests that were valid so far (gap rate_limit)
+        self._seeded = 0
+        self._start_seeded = 0
+        self._random_seed = random_seed
+        self.random = Random(random_seed)  # noqa: S311  # reproducible on purpose
+
+    # Going back
+
+    def mark_start(self) -> None:
+        """Make the animals now in the store those that :meth:`reset` returns to."""
+        self.store.mark_start()
+        self._start_seeded = self._seeded
+
+    def reset(self, keys: Iterable[str]) -> None:
+        """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
+        with self.lock:
+            self.generation += 1
+            self.store.reset()
+            self._seeded = self._start_seeded
+            self.rules = rules_for(self.start_behaviour, self.schemas)
+            self.clock.reset()
+            self.journal.clear()
+            self.plan.clear()
+            self.errors.clear()
+            self.hidden.clear()
+            self.keys = {key: Key() for key in keys}
+            self.rotating = None
+            self.answered = 0
+            self.random.seed(self._random_seed)
+        self.waits.release()
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state: animals, keys, behaviour, clock and randomness."""
+        with self.lock:
+            return Snapshot(self)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a copy of the state. The journal and the faults stay."""
+        with self.lock:
+            self.store.restore(snapshot.store)
+            self.rules = rules_for(snapshot.behaviour, self.schemas)
+            self.clock.restore(snapshot.clock)
+            self.random.setstate(snapshot.random)
+            self.hidden = dict(snapshot.hidden)
+            self.keys = {}
+            for name, (revoked, expires, uses) in snapshot.keys.items():
+                key = self.keys[name] = Key(expires)
+                key.revoked, key.uses = revoked, uses
+
+    def set_behaviour(self, behaviour: Behaviour) -> None:
+        """Behave otherwise from now on."""
+        rules = rules_for(behaviour, self.schemas)
+        with self.lock:
+            self.rules = rules
+
+    # Keys (§5)
+
+    def key_problem(self, name: str) -> str:
+        """Return the condition that refuses the key ``name``, or an empty text; counts the use."""
+        key = self.keys.get(name)
+        if key is None:
+            return "unknown_key"
+        if key.revoked:
+            return "revoked_key"
+        if key.expires is not None and self.clock.now() >= key.expires:
+            return "expired_key"
+        key.uses += 1
+        if self.rotating is None:
+            self.rotating = name
+        if name == self.rotating and self.rules.policies.key_rotation(key.uses):
+            key.revoked = True
+            return "revoked_key"
+        return ""
+
+    # Animals
+
+    def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Add one animal; judged by the schema alone. Returns it as a fresh dict.
+
+        Raises:
+            PetstoreMockError: a field is wrong, or the id is taken.
+        """
+        if pet is not None and not hasattr(pet, "keys"):
+            raise PetstoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+        given = {**(pet or {}), **fields}
+        with self.lock:
+            self._seeded += 1
+            number = self._seeded
+            document = {
+                "id": given["id"] if "id" in given else self.assign_id(),
+                "name": given["name"] if "name" in given else plausible_name(number),
+                "categoryId": given["categoryId"] if "categoryId" in given else plausible_category(number),
+                **{name: value for name, value in given.items() if name not in {"id", "name", "categoryId"}},
+            }
+            self._check_animal(document, "seed")
+            if document["id"] in self.store:
+                self._seeded -= 1
+                raise PetstoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
+            self.store.put(document)
+        return document
+
+    def seed_plausible(self, count: int) -> list[dict[str, Any]]:
+        """Add ``count`` plausible animals of every status and return them."""
+        added = []
+        with self.lock:
+            for _ in range(count):
+                self._seeded += 1
+                document = {"id": self.assign_id(), **plausible_pet(self._seeded)}
+                self.store.put(document)
+                added.append(document)
+        return added
+
+    def _check_animal(self, document: dict[str, Any], call: str) -> None:
+        violations = [str(one) for one in self.schemas.judge("Pet", document, call)]
+        known = self.schemas.properties("Pet")
+        violations += [
+            f"{call}.{name} is not a field of Pet; the fields are {', '.join(known)}"
+            for name in document
+            if name not in known
+        ]
+        try:
+            str(document["name"]).encode("utf-8")
+        except UnicodeEncodeError:
+            violations.append(f"{call}.name must not hold a lone surrogate, which UTF-8 can't carry")
+        if violations:
+            raise PetstoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(violations)}")
+
+    def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Change an animal as another actor would (§3); ``status=None`` takes the status away.
+
+        Raises:
+            PetstoreMockError: there is no such animal, or a field is wrong.
+        """
+        with self.lock:
+            body = self.store.get(pet_id)
+            if body is None:
+                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={pet_id!r}")
+            if fields.get("id", pet_id) != pet_id:
+                raise PetstoreMockError(f"expected the id to stay (§2: assigned on creation); got id={fields['id']!r}")
+            document = {**self.document(body), **fields}
+            if document.get("status", "") is None:
+                del document["status"]
+            document = {name: document[name] for name in (*_PET_ORDER, *document) if name in document}
+            self._check_animal(document, "update")
+            self.store.put(document)
+        return document
+
+    def remove(self, pet_id: int) -> None:
+        """Take an animal out as another actor would (§3).
+
+        Raises:
+            PetstoreMockError: there is no such animal.
+        """
+        with self.lock:
+            if not self.store.remove(pet_id):
+                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={pet_id!r}")
+            self.hidden.pop(pet_id, None)
+
+    @staticmethod
+    def document(body: bytes) -> dict[str, Any]:
+        """Return a fresh dict of an animal's bytes."""
+        document: dict[str, Any] = json.loads(body)
+        return document
+
+    def assign_id(self) -> int:
+        """Return a free id, as the behaviour assigns them (§2, gap id_assignment)."""
+        store = self.store
+        candidate = self.rules.policies.id_assignment(store.last, self.random)
+        if candidate <= LARGEST_ID and candidate not in store:
+            return candidate
+        for _ in range(8):
+            candidate = self.random.randint(1, LARGEST_ID)
+            if candidate not in store:
+                return candidate
+        return store.lowest_free_id()
+
+    def visible(self, ids: Iterable[int], number: int) -> list[int]:
+        """Return ``ids`` without the animals that request ``number`` can't see yet (gap visibility)."""
+        hidden = self.hidden
+        return [pet_id for pet_id in ids if hidden.get(pet_id, 0) <= number]

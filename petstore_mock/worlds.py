@@ -1,0 +1,166 @@
+"""Worlds behind one listener: which one a request belongs to, and which requests leaked from a finished test."""
+
+from __future__ import annotations
+
+import secrets
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock import service
+from petstore_mock.entry import Entry
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.judging import KEY_TEXT, bearer_key
+from petstore_mock.messages import ApiRequest, ApiResponse, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock.world import World
+
+__all__ = ["Leak", "Worlds"]
+
+_KEPT_LEAKS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A request that bore the key of a finished world.
+
+    Attributes:
+        owner: the test that the key belonged to.
+        request: its method and target.
+    """
+
+    owner: str
+    request: str
+
+
+class Worlds:
+    """The worlds that share a listener, told apart by their keys. Implements ``messages.Handler``.
+
+    Keys are numbered, so that a retired one is recognised without remembering it: only the number at which each
+    test began is kept.
+    """
+
+    def __init__(self) -> None:
+        self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
+        self._issued = 0
+        self._by_key: dict[str, World] = {}
+        self._stack: list[World] = []
+        self._owner_starts: list[int] = []
+        self._owners: list[str] = []
+        self.leaks: list[Leak] = []
+
+    # Keys
+
+    def new_key(self, owner: str | None = None) -> str:
+        """Return a key that was never issued; ``owner`` is who answers for it once it is retired."""
+        self._issued += 1
+        if owner is not None and (not self._owners or self._owners[-1] != owner):
+            self._owner_starts.append(self._issued)
+            self._owners.append(owner)
+        return f"{self._prefix}{self._issued:06d}"
+
+    def check_key(self, key: str) -> str:
+        """Return ``key`` if it can be sent as a bearer token and is no other world's.
+
+        Raises:
+            PetstoreMockError: it can't (RFC 6750 §2.1), or it is taken. The key itself is not shown.
+        """
+        if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
+            came = f"text of {len(key)} characters with others" if isinstance(key, str) else type(key).__name__
+            raise PetstoreMockError(
+                f"expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1); got {came}"
+            )
+        if key in self._by_key:
+            raise PetstoreMockError(
+                "expected an API key that no other world behind this listener has; this one is taken"
+            )
+        return key
+
+    def add_key(self, key: str, world: World) -> None:
+        """Let requests that bear ``key`` reach ``world``."""
+        self._by_key[key] = world
+
+    def retire(self, keys: Sequence[str]) -> None:
+        """Let ``keys`` reach no world any more."""
+        for key in keys:
+            self._by_key.pop(key, None)
+
+    def _retired_owner(self, key: str) -> str | None:
+        number = key.removeprefix(self._prefix)
+        if number == key or not number.isdecimal() or int(number) > self._issued:
+            return None
+        index = bisect_right(self._owner_starts, int(number)) - 1
+        return self._owners[index] if index >= 0 else "an earlier world"
+
+    # The stack of current worlds
+
+    @property
+    def current(self) -> World:
+        """The innermost current world: requests with an unknown key or none belong to it."""
+        return self._stack[-1]
+
+    def push(self, world: World) -> None:
+        """Make ``world`` the current one."""
+        self._stack.append(world)
+
+    def remove(self, world: World) -> None:
+        """End ``world``: its keys are retired, its held answers let go."""
+        self._stack.remove(world)
+        self.retire([key for key, other in self._by_key.items() if other is world])
+        world.reset(())
+
+    # messages.Handler
+
+    def handle(self, request: ApiRequest) -> ApiResponse:
+        """Answer a whole request on the world whose key it bears, else on the current one."""
+        key, problem = bearer_key(request.fields)
+        world = self._by_key.get(key) if key is not None else None
+        if world is None:
+            world = self._stack[-1]
+            if key is not None:
+                owner = self._retired_owner(key)
+                if owner is not None:
+                    return self._leaked(world, request, owner)
+                problem = "unknown_key"
+        with world.lock:
+            if key is not None and not problem and key not in world.keys:  # retired since the look-up above
+                return self._leaked(world, request, self._retired_owner(key) or "an earlier world")
+            return service.handle(world, request, key, problem)
+
+    def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
+        if len(self.leaks) < _KEPT_LEAKS:
+            self.leaks.append(Leak(owner, f"{request.method} {request.target[:200]}"))
+        return service.answer_retired(world, request)
+
+    def _world_of(self, request: ApiRequest) -> tuple[World, str | None, str]:
+        key, problem = bearer_key(request.fields)
+        world = self._by_key.get(key) if key is not None else None
+        return (world, key, problem) if world is not None else (self._stack[-1], None, problem or "unknown_key")
+
+    def admits(self, request: ApiRequest, length: int | None) -> bool:
+        """Say from its head whether a request's body is worth reading."""
+        world, key, problem = self._world_of(request)
+        return service.admits(world, request, key, problem, length)
+
+    def body_limit(self, request: ApiRequest) -> int | None:
+        """Return the longest body that a request may have, in bytes (gap ``body_limit``)."""
+        return self._world_of(request)[0].rules.policies.body_limit()
+
+    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
+        """Answer what never became a request."""
+        known = request if request is not None else ApiRequest("-", "-")
+        return service.refuse(self._world_of(known)[0], condition, detail, known)
+
+    def neighbour_answered(
+        self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
+    ) -> None:
+        """Take note of a request that an expectation of ``httpserver`` answered."""
+        world = self._world_of(request)[0]
+        with world.lock:
+            entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
+            entry.neighbour = True
+            entry.answered(ApiResponse(Head(status, fields), body, world.clock.http_date()))
+            world.journal.add(entry)
