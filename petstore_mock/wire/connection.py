@@ -1,0 +1,451 @@
+"""One client's connection: reads requests, has them answered in order, and ends cleanly.
+
+What HTTP allows is judged in :mod:`petstore_mock.wire.request`, how an answer goes out is written in
+:mod:`petstore_mock.wire.delivery`; here the two meet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import re
+import socket
+import struct
+import threading
+from email.utils import formatdate
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, cast
+
+from petstore_mock.messages import ApiRequest, ApiResponse
+from petstore_mock.wire.delivery import BODILESS_STATUSES, Held, frame
+from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages import Head
+    from petstore_mock.wire.shared import Shared
+
+__all__ = ["Connection"]
+
+UNASKED_BODY: Final = 64 * 1024  # bytes of a body that are kept before the core is asked for its limit
+NEIGHBOUR_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
+INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is held or not taken
+LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
+
+_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
+_NOBODY: Final = RequestHead("GET", "/", (), modern=True).closing()  # whom a refusal answers when no line was read
+
+
+class _Incoming:
+    """A request whose head has come and whose body has not, or not all of it."""
+
+    __slots__ = ("chunked", "head", "limit", "request")
+
+    def __init__(self, head: RequestHead, request: ApiRequest) -> None:
+        self.head = head
+        self.request = request
+        self.chunked = ChunkedBody() if head.length < 0 else None
+        self.limit: float | None = None  # not asked for yet
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection. All of it runs in the loop's thread.
+
+    Args:
+        shared: what all connections have in common.
+        loop: the loop that runs them.
+        connections: where it enters itself while it is open.
+        number: which connection it is.
+    """
+
+    __slots__ = (
+        "_advancing",
+        "_awaiting",
+        "_buffer",
+        "_connections",
+        "_discarding",
+        "_drained",
+        "_eof",
+        "_exchange",
+        "_expected",
+        "_handle",
+        "_held",
+        "_idle",
+        "_incoming",
+        "_known",
+        "_number",
+        "_paused",
+        "_scanned",
+        "_shared",
+        "_since",
+        "_touched",
+        "_transport",
+        "blocked",
+        "loop",
+        "send",
+    )
+
+    _transport: asyncio.Transport
+    send: Callable[[bytes], None]
+
+    def __init__(
+        self, shared: Shared, loop: asyncio.AbstractEventLoop, connections: set[Connection], number: int
+    ) -> None:
+        self.loop = loop
+        self._connections = connections
+        self.blocked = False  # the client does not take what was sent
+        self._shared = shared
+        self._handle = shared.handler.handle
+        self._expected = shared.neighbours.expected
+        self._known = shared.known
+        self._number = number
+        self._exchange = 0
+        self._buffer = bytearray()  # what came and is not yet served
+        self._scanned = 0  # how much of it was found to hold no whole head
+        self._incoming: _Incoming | None = None
+        self._held: Held | None = None  # the answer that is held back
+        self._awaiting = False  # an expectation's answer is being made in a thread
+        self._paused = False  # we do not take what the client sends
+        self._eof = False  # it sends no more
+        self._discarding = False  # nothing will be served any more: input is dropped
+        self._drained = 0  # how much was dropped
+        self._advancing = False
+        self._idle = True  # the next byte begins a request that may be served at once
+        self._since = 0.0  # when the incomplete head began, its body last grew, or lingering began
+        self._touched = perf_counter()  # when the last request was served
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; asyncio has set TCP_NODELAY."""
+        self._transport = cast("asyncio.Transport", transport)
+        self.send = self._transport.write
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Serve what came. Bytes that are a head known to have no body are a request, and need no more reading."""
+        if self._idle:
+            head = self._known.get(data)
+            if head is not None and not head.length:
+                self._serve(head, perf_counter())
+                return
+        if self._discarding:
+            self._discard(len(data))
+            return
+        self._buffer += data
+        self._advance()
+
+    def eof_received(self) -> bool | None:
+        """Learn that the client sends no more: it has closed, or half of it has. True keeps our half open."""
+        self._eof = True
+        if self._held is not None:  # a half-closed client can't be told from one that has gone
+            self._held.gone()
+        elif self._awaiting or (self.blocked and self._buffer):
+            return True
+        elif (self._buffer or self._incoming is not None) and not self._discarding:
+            what = "head" if self._incoming is None else "body"
+            self._refuse(RefusedError("malformed_request", f"the connection ended before the {what} did"))
+        return None
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
+        """Forget the connection."""
+        self._connections.discard(self)
+        self._discarding, self._idle = True, False
+        self._buffer.clear()
+        if self._held is not None:
+            self._held.gone()
+
+    def pause_writing(self) -> None:
+        """Serve no further request until the client has read."""
+        self.blocked, self._idle = True, False
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self.blocked = False
+        self._touched = perf_counter()
+        self._advance()
+
+    # Reading
+
+    def _advance(self) -> None:
+        """Serve what has come whole, in order."""
+        if self._advancing:
+            return  # an answer made below called us: the loop goes on by itself
+        self._advancing = True
+        try:
+            while self._buffer and self._may_serve():
+                if not (self._take_head() if self._incoming is None else self._take_body(self._incoming)):
+                    break
+        except RefusedError as refused:
+            self._refuse(refused)
+        finally:
+            self._advancing = False
+        may_serve = self._may_serve()
+        self._idle = may_serve and not self._buffer and self._incoming is None
+        self._throttle(wanted=len(self._buffer) > INPUT_LIMIT and not may_serve)
+        if self._eof and may_serve:
+            self.finish()
+
+    def _may_serve(self) -> bool:
+        return not (self._held is not None or self._awaiting or self.blocked or self._discarding)
+
+    def _throttle(self, *, wanted: bool) -> None:
+        if wanted is not self._paused and not self._transport.is_closing():
+            self._paused = wanted
+            (self._transport.pause_reading if wanted else self._transport.resume_reading)()
+
+    def _take_head(self) -> bool:
+        """Take the next head out of the buffer and act on it; say whether there was a whole one."""
+        buffer = self._buffer
+        if not self._scanned:
+            if empty := _EMPTY_LINES.match(buffer):
+                del buffer[: empty.end()]
+            if not buffer or buffer == b"\r":
+                return False
+        end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
+        if end < 0:
+            if not self._scanned:
+                self._since = perf_counter()
+            probe(buffer, self._scanned)
+            self._scanned = len(buffer)
+            return False
+        started = self._since if self._scanned else perf_counter()
+        self._scanned = 0
+        raw = bytes(buffer[: end + 4])
+        del buffer[: end + 4]
+        head = self._shared.read(raw)
+        if head.length:
+            self._expect_body(head, started)
+        else:
+            self._serve(head, started)
+        return True
+
+    def _request(self, head: RequestHead, started: float) -> ApiRequest:
+        self._exchange = exchange = self._exchange + 1
+        return ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started)
+
+    def _expect_body(self, head: RequestHead, started: float) -> None:
+        """Decide from the head whether the body is worth reading."""
+        self._since = perf_counter()
+        self._incoming = incoming = _Incoming(head, self._request(head, started))
+        if head.length > UNASKED_BODY and not self._keeps(incoming, head.length):
+            self._refuse_body(incoming, oversized=True)
+        elif head.expects and not self._buffer:  # RFC 9110 §10.1.1
+            length = head.length if head.length > 0 else None
+            if self._expected() or self._shared.handler.admits(incoming.request, length):
+                self.send(_CONTINUE)
+            else:
+                self._refuse_body(incoming, oversized=False)
+
+    def _keeps(self, incoming: _Incoming, size: int) -> bool:
+        """Say whether a body of ``size`` bytes is within the limit."""
+        if incoming.limit is None:
+            limit = self._shared.handler.body_limit(incoming.request)
+            incoming.limit = math.inf if limit is None else limit
+            if self._expected():
+                incoming.limit = max(incoming.limit, NEIGHBOUR_BODY)
+        return size <= incoming.limit
+
+    def _refuse_body(self, incoming: _Incoming, *, oversized: bool) -> None:
+        """Answer without the body, then close; closing drains it, so that the client reads the answer."""
+        self._incoming = None
+        self._buffer.clear()
+        incoming.request.oversized = oversized
+        self._dispatch(incoming.head.closing(), incoming.request)
+
+    def _take_body(self, incoming: _Incoming) -> bool:
+        """Take the body out of the buffer and serve its request; say whether it was whole."""
+        head, request, chunked, buffer = incoming.head, incoming.request, incoming.chunked, self._buffer
+        self._since = perf_counter()
+        if chunked is None:
+            if len(buffer) < head.length:
+                return False
+            request.body = bytes(buffer[: head.length])
+            del buffer[: head.length]
+        else:
+            del buffer[: chunked.feed(bytes(buffer))]
+            if chunked.size > UNASKED_BODY and not self._keeps(incoming, chunked.size):
+                self._refuse_body(incoming, oversized=True)
+                return False
+            if not chunked.complete:
+                return False
+            request.body = b"".join(chunked.chunks)
+        self._incoming = None
+        self._dispatch(head, request)
+        return True
+
+    # Answering
+
+    def _serve(self, head: RequestHead, started: float) -> None:
+        """Serve a request that has no body."""
+        self._exchange = exchange = self._exchange + 1
+        self._dispatch(head, ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started))
+
+    def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
+        """Have a whole request answered, by an expectation or by the core."""
+        if self._expected() and self._ask_neighbours(head, request):
+            return
+        try:
+            response = self._handle(request)
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            response = self._shared.failed(error, request)
+        self._touched = request.started
+        fixed = response.head
+        if (
+            head.plain
+            and not response.delay
+            and response.delivery is None
+            and response.resume is None
+            and not (response.close or response.chunked or response.lower_case)
+            and fixed.status not in BODILESS_STATUSES
+        ):
+            body = response.body
+            self.send(b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body))
+        else:
+            self._respond(head, request, response)
+
+    def _respond(self, head: RequestHead, request: ApiRequest | None, response: ApiResponse) -> None:
+        """Send ``response`` in whatever way it says."""
+        if response.delay or response.resume is not None or response.delivery is not None:
+            self._idle = False
+            self._held = Held(self, head, request, response)
+            self._held.begin()
+        else:
+            self.send_whole(head, response)
+
+    def send_whole(self, head: RequestHead, response: ApiResponse) -> None:
+        """Send ``response`` whole, and go on with the next request or close, as it says."""
+        closing = response.close or not head.keep_alive
+        wire, body = frame(head, response, closing=closing)
+        self.send(wire + body)
+        if closing:
+            self.finish()
+        else:
+            self.proceed()
+
+    def failed(self, error: BaseException, request: ApiRequest | None) -> ApiResponse:
+        """Answer for an exception inside the fake."""
+        return self._shared.failed(error, request)
+
+    def _refuse(self, refused: RefusedError) -> None:
+        """Answer what never became a request, then close."""
+        if self._transport.is_closing():
+            return
+        head, request = refused.head, None
+        if self._incoming is not None:
+            head, request = self._incoming.head, self._incoming.request
+        elif head is not None:
+            request = self._request(head, self._since if self._scanned else perf_counter())
+        self._incoming = None
+        response = self._shared.handler.refuse(refused.condition, refused.detail, request)
+        self._respond((head or _NOBODY).closing(), request, response)
+
+    def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
+        """Let an expectation answer, in a thread since it may block; say whether one does."""
+        answer = self._shared.neighbours.match(request)
+        if answer is None:
+            if len(request.body) > UNASKED_BODY:  # it was kept for the expectations' sake
+                limit = self._shared.handler.body_limit(request)
+                request.oversized = limit is not None and len(request.body) > limit
+            return False
+        self._awaiting, self._idle = True, False
+
+        def work() -> None:
+            fixed, body = answer()
+            # When the loop was closed meanwhile, the client has gone with it.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._neighbour_answered, head, request, fixed, body)
+
+        # Not an executor: its threads hold up the exit of the interpreter.
+        threading.Thread(target=work, name="petstore-mock-expectation", daemon=True).start()
+        return True
+
+    def _neighbour_answered(self, head: RequestHead, request: ApiRequest, fixed: Head, body: bytes) -> None:
+        self._awaiting = False
+        self._touched = perf_counter()
+        self._shared.record_neighbour(request, fixed, body)
+        if not self._transport.is_closing():
+            self.send_whole(head, ApiResponse(fixed, body, formatdate(usegmt=True).encode("ascii")))
+
+    # Going on, and ending
+
+    def proceed(self) -> None:
+        """Go on with the next request."""
+        self._held = None
+        self._advance()
+
+    def ignore_input(self) -> None:
+        """Drop whatever the client still sends, and watch for its going."""
+        self._discarding, self._idle = True, False
+        self._buffer.clear()
+        self._throttle(wanted=False)
+
+    def finish(self) -> None:
+        """End the connection so that the client reads all that was sent.
+
+        Closing a socket that holds unread input, or to which more comes, sends a RST, and a RST takes away what the
+        client has not read yet. So we say FIN, and drop what comes until the client closes (RFC 9112 §9.6).
+        """
+        self._held = None
+        self.ignore_input()
+        self._since = perf_counter()
+        if self._eof:
+            self._transport.close()
+            return
+        try:
+            self._transport.write_eof()
+        except OSError:  # the client was quicker, with a RST
+            self._transport.abort()
+
+    def _discard(self, size: int) -> None:
+        self._drained += size
+        if self._held is None and self._drained > LINGER_BYTES:
+            self._transport.abort()
+
+    def reset(self) -> None:
+        """End the connection with a RST: alone, ``abort`` sends a FIN."""
+        self._held = None
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None and not self._transport.is_closing():
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+        self._transport.abort()
+
+    def close_if_idle(self) -> None:
+        """Close as a service closes a kept connection that nobody uses: without a word."""
+        if self._idle and not self._transport.get_write_buffer_size():
+            self._transport.close()
+
+    def shut(self) -> None:
+        """End the connection at once, whatever it does: the server stops."""
+        if self._held is not None:
+            self._held.released()
+        else:
+            self._transport.abort()
+
+    def disown(self) -> None:
+        """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
+        sock = getattr(self._transport.get_extra_info("socket"), "_sock", None)
+        if sock is not None:
+            sock.close()
+
+    def sweep(self, now: float) -> None:
+        """End the connection if the client has been too slow; called now and then."""
+        shared = self._shared
+        if self._held is not None or self._awaiting:
+            return
+        if self._discarding:
+            unread = self._transport.get_write_buffer_size() > 0
+            if now - self._since > (shared.idle_timeout if unread else shared.linger_timeout):
+                self._transport.abort()
+        elif self._incoming is not None and not self.blocked:
+            if now - self._since > shared.body_timeout:
+                self._refuse(RefusedError("request_timeout", f"no more of the body in {shared.body_timeout:g} s"))
+        elif self._scanned and not self.blocked:
+            if now - self._since > shared.head_timeout:
+                self._refuse(RefusedError("request_timeout", f"no whole head in {shared.head_timeout:g} s"))
+        elif now - self._touched > shared.idle_timeout:
+            self._transport.abort()

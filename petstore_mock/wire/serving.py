@@ -1,0 +1,240 @@
+"""Listens: the thread, the loop and the socket behind the connections, and their start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import threading
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.wire.connection import Connection
+from petstore_mock.wire.shared import Shared
+
+if TYPE_CHECKING:
+    from petstore_mock.messages import Handler
+    from petstore_mock.wire.shared import Neighbours
+
+__all__ = ["WireServer"]
+
+_log = logging.getLogger("petstore_mock")
+
+BACKLOG: Final = 1024
+STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+
+
+class WireServer:
+    """Serves a handler on a port, from a thread of its own.
+
+    Args:
+        handler: the core.
+        host: where to listen: an address, or a name that stands for one.
+        port: 0 for any free one, which ``port`` tells after the start.
+        neighbours: what wins over the handler.
+        head_timeout: seconds within which a head must come in full.
+        body_timeout: seconds within which a body must grow.
+        idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
+        linger_timeout: seconds that a client has to close after we have.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        neighbours: Neighbours | None = None,
+        head_timeout: float = 10.0,
+        body_timeout: float = 10.0,
+        idle_timeout: float = 75.0,
+        linger_timeout: float = 2.0,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._wanted_port = port
+        self._shared = Shared(
+            handler,
+            neighbours,
+            head_timeout=head_timeout,
+            body_timeout=body_timeout,
+            idle_timeout=idle_timeout,
+            linger_timeout=linger_timeout,
+        )
+        self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
+        self._connections: set[Connection] = set()
+        self._accepted = 0
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+
+    def __repr__(self) -> str:
+        return f"<WireServer {self.host}:{self.port} {'running' if self.is_running else 'stopped'}>"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it listens."""
+        return self._loop is not None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now."""
+        return len(self._connections)
+
+    def start(self) -> None:
+        """Bind here, in the caller's thread, then serve in another; raises PetstoreMockError when that can't be."""
+        with self._lock:
+            if self._loop is not None:
+                raise PetstoreMockError(
+                    f"expected a stopped server; got one running at port={self.port}: stop it first"
+                )
+            self._socket = listen(self.host, self._wanted_port)
+            self.port = self._socket.getsockname()[1]
+            loop = asyncio.SelectorEventLoop()
+            loop.set_exception_handler(self._report)
+            self._loop = loop
+            self._thread = threading.Thread(
+                target=self._run, args=(loop, self._socket), name="petstore-mock", daemon=True
+            )
+            self._thread.start()
+            _running.add(self)
+
+    def stop(self) -> None:
+        """Close the port and every connection, held answers included; nothing happens when it is stopped already."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            if loop is None or thread is None:
+                return
+            if thread is threading.current_thread():
+                raise PetstoreMockError(
+                    "expected stop() from another thread; got it from inside a request: it would wait for itself"
+                )
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(STOP_PATIENCE)
+            if thread.is_alive():
+                raise PetstoreMockError(
+                    f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
+                    "a predicate of inject(when=...) must be quick"
+                )
+            self._loop = self._thread = self._socket = None
+            _running.discard(self)
+
+    def close_connections(self) -> None:
+        """Close the kept connections that are idle; they are closed when this returns."""
+        loop = self._loop
+        if loop is None:
+            return
+        if self._thread is threading.current_thread():
+            self._close_idle()
+            return
+        done = threading.Event()
+
+        def close() -> None:
+            self._close_idle()
+            loop.call_soon(done.set)  # after the closing that the line above has queued
+
+        loop.call_soon_threadsafe(close)
+        done.wait(STOP_PATIENCE)
+
+    def _close_idle(self) -> None:
+        for connection in list(self._connections):
+            connection.close_if_idle()
+
+    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket) -> None:
+        """Serve until stopped: the thread's whole life."""
+
+        def connect() -> Connection:
+            self._accepted += 1
+            return Connection(self._shared, loop, self._connections, self._accepted)
+
+        server = loop.run_until_complete(loop.create_server(connect, sock=listening, backlog=BACKLOG))
+        try:
+            self._sweep(loop)
+            loop.run_forever()
+        finally:
+            server.close()
+            loop.run_until_complete(self._shut())
+            loop.close()
+
+    async def _shut(self) -> None:
+        """Let what was accepted become a connection, and end each."""
+        for _ in range(3):
+            for connection in list(self._connections):
+                connection.shut()
+            await asyncio.sleep(0)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End connections that are too slow; one timer for all of them, so that a request costs none."""
+        now = perf_counter()
+        for connection in list(self._connections):
+            connection.sweep(now)
+        loop.call_later(self._sweep_interval, self._sweep, loop)
+
+    def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Have what went wrong in the loop seen: as a failure of the fake, or of the system beneath it."""
+        error = context.get("exception")
+        if error is None or isinstance(error, OSError):
+            _log.error("%s", context.get("message"), exc_info=error)
+        else:
+            self._shared.failed(error, None)
+
+    def _forget(self) -> None:
+        """Let go, in the child of a fork, of what belongs to the parent.
+
+        The loop's thread does not exist here, and its selector is the parent's own: taking a descriptor out of it
+        would take it out there. Descriptors are only closed, and the objects kept, so that none closes itself later.
+        """
+        _orphans.append((self._loop, self._thread, self._connections))
+        if self._socket is not None:
+            self._socket.close()
+        for connection in self._connections:
+            connection.disown()
+        self._lock = threading.Lock()
+        self._loop = self._thread = self._socket = None
+        self._connections = set()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at ``host`` and ``port``; raises PetstoreMockError saying what to do."""
+    sock: socket.socket | None = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        sock = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere the option would let two programs share the port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        if sock is not None:
+            sock.close()
+        raise PetstoreMockError(
+            f"expected a free port to listen on; got host={host!r}, port={port!r}: {error}. "
+            "Pass port=0 for any free port, or stop the program that uses this one"
+        ) from error
+    sock.settimeout(0)
+    return sock
+
+
+_running: weakref.WeakSet[WireServer] = weakref.WeakSet()
+_orphans: list[object] = []
+
+
+def _forget_all() -> None:
+    with contextlib.suppress(RuntimeError):
+        for server in list(_running):
+            server._forget()  # noqa: SLF001
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

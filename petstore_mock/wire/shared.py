@@ -1,0 +1,94 @@
+"""What the connections of one server have in common: the core, the time limits, and the heads that were read."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from petstore_mock.wire.request import RequestHead, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages import ApiRequest, ApiResponse, Handler, Head
+
+__all__ = ["Neighbours", "Shared"]
+
+_log = logging.getLogger("petstore_mock")
+
+KNOWN_HEADS: Final = 512
+KNOWN_HEAD_SIZE: Final = 4096
+
+
+class Neighbours(Protocol):
+    """Answers that win over the fake's: the expectations of pytest-httpserver."""
+
+    def expected(self) -> bool:
+        """Say whether there is any; asked for each request, so it must be quick."""
+
+    def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
+        """Return what answers ``request``, to be called in a thread of its own, or None. Neither may raise."""
+
+
+class _NoNeighbours:
+    """Nothing wins over the fake."""
+
+    def expected(self) -> bool:
+        return False
+
+    def match(self, request: ApiRequest) -> None:
+        """Match nothing."""
+
+
+class Shared:
+    """What the connections of one server share; for the loop's thread only.
+
+    Attributes:
+        handler: the core.
+        neighbours: what wins over it.
+        head_timeout: seconds within which a head must come in full.
+        body_timeout: seconds within which a body must grow.
+        idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
+        linger_timeout: seconds that a client has to close after we have.
+        known: heads by their bytes, since clients repeat themselves.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        neighbours: Neighbours | None,
+        *,
+        head_timeout: float,
+        body_timeout: float,
+        idle_timeout: float,
+        linger_timeout: float,
+    ) -> None:
+        self.handler = handler
+        self.neighbours: Neighbours = _NoNeighbours() if neighbours is None else neighbours
+        self.head_timeout = head_timeout
+        self.body_timeout = body_timeout
+        self.idle_timeout = idle_timeout
+        self.linger_timeout = linger_timeout
+        self.known: dict[bytes, RequestHead] = {}
+
+    def read(self, raw: bytes) -> RequestHead:
+        """Judge a head, and keep the verdict within bounds: it depends on nothing but the bytes."""
+        head = self.known.get(raw)
+        if head is None:
+            head = read_head(raw)
+            if len(raw) <= KNOWN_HEAD_SIZE:
+                if len(self.known) >= KNOWN_HEADS:
+                    self.known.clear()
+                self.known[raw] = head
+        return head
+
+    def failed(self, error: BaseException, request: ApiRequest | None) -> ApiResponse:
+        """Answer for an exception inside the fake, and let it be seen."""
+        _log.error("the fake itself failed", exc_info=error)
+        return self.handler.refuse("internal_error", f"{type(error).__name__}: {error}", request)
+
+    def record_neighbour(self, request: ApiRequest, head: Head, body: bytes) -> None:
+        """Let the core journal what an expectation answered, if it cares to."""
+        record = getattr(self.handler, "neighbour_answered", None)
+        if record is not None:
+            record(request, head.status, head.fields, body)
