@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS, Catalogue, Fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from random import Random
 

@@ -28,8 +28,8 @@ def as_moment(when: str | date | datetime) -> datetime:
             moment = datetime.fromisoformat(when)
         except ValueError:
             moment = None
-    elif isinstance(when, date) and not isinstance(when, datetime):
-        moment = datetime(when.year, when.month, when.day, tzinfo=UTC)
+    elif isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if not isinstance(moment, datetime):
         raise PetstoreMockError(
             f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; "

@@ -44,6 +44,8 @@ Edit = Literal["malformed_json", "wrong_content_type"]
 
 _LARGEST_DELAY: Final = 3600.0
 _INFORMATIONAL: Final = range(100, 200)
+_FINAL: Final = range(200, 600)
+_SERVER_ERRORS: Final = range(500, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,11 @@ def respond(
     Raises:
         PetstoreMockError: the status is no final HTTP status, or both ``json`` and ``body`` are given.
     """
-    status = _final_status(status)
+    if not _is_one_of(status, _FINAL):
+        hint = "; 1xx answers are not final ones" if _is_one_of(status, _INFORMATIONAL) else ""
+        raise PetstoreMockError(
+            f"expected an HTTP status from 200 to 599; got status={status!r} ({type(status).__name__}){hint}"
+        )
     if json is not None and body is not None:
         raise PetstoreMockError("expected json= or body= or neither, as the body of an answer; got both")
     content: bytes | None = None
@@ -139,15 +145,6 @@ def respond(
     return Fault("respond", status=status, body=content, fields=fields)
 
 
-def _final_status(status: object) -> int:
-    if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
-        hint = "; 1xx answers are not final ones" if isinstance(status, int) and status in _INFORMATIONAL else ""
-        raise PetstoreMockError(
-            f"expected an HTTP status from 200 to 599; got status={status!r} ({type(status).__name__}){hint}"
-        )
-    return status
-
-
 def unauthorized() -> Fault:
     """Answer 401 as for an invalid key (§5), with its challenge."""
     return Fault("unauthorized", status=401)
@@ -163,13 +160,17 @@ def bad_request() -> Fault:
     return Fault("bad_request", status=400)
 
 
+def _is_one_of(status: object, statuses: range) -> bool:
+    return isinstance(status, int) and not isinstance(status, bool) and status in statuses
+
+
 def server_error(status: int = 500) -> Fault:
     """Answer a 5xx with the interface's error body.
 
     Raises:
         PetstoreMockError: ``status`` is no 5xx.
     """
-    if isinstance(status, bool) or not isinstance(status, int) or not 500 <= status <= 599:
+    if not _is_one_of(status, _SERVER_ERRORS):
         raise PetstoreMockError(f"expected a status from 500 to 599; got status={status!r}; respond() takes any")
     return Fault("server_error", status=status)
 
@@ -293,8 +294,9 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test autho
     if isinstance(fault, int) and not isinstance(fault, bool):
         if fault in _BY_STATUS:
             return _BY_STATUS[fault]
-        return server_error(fault) if 500 <= fault <= 599 else respond(fault)
+        return server_error(fault) if fault in _SERVER_ERRORS else respond(fault)
     called = f"; did you mean faults.{fault.__name__}()?" if callable(fault) and hasattr(fault, "__name__") else ""
     raise PetstoreMockError(
-        f"expected an HTTP status or a fault of petstore_mock.faults; got fault={fault!r} ({type(fault).__name__}){called}"
+        f"expected an HTTP status or a fault of petstore_mock.faults; "
+        f"got fault={fault!r} ({type(fault).__name__}){called}"
     )

@@ -1,7 +1,8 @@
 """The gap register: everything that the interface does not show, as a named choice of ours.
 
-One table. An alternative is a small pure function; :func:`functions_of` hands the pipeline the chosen ones, and no other
-code compares a behaviour's value. The default stands first: strict, and the least that a client could lean on.
+One table. An alternative is a small pure function; :func:`petstore_mock.behaviour.policies` hands the pipeline the
+chosen ones, and no other code compares a behaviour's value. The default stands first: strict, and the least that a
+client could lean on.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ def _gap(  # a row of a table
 
 
 _ROWS: Final = (
-    # judge: what is accepted
+    # What is accepted.
     _gap(
         "invalid_limit",
         "judge",
@@ -312,7 +313,7 @@ _ROWS: Final = (
         not_found=_constant("unknown_path"),
         not_implemented=_constant("unknown_path_501"),
     ),
-    # content: what an answer says
+    # What an answer says.
     _gap(
         "status_when_omitted",
         "content",
@@ -378,7 +379,7 @@ _ROWS: Final = (
         not_found=_constant("operation_removed_404"),
         still_served=_none,
     ),
-    # dress: how an answer looks
+    # How an answer looks.
     _gap(
         "json_style",
         "dress",
@@ -454,7 +455,7 @@ _ROWS: Final = (
         kept=_false,
         closed_after_answer=_true,
     ),
-    # event: what happens without the client's doing
+    # What happens without the client's doing.
     _gap(
         "rate_limit",
         "event",

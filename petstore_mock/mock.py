@@ -374,8 +374,10 @@ class PetStoreMock:
             )
 
     def verify(self) -> None:
-        """Raise for what a test must answer for: errors inside the fake, faults planned with ``times=`` that never fired,
-        expectations of ``httpserver`` that were not met, and, if strict, violations by the client.
+        """Raise for what a test must answer for.
+
+        That is: errors inside the fake, faults planned with ``times=`` that never fired, expectations of ``httpserver``
+        that were not met, and, if strict, violations by the client.
 
         Raises:
             VerificationError: names all of them.

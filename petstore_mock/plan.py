@@ -6,7 +6,7 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.contract import OPERATIONS, require_operation
 from petstore_mock.errors import PetstoreMockError, VerificationError
@@ -73,7 +73,7 @@ class FaultHandle:
         ]
         return f"inject({', '.join([str(self.fault), *filter(None, options)])})"
 
-    def __enter__(self) -> FaultHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -179,7 +179,7 @@ class FaultPlan:
             PetstoreMockError: an argument can't be right, or the interface does not declare the status there.
         """
         chosen = coerce(fault)
-        _check(chosen, times, after, when, at, probability)
+        _check(chosen, times=times, after=after, when=when, at=at, probability=probability)
         if on is not None:
             require_operation(on)
         if at == "after_commit" and on in {"listPets", "getPet"}:
@@ -197,7 +197,7 @@ def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whateve
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _check(fault: Fault, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
+def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
     if times is not None and not _is_count(times, 1):
         raise PetstoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
     if fault.parts and times is not None:

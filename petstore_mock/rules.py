@@ -139,6 +139,9 @@ class Rules:
         segments = [percent_decode(segment) for segment in path[1:].split("/")]
         if None in segments:
             return Route(refusal=Refusal("malformed_target", detail="percent-encode UTF-8, as %XX (RFC 3986 §2.1)"))
+        return self._find_path(method, path, segments, query)
+
+    def _find_path(self, method: str, path: str, segments: list[str | None], query: str) -> Route:
         match segments:
             case [base, "pets"] if f"/{base}" == BASE_PATH:
                 kind, pet_id = "pets", None

@@ -16,7 +16,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.violations import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
@@ -96,7 +96,7 @@ class Schemas:
             ) from error
         return found
 
-    def judge(self, name: str, value: object, location: str) -> list[Violation]:
+    def judge(self, name: str, value: Any, location: str) -> list[Violation]:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
 
         Args:
@@ -152,7 +152,7 @@ def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator cla
         return isinstance(instance, int) and not isinstance(instance, bool)
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
-    return validators.extend(Draft202012Validator, type_checker=checker)
+    return validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 
 
 def _compile(schema: Mapping[str, Any]) -> Validator:
@@ -160,23 +160,25 @@ def _compile(schema: Mapping[str, Any]) -> Validator:
     return judge
 
 
-def _violations(error: ValidationError, location: str) -> Iterable[Violation]:
+def _violations(error: ValidationError, location: str) -> list[Violation]:
     """Turn one error of jsonschema into our violations, from its parts and never from its text."""
     path = ".".join([location, *(f"{step}" for step in error.absolute_path)])
     rule = str(error.validator)
+    schema: Any = error.schema  # an object schema, for the two keywords that look at it
+    instance: Any = error.instance
     if rule == "required":
-        missing = [name for name in error.validator_value if name not in error.instance]
+        missing = [name for name in schema["required"] if name not in instance]
         return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
     if rule == "additionalProperties":
-        known = error.schema.get("properties", {})
+        known = schema.get("properties", {})
         return [
             Violation(
                 f"{path}.{name}", rule, f"is not a field here; the fields are {', '.join(known) or 'none'}", value
             )
-            for name, value in error.instance.items()
+            for name, value in instance.items()
             if name not in known
         ]
-    return [Violation(path, rule, _expected(rule, error.validator_value), error.instance)]
+    return [Violation(path, rule, _expected(rule, error.validator_value), instance)]
 
 
 def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
 
@@ -20,7 +20,7 @@ class JsonNumber(float):
     __slots__ = ("text",)
     text: str
 
-    def __new__(cls, text: str) -> JsonNumber:
+    def __new__(cls, text: str) -> Self:  # noqa: D102  # the class says it
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -31,7 +31,7 @@ class HugeInteger(int):
 
     text: str
 
-    def __new__(cls, text: str) -> HugeInteger:
+    def __new__(cls, text: str) -> Self:  # noqa: D102  # the class says it
         number = super().__new__(cls, -(10**400) if text.startswith("-") else 10**400)
         number.text = text
         return number

@@ -62,7 +62,7 @@ class Worlds:
             self._owners.append(owner)
         return f"{self._prefix}{self._issued:06d}"
 
-    def check_key(self, key: str) -> str:
+    def check_key(self, key: object) -> str:
         """Return ``key`` if it can be sent as a bearer token and is no other world's.
 
         Raises:
