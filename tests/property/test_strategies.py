@@ -1,0 +1,321 @@
+"""What the strategies promise: the service accepts what is drawn as valid, and refuses the rest for the rule named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import unicodedata
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+from werkzeug.test import Client
+
+from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, faults, strategies
+from petstore_mock.gaps import GAPS
+from petstore_mock.schemas import default_schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hypothesis.strategies import SearchStrategy
+
+    from petstore_mock.strategies import InvalidListQuery, InvalidNewPet, PlannedFault
+
+
+@pytest.fixture(scope="module")
+def service() -> PetStoreMock:
+    """One mock in process; each example that needs emptiness takes a fresh world of it."""
+    return PetStoreMock(self_check=True)
+
+
+def post(service: PetStoreMock, body: object) -> tuple[int, Any]:
+    answer = Client(service.app).post(
+        "/v1/pets", data=json.dumps(body).encode(), content_type="application/json", headers=service.headers
+    )
+    return answer.status_code, json.loads(answer.data)
+
+
+def rules_broken(service: PetStoreMock) -> list[str]:
+    return [violation.rule for violation in service.journal.violations[-1].violations]
+
+
+def reaches(strategy: SearchStrategy[Any], wanted: Callable[[Any], bool]) -> bool:
+    """Whether the strategy draws such a value within a bounded search; no shrinking, no database."""
+    bounded = settings(
+        max_examples=3000,
+        phases=[Phase.generate],
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        find(strategy, wanted, settings=bounded)
+    except NoSuchExample:
+        return False
+    return True
+
+
+# Valid ones
+
+
+@given(pet=strategies.new_pets())
+def test_every_new_pet_is_accepted_and_comes_back(service: PetStoreMock, pet: dict[str, Any]) -> None:
+    status, body = post(service, pet)
+    assert status == 201
+    assert {name: value for name, value in body.items() if name != "id"} == pet
+
+
+@given(pet=strategies.pets())
+def test_every_pet_can_be_seeded(service: PetStoreMock, pet: dict[str, Any]) -> None:
+    with service.fresh() as world:
+        assert world.seed(pet) == pet
+        assert world.pets == [pet]
+
+
+@given(query=strategies.list_queries())
+def test_every_list_query_is_accepted(service: PetStoreMock, query: dict[str, Any]) -> None:
+    answer = Client(service.app).get("/v1/pets", query_string=urlencode(query), headers=service.headers)
+    assert answer.status_code == 200
+
+
+@given(name=strategies.names(), category=strategies.category_ids(), status=strategies.pet_statuses())
+def test_fields_drawn_alone_make_a_valid_animal(service: PetStoreMock, name: str, category: int, status: str) -> None:
+    assert post(service, {"name": name, "categoryId": category, "status": status})[0] == 201
+
+
+# Invalid ones
+
+
+@given(drawn=strategies.invalid_new_pets())
+def test_every_invalid_new_pet_is_refused_for_its_rule_alone(service: PetStoreMock, drawn: InvalidNewPet) -> None:
+    status, body = post(service, drawn.body)
+    assert status == 400, body
+    assert rules_broken(service) == [drawn.rule]
+
+
+@given(drawn=strategies.invalid_list_queries())
+def test_every_invalid_list_query_is_refused_for_its_rule_alone(service: PetStoreMock, drawn: InvalidListQuery) -> None:
+    query = urlencode(drawn.query, doseq=True)
+    answer = Client(service.app).get("/v1/pets", query_string=query, headers=service.headers)
+    assert answer.status_code == 400, query
+    assert rules_broken(service) == [drawn.rule]
+
+
+def keywords(schema: dict[str, Any]) -> set[str]:
+    """The asserting keywords of an object schema and its properties, by their own names."""
+    found: set[str] = {name for name in ("required", "type") if name in schema}
+    if schema.get("additionalProperties") is False:
+        found.add("additionalProperties")
+    for part in schema.get("properties", {}).values():
+        found |= part.keys() & {"type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "multipleOf"}
+    return found
+
+
+@pytest.mark.parametrize("rule", sorted(keywords(default_schemas().resolved["NewPet"])))
+def test_every_rule_of_the_schema_is_drawn(rule: str) -> None:
+    assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == rule)
+
+
+@pytest.mark.parametrize("field", ["name", "categoryId"])
+def test_every_required_field_is_left_out(field: str) -> None:
+    assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == "required" and field not in drawn.body)
+
+
+@pytest.mark.parametrize("rule", ["type", "minimum", "maximum", "enum", "unique", "additionalProperties"])
+def test_every_rule_of_the_query_is_drawn(rule: str) -> None:
+    assert reaches(strategies.invalid_list_queries(), lambda drawn: drawn.rule == rule)
+
+
+# What the awkward ones reach
+
+
+@pytest.mark.parametrize(
+    ("what", "wanted"),
+    [
+        ("emoji", lambda text: any(0x1F300 <= ord(character) <= 0x1FAFF for character in text)),
+        ("combining marks", lambda text: any(unicodedata.combining(character) for character in text)),
+        ("right-to-left", lambda text: any(unicodedata.bidirectional(character) == "R" for character in text)),
+        ("NUL", lambda text: "\0" in text),
+        ("double quotes", lambda text: '"' in text),
+        ("single quotes", lambda text: "'" in text),
+        ("line separators", lambda text: "\u2028" in text),
+        ("emptiness", lambda text: not text),
+        ("great length", lambda text: len(text) > 1000),
+        ("characters beyond 16 bits", lambda text: any(ord(character) > 0xFFFF for character in text)),
+    ],
+)
+def test_names_reach(what: str, wanted: Callable[[str], bool]) -> None:
+    assert reaches(strategies.names(), wanted), what
+
+
+@pytest.mark.parametrize("edge", [-(2**63), 2**63 - 1, 2**53 - 1, 2**53 + 1, -(2**53) - 1, 0, -1])
+def test_category_ids_reach(edge: int) -> None:
+    assert reaches(strategies.category_ids(), lambda number: number == edge)
+
+
+@given(name=strategies.names())
+def test_no_name_holds_a_lone_surrogate(name: str) -> None:
+    name.encode("utf-8")
+
+
+# Changed schemas
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of the schemas in which names and categories have other bounds, and an animal an age."""
+    copy = tmp_path / "schemas"
+    shutil.copytree(default_schemas().directory, copy)
+    document = json.loads((copy / "NewPet.json").read_text())
+    document["properties"]["name"].update(minLength=2, maxLength=8)
+    document["properties"]["categoryId"].update(minimum=10, maximum=40, multipleOf=5)
+    document["properties"]["age"] = {"type": "number"}
+    document["required"].append("age")
+    (copy / "NewPet.json").write_text(json.dumps(document))
+    query = json.loads((copy / "listPets.parameters.json").read_text())
+    query["properties"]["limit"].update(minimum=3, maximum=5, default=4)
+    (copy / "listPets.parameters.json").write_text(json.dumps(query))
+    return copy
+
+
+def test_new_pets_follow_a_changed_schema(changed: Path) -> None:
+    @settings(database=None, max_examples=50)
+    @given(pet=strategies.new_pets(schemas=changed))
+    def check(pet: dict[str, Any]) -> None:
+        assert 2 <= len(pet["name"]) <= 8
+        assert pet["categoryId"] in range(10, 41, 5)
+        assert isinstance(pet["age"], (int, float))
+
+    check()
+
+
+def test_invalid_new_pets_follow_a_changed_schema(changed: Path) -> None:
+    """Also the keywords that the schemas as they ship don't have."""
+    service = PetStoreMock(schemas=changed)
+    seen = set()
+
+    @settings(database=None, max_examples=300, suppress_health_check=list(HealthCheck))
+    @given(drawn=strategies.invalid_new_pets(schemas=changed))
+    def check(drawn: InvalidNewPet) -> None:
+        seen.add(drawn.rule)
+        assert post(service, drawn.body)[0] == 400
+        assert rules_broken(service) == [drawn.rule]
+
+    check()
+    assert {"minLength", "maxLength", "multipleOf", "minimum", "required"} <= seen
+
+
+def has_limit(limit: int, query: dict[str, Any]) -> bool:
+    return bool(query.get("limit") == limit)
+
+
+def test_list_queries_follow_a_changed_schema(changed: Path) -> None:
+    drawn = strategies.list_queries(schemas=changed)
+    limits = {find(drawn, partial(has_limit, limit))["limit"] for limit in (3, 4, 5)}
+    assert limits == {3, 4, 5}
+    assert not reaches(strategies.list_queries(schemas=changed), lambda query: query.get("limit", 3) not in {3, 4, 5})
+
+
+# Arguments
+
+
+@given(pet=strategies.new_pets(names=st.just("Rex"), category_ids=st.just(7), statuses=st.just("sold")))
+def test_new_pets_take_strategies_for_their_fields(pet: dict[str, Any]) -> None:
+    assert pet["name"] == "Rex"
+    assert pet["categoryId"] == 7
+    assert pet.get("status", "sold") == "sold"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: strategies.new_pets(names="Rex"), "names='Rex'"),  # type: ignore[arg-type]
+        (lambda: strategies.pets(ids=3), "ids=3"),  # type: ignore[arg-type]
+        (lambda: strategies.list_queries(limits=3), "limits=3"),  # type: ignore[arg-type]
+        (lambda: strategies.behaviours(vary="list_order"), "vary='list_order'"),
+        (lambda: strategies.behaviours(vary=["list_ordr"]), "Did you mean 'list_order'"),
+        (lambda: strategies.fault_plans(faults=503), "faults=503"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_argument_is_reported_when_drawn(make: Callable[[], SearchStrategy[Any]], words: str) -> None:
+    strategy = make()  # not here: that would fail the import of a test module
+    with pytest.raises(PetstoreMockError, match="expected") as caught:
+        find(strategy, lambda _: True)
+    assert words in str(caught.value)
+
+
+# Behaviours and faults
+
+
+def test_behaviours_shrink_to_the_default() -> None:
+    assert find(strategies.behaviours(), lambda _: True) == Behaviour()
+
+
+def test_behaviours_shrink_to_the_one_gap_that_matters() -> None:
+    found = find(strategies.behaviours(), lambda behaviour: behaviour.list_order != "id_ascending")
+    assert list(found.differences()) == ["list_order"]
+
+
+@given(behaviour=strategies.behaviours(vary=["list_order", "rate_limit"]))
+def test_behaviours_vary_what_they_are_told(behaviour: Behaviour) -> None:
+    assert behaviour.differences().keys() <= {"list_order", "rate_limit"}
+
+
+@given(behaviour=strategies.behaviours(), pet=strategies.new_pets())
+def test_no_behaviour_drawn_by_default_refuses_a_valid_animal(behaviour: Behaviour, pet: dict[str, Any]) -> None:
+    status, _ = post(PetStoreMock(behaviour=behaviour, self_check=True), pet)
+    assert status == 201
+
+
+@pytest.mark.parametrize("gap", sorted(GAPS))
+def test_behaviours_reach_every_alternative(gap: str) -> None:
+    for alternative in GAPS[gap].alternatives:
+        assert reaches(strategies.behaviours(vary=[gap]), partial(behaves, gap, alternative))
+
+
+def behaves(gap: str, alternative: str, behaviour: Behaviour) -> bool:
+    return bool(getattr(behaviour, gap) == alternative)
+
+
+def test_fault_plans_shrink_to_none() -> None:
+    assert find(strategies.fault_plans(), lambda _: True) == ()
+
+
+@given(plan=strategies.fault_plans(faults=strategies.faults()))
+def test_every_fault_plan_can_be_injected(plan: tuple[PlannedFault, ...]) -> None:
+    petstore = PetStoreMock()
+    handles = [fault.inject(petstore) for fault in plan]
+    assert [handle.fault for handle in handles] == [fault.fault for fault in plan]
+
+
+@given(fault=strategies.faults(allow_wire=False, allow_waits=False))
+def test_faults_without_wire_work_in_process(fault: faults.Fault) -> None:
+    petstore = PetStoreMock()
+    petstore.inject(fault, on="listPets")
+    answer = Client(petstore.app).get("/v1/pets", headers=petstore.headers)
+    assert (answer.status_code, answer.content_type, answer.data) != (200, "application/json", b"[]")
+    assert fault.delay is None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "hang",
+        "reset",
+        "empty_reply",
+        "truncate",
+        "dribble",
+        "malformed_chunk",
+        "malformed_json",
+        "delay",
+        "rate_limited",
+    ],
+)
+def test_faults_reach_every_kind(kind: str) -> None:
+    assert reaches(strategies.faults(), lambda fault: fault.kind == kind)
