@@ -73,9 +73,9 @@ class Clock:
         """Whether the fake's time is another than the real one."""
         return self._frozen is not None or abs(self._offset) > 0
 
-    def http_date(self) -> bytes:
-        """Return the value of ``Date`` (RFC 9110 §6.6.1), made once a second."""
-        now = int(self.now())
+    def http_date(self, now: float | None = None) -> bytes:
+        """Return the value of ``Date`` (RFC 9110 §6.6.1) for ``now``, the present time; made once a second."""
+        now = int(self.now() if now is None else now)
         if now != self._date_second:
             self._date = http_date(now).encode("ascii")
             self._date_second = now
@@ -111,8 +111,16 @@ class Clock:
             self._offset = self._frozen - time.time()
             self._frozen = None
 
+    def start_at(self, at: str | date | datetime | None) -> None:
+        """Make ``at`` the time that :meth:`reset` returns to; None for the real one.
+
+        Raises:
+            PetstoreMockError: ``at`` is no moment, see :func:`as_moment`.
+        """
+        self._start = None if at is None else as_moment(at)
+
     def reset(self) -> None:
-        """Return to the time that the clock was made with."""
+        """Return to the time of the start."""
         self._frozen = None
         self._offset = 0.0 if self._start is None else self._start.timestamp() - time.time()
 

@@ -21,6 +21,7 @@ __all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head"]
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
 _AUTHORIZATION: Final = len(b"authorization")
+_CONTENT_TYPE: Final = len(b"content-type")
 
 
 def bearer_key(fields: Sequence[tuple[bytes, bytes]]) -> tuple[str | None, str]:
@@ -38,6 +39,9 @@ def bearer_key(fields: Sequence[tuple[bytes, bytes]]) -> tuple[str | None, str]:
 
 
 def _is_json(request: ApiRequest) -> bool:
+    found = [value for name, value in request.fields if len(name) == _CONTENT_TYPE and name.lower() == b"content-type"]
+    if found == [b"application/json"]:  # as nearly every client sends it
+        return True
     types = request.values("content-type")
     # Parameters and letter case are irrelevant (RFC 9110 §8.3.1).
     return len(types) == 1 and types[0].partition(";")[0].strip().lower() == "application/json"

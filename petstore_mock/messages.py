@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.errors import PetstoreMockError
+from petstore_mock.masking import mask_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,6 @@ __all__ = [
     "Head",
     "Waits",
     "error_document",
-    "mask_credentials",
     "reason_phrase",
 ]
 
@@ -204,20 +204,6 @@ def reason_phrase(status: int) -> str:
         return ""
 
 
-def mask_credentials(name: str, value: str) -> str:
-    """Mask the value of a header that carries a key; any other value is returned as it is.
-
-    The scheme and the last four characters of a long key stay, so that two keys can be told apart.
-    """
-    if name.lower() not in {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"}:
-        return value
-    scheme, space, key = value.partition(" ")
-    if not space:
-        scheme, key = "", value
-    tail = key[-4:] if len(key) >= _LONG_KEY else ""
-    return f"{scheme}{space}***{tail}"
-
-
 class ApiRequest:
     """A whole request, as the core sees it. What ``when=`` predicates of :meth:`PetStoreMock.inject` get.
 
@@ -256,7 +242,7 @@ class ApiRequest:
         self.operation: OperationName | None = None
 
     def __repr__(self) -> str:
-        return f"<ApiRequest {self.method} {self.target} {len(self.body)} bytes>"
+        return f"<ApiRequest {self.method} {mask_target(self.target)} {len(self.body)} bytes>"
 
     @property
     def path(self) -> str:
@@ -365,34 +351,21 @@ class ApiResponse:
         entry: the journal's entry, for its duration and outcome.
     """
 
-    __slots__ = (
-        "abandon",
-        "body",
-        "chunked",
-        "close",
-        "date",
-        "delay",
-        "delivery",
-        "entry",
-        "head",
-        "lower_case",
-        "resume",
-        "waits",
-    )
+    # Defaults of the class, not of each instance: most answers set none of these, and one is made for every request.
+    chunked: bool = False
+    close: bool = False
+    lower_case: bool = False
+    delay: float = 0.0
+    resume: Callable[[], ApiResponse] | None = None
+    abandon: Callable[[], None] | None = None
+    delivery: Delivery | None = None
+    waits: Waits | None = None
+    entry: Recorded | None = None
 
     def __init__(self, head: Head, body: bytes, date: bytes) -> None:
         self.head = head
         self.body = body
         self.date = date
-        self.chunked = False
-        self.close = False
-        self.lower_case = False
-        self.delay = 0.0
-        self.resume: Callable[[], ApiResponse] | None = None
-        self.abandon: Callable[[], None] | None = None
-        self.delivery: Delivery | None = None
-        self.waits: Waits | None = None
-        self.entry: Recorded | None = None
 
     def __repr__(self) -> str:
         return f"<ApiResponse {self.head.status} {len(self.body)} bytes>"

@@ -127,6 +127,12 @@ class FaultPlan:
     def __iter__(self) -> Iterator[FaultHandle]:
         return iter(self._all)
 
+    @property
+    def idle(self) -> bool:
+        """Whether no fault is in force."""
+        live = self._live
+        return not live["before_commit"] and not live["after_commit"]
+
     def clear(self) -> None:
         """Forget every fault."""
         self.__init__()  # type: ignore[misc]  # a fresh plan in the same place

@@ -19,10 +19,12 @@ from petstore_mock.violations import HugeInteger, Violation
 
 if TYPE_CHECKING:
     from petstore_mock.contract import Operation
+    from petstore_mock.gaps import Fields
     from petstore_mock.schemas import Schemas
 
-__all__ = ["Refusal", "Route", "Rules", "rules_for"]
+__all__ = ["SERVER", "Refusal", "Route", "Rules", "rules_for"]
 
+SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
 _KEPT_HEADS: Final = 1024
@@ -95,7 +97,7 @@ class Rules:
                 "expected 'limit' of listPets.parameters.json to have a minimum, a maximum and a default (§8)"
             ) from error
         self._routes: dict[tuple[str, str], Route] = {}
-        self._heads: dict[tuple[int, tuple[tuple[str, str], ...]], Head] = {}
+        self._heads: dict[tuple[int, Fields, bool], Head] = {}
         chosen = self.policies
         self.chunked = chosen.answer_framing()
         self.lower_case = chosen.header_names()
@@ -104,14 +106,15 @@ class Rules:
 
     # Heads
 
-    def head(self, status: int, fields: tuple[tuple[str, str], ...]) -> Head:
-        """Return the head of an answer, the same object for the same fields."""
-        key = (status, fields)
+    def head(self, status: int, fields: Fields = (), *, json: bool = True) -> Head:
+        """Return the head of an answer with a JSON body, or with none; the same object for the same fields."""
+        key = (status, fields, json)
         head = self._heads.get(key)
         if head is None:
             if len(self._heads) >= _KEPT_HEADS:
                 self._heads.clear()
-            head = self._heads[key] = Head(status, fields)
+            content_type = (("Content-Type", self.policies.content_type()),) if json else ()
+            head = self._heads[key] = Head(status, (*content_type, SERVER, *fields))
         return head
 
     # Routing

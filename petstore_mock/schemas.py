@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.acceptor import compile_acceptor
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.violations import Violation
 
@@ -55,6 +56,8 @@ class Schemas:
         if check:
             self._check()
         self.resolved: dict[str, dict[str, Any]] = {name: self._resolve(doc) for name, doc in self.documents.items()}
+        self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
+        self._acceptors = {name: compile_acceptor(schema) for name, schema in self._asserting.items()}
         self._judges: dict[str, Validator] = {}
 
     def __repr__(self) -> str:
@@ -104,9 +107,12 @@ class Schemas:
             value: a decoded JSON value.
             location: where it was found, ``body`` or ``query`` or ``path``: the first part of each path.
         """
+        accepts = self._acceptors[name]
+        if accepts is not None and accepts(value):
+            return []
         judge = self._judges.get(name)
         if judge is None:
-            judge = self._judges[name] = _compile(_strip(self.resolved[name]))
+            judge = self._judges[name] = _compile(self._asserting[name])
         errors = list(judge.iter_errors(value))
         if not errors:
             return []

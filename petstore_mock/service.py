@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.decoding import encode_json
+from petstore_mock.decoding import encode_flat, encode_json
 from petstore_mock.entry import Entry
 from petstore_mock.judging import judge_body, judge_head
-from petstore_mock.messages import CONDITIONS, REALM, ApiResponse, error_document, reason_phrase
-from petstore_mock.rules import Refusal
+from petstore_mock.messages import CONDITIONS, REALM, ApiResponse, Head, error_document, reason_phrase
+from petstore_mock.rules import SERVER, Refusal
 from petstore_mock.self_check import check_answer
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from petstore_mock.rules import Route
     from petstore_mock.world import World
 
-__all__ = ["SERVER", "admits", "answer_retired", "handle", "refuse"]
+__all__ = ["admits", "answer_retired", "handle", "refuse"]
 
-SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields; the journal keeps them all
 _NO_CONTENT: Final = frozenset({204, 304})
 
@@ -43,7 +42,8 @@ def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> 
         problem: why ``key`` is None or no key of this world: a name of ``CONDITIONS``; empty when it may be valid.
     """
     with world.lock:
-        entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
+        now = world.now = world.clock.now()
+        entry = Entry(world.journal.total + 1, world.owner, request, now)
         try:
             response = _answer(world, request, key, problem, entry)
         except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
@@ -76,17 +76,18 @@ def _answer(world: World, request: ApiRequest, key: str | None, problem: str, en
             return _refusal(world, entry, judged)
         document = judged
     world.answered += 1
-    retry_after = rules.policies.rate_limit(world.answered, world.clock.now())
+    retry_after = rules.policies.rate_limit(world.answered, world.now)
     if retry_after is not None:
         return _refusal(world, entry, Refusal("rate_limited"), (("Retry-After", retry_after),))
-    return _Exchange(world, request, route, operation, document, entry).run()
+    exchange = _Exchange(world, request, route, operation, document, entry)
+    return exchange.execute(commit=True) if world.plan.idle else exchange.run()
 
 
 def _without_operation(world: World, route: Route, entry: Entry) -> ApiResponse:
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
         return _refusal(world, entry, route.refusal, allow)
-    return _response(world, 204, b"", allow)  # RFC 9110 §9.3.7
+    return _response(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
 
 
 class _Exchange:
@@ -94,7 +95,7 @@ class _Exchange:
 
     __slots__ = ("document", "entry", "generation", "operation", "request", "route", "world")
 
-    def __init__(  # what the steps before have found
+    def __init__(  # noqa: PLR0917  # once a request: keywords cost
         self,
         world: World,
         request: ApiRequest,
@@ -144,7 +145,7 @@ class _Exchange:
         """Promise an answer for later: what is to be committed is committed then, if the client is still there."""
         assert fault.delay is not None  # noqa: S101  # for the type checker: the caller has looked
         world = self.world
-        response = _response(world, 503, b"", ())
+        response = _response(world, world.rules.head(503, json=False), b"")
         response.delay = world.random.uniform(*fault.delay)
         response.waits = world.waits
         response.resume = self.resume
@@ -156,6 +157,7 @@ class _Exchange:
         """Go on after a delay. A reset meanwhile has ended the world that the request was made in."""
         world = self.world
         with world.lock:
+            world.now = world.clock.now()
             if world.generation != self.generation:
                 return _refusal(world, self.entry, Refusal("released"))
             try:
@@ -177,7 +179,7 @@ class _Exchange:
         """Answer with the fault instead of the operation's answer."""
         world = self.world
         if fault.delivery is not None:
-            response = _response(world, 503, b"", ())
+            response = _response(world, world.rules.head(503, json=False), b"")
             response.delivery = fault.delivery
             response.waits = world.waits
             return response
@@ -230,7 +232,7 @@ class _Exchange:
                 world.hidden[pet_id] = self.entry.number + 1 + delay
             self.entry.executed = True
         else:
-            body = encode_json(document)
+            body = encode_flat(document)
         return _rendered(world, 201, body, world.rules.policies.location_header(pet_id))
 
     def _get(self) -> ApiResponse:
@@ -239,7 +241,7 @@ class _Exchange:
         chosen = world.rules.policies
         removed_at = self.operation.removed_at
         fields = chosen.deprecation_headers(removed_at)
-        if removed_at is not None and world.clock.now() >= removed_at.timestamp():
+        if removed_at is not None and world.now >= removed_at.timestamp():
             condition = chosen.after_removal()
             if condition is not None:
                 return _refusal(world, self.entry, Refusal(condition), fields)
@@ -258,12 +260,12 @@ class _Exchange:
 def _rendered(world: World, status: int, canonical: bytes, fields: tuple[tuple[str, str], ...]) -> ApiResponse:
     chosen = world.rules.policies
     body = chosen.json_style(chosen.extra_response_fields(canonical))
-    return _response(world, status, body, (("Content-Type", chosen.content_type()), SERVER, *fields))
+    return _response(world, world.rules.head(status, fields), body)
 
 
-def _response(world: World, status: int, body: bytes, fields: tuple[tuple[str, str], ...]) -> ApiResponse:
+def _response(world: World, head: Head, body: bytes) -> ApiResponse:
     rules = world.rules
-    response = ApiResponse(rules.head(status, fields if body else (SERVER, *fields)), body, world.clock.http_date())
+    response = ApiResponse(head, body, world.clock.http_date(world.now))
     if rules.dresses_wire:
         response.chunked = rules.chunked
         response.close = rules.close
@@ -307,10 +309,10 @@ def _challenge(condition: Condition) -> tuple[tuple[str, str], ...]:
 def _fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
     """Answer with the status of a fault: its own body, or the interface's error body (§2)."""
     if fault.body is not None:
-        fields = _overridden((SERVER,), fault.fields)
-        return _response(world, status, b"" if status in _NO_CONTENT else fault.body, fields)
+        head = Head(status, _overridden((SERVER,), fault.fields))
+        return _response(world, head, b"" if status in _NO_CONTENT else fault.body)
     if status in _NO_CONTENT:
-        return _response(world, status, b"", fault.fields)
+        return _response(world, world.rules.head(status, fault.fields, json=False), b"")
     name = _FAULT_CONDITIONS.get(status)
     if name is not None:
         condition = CONDITIONS[name]
@@ -320,7 +322,7 @@ def _fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
         code, message, extra = phrase.lower().replace(" ", "_").replace("-", "_"), phrase, ()
     response = _error(world, code, f"{message} (injected: {fault})", status, extra)
     if fault.fields:
-        response.head = world.rules.head(status, _overridden(response.head.fields, fault.fields))
+        response.head = Head(status, _overridden(response.head.fields, fault.fields))
     return response
 
 
@@ -360,14 +362,16 @@ def admits(world: World, request: ApiRequest, key: str | None, problem: str, len
 def answer_retired(world: World, request: ApiRequest) -> ApiResponse:
     """Answer 401 to a request of a finished world; the journal of ``world`` does not hear of it."""
     with world.lock:
-        entry = Entry(0, None, request, world.clock.now())
+        world.now = world.clock.now()
+        entry = Entry(0, None, request, world.now)
         return _refusal(world, entry, Refusal("retired_key"))
 
 
 def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
     """Answer what never became a whole request, with an error body and a journal entry."""
     with world.lock:
-        entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
+        world.now = world.clock.now()
+        entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = _refusal(world, entry, Refusal(condition, detail=detail))
         entry.answered(response)
         entry.duration = time.perf_counter() - request.started

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.decoding import encode_json
+from petstore_mock.decoding import encode_flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -133,7 +133,7 @@ class Store:
     def page(self, ids: Iterable[int]) -> bytes:
         """Return the JSON array of the animals ``ids``, in that order."""
         pets = self._pets
-        return b"[" + b",".join([pets[pet_id] for pet_id in ids]) + b"]"
+        return b"[%b]" % b",".join(map(pets.__getitem__, ids))
 
     def documents(self) -> list[dict[str, Any]]:
         """Return copies of all animals in the order of their ids."""
@@ -181,7 +181,7 @@ class Store:
 
     def put(self, document: Mapping[str, Any]) -> bytes:
         """Store an animal, a new one or one in place of its former self; return its canonical bytes."""
-        body = encode_json(document)
+        body = encode_flat(document)
         self._write(document["id"], body, document.get("status"))
         return body
 

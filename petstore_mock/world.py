@@ -122,6 +122,7 @@ class World:
         self.keys: dict[str, Key] = {key: Key()}
         self.rotating: str | None = None  # the key that was used first (gap key_rotation)
         self.answered = 0  # requests that were valid so far (gap rate_limit)
+        self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
         self._random_seed = random_seed
