@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.violations import HugeInteger, JsonNumber, Violation
+from petstore_mock.violations import HugeInteger, JsonNumber, Violation, member_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +25,8 @@ __all__ = ["MalformedJsonError", "decode_json", "encode_flat", "encode_json", "i
 _MAX_DEPTH: Final = 100
 _MAX_DIGITS: Final = 400
 
-_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+# Strings are unrolled and possessive: an alternative for each character costs a second for a name of a megabyte.
+_TOKENS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _BROKEN_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -37,8 +39,13 @@ class MalformedJsonError(Exception):
         self.violation = violation
 
 
-class _RepeatedError(Exception):
-    """A member stands twice; the caller decodes again and collects them all."""
+class _Members(dict[str, Any]):
+    """An object some of whose members stand more than once; the last of them is kept."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counted = Counter(name for name, _ in pairs)
+        self.repeated = [name for name, count in counted.items() if count > 1]
 
 
 def _integer(text: str) -> int:
@@ -51,9 +58,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _RepeatedError
-    return members
+    return members if len(members) == len(pairs) else _Members(pairs)
 
 
 _decoder: Final = json.JSONDecoder(
@@ -78,16 +83,13 @@ def decode_json(body: bytes) -> tuple[Any, list[Violation]]:
     # Brackets inside strings count here too; only a body that may be deep is scanned exactly.
     if body.count(b"[") + body.count(b"{") > _MAX_DEPTH:
         _refuse_depth(body)
-    repeated: list[Violation] = []
     try:
         value = _decoder.decode(text)
-    except _RepeatedError:
-        value = _decode_repeated(text, repeated)
     except json.JSONDecodeError as error:
         raise MalformedJsonError(_syntax(error)) from None
     if b"\\u" in body:
         _refuse_surrogates(value)
-    return value, repeated
+    return value, list(_repeated(value, "body"))
 
 
 def _text(body: bytes) -> str:
@@ -105,22 +107,20 @@ def _syntax(error: json.JSONDecodeError) -> Violation:
     return _malformed(f"must be JSON; {error.msg} at line {error.lineno} column {error.colno}")
 
 
-def _decode_repeated(text: str, repeated: list[Violation]) -> Any:  # noqa: ANN401  # a JSON value is any value
-    def last(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in members:
-                repeated.append(Violation(f"body.{name}", "uniqueMembers", "must stand only once in its object"))
-            members[name] = value
-        return members
-
-    decoder = json.JSONDecoder(
-        object_pairs_hook=last, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
-    )
-    try:
-        return decoder.decode(text)
-    except json.JSONDecodeError as error:
-        raise MalformedJsonError(_syntax(error)) from None
+def _repeated(value: Any, path: str) -> Iterator[Violation]:  # noqa: ANN401  # walks any JSON value
+    if isinstance(value, dict):
+        if isinstance(value, _Members):
+            for name in value.repeated:
+                yield Violation(
+                    member_path(path, name), "uniqueMembers", "must stand only once in its object", value[name]
+                )
+        for name, member in value.items():
+            if isinstance(member, (dict, list)):
+                yield from _repeated(member, member_path(path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, (dict, list)):
+                yield from _repeated(item, f"{path}.{index}")
 
 
 def _refuse_depth(body: bytes) -> None:
@@ -141,7 +141,7 @@ def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN40
     elif isinstance(value, dict):
         for name, member in value.items():
             yield path, name
-            yield from _strings(member, f"{path}.{name}")
+            yield from _strings(member, member_path(path, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _strings(item, f"{path}.{index}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest
     from petstore_mock.rules import Rules
 
-__all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head"]
+__all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head", "with_body_violations"]
 
 # RFC 6750 §2.1: b64token. The scheme's name has no case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -84,6 +84,14 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         return Refusal("invalid_body", tuple(violations))
     document: dict[str, Any] = value
     return document
+
+
+def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) -> Refusal:
+    """Add what is wrong with the fields of the body to the refusal of a query, all at once."""
+    judged = judge_body(rules, request)
+    if isinstance(judged, Refusal) and judged.condition == "invalid_body":
+        return Refusal(invalid.condition, (*invalid.violations, *judged.violations), invalid.detail)
+    return invalid
 
 
 def _let_pass(rules: Rules, document: dict[str, Any]) -> None:

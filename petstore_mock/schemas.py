@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.acceptor import compile_acceptor
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.violations import Violation
+from petstore_mock.violations import Violation, member_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,7 +116,14 @@ class Schemas:
         errors = list(judge.iter_errors(value))
         if not errors:
             return []
-        found = [violation for error in errors for violation in _violations(error, location)]
+        # A float's bounds are judged by its rounded value: what is no integer at all is called that and no more.
+        fractions = {error.json_path for error in errors if error.validator == "type"}
+        found = [
+            violation
+            for error in errors
+            if error.validator == "type" or not isinstance(error.instance, float) or error.json_path not in fractions
+            for violation in _violations(error, location)
+        ]
         return sorted(dict.fromkeys(found), key=lambda violation: (violation.path, violation.rule))
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
@@ -168,7 +175,9 @@ def _compile(schema: Mapping[str, Any]) -> Validator:
 
 def _violations(error: ValidationError, location: str) -> list[Violation]:
     """Turn one error of jsonschema into our violations, from its parts and never from its text."""
-    path = ".".join([location, *(f"{step}" for step in error.absolute_path)])
+    path = location
+    for step in error.absolute_path:
+        path = member_path(path, str(step))
     rule = str(error.validator)
     schema: Any = error.schema  # an object schema, for the two keywords that look at it
     instance: Any = error.instance
@@ -179,7 +188,10 @@ def _violations(error: ValidationError, location: str) -> list[Violation]:
         known = schema.get("properties", {})
         return [
             Violation(
-                f"{path}.{name}", rule, f"is not a field here; the fields are {', '.join(known) or 'none'}", value
+                member_path(path, name),
+                rule,
+                f"is not a field here; the fields are {', '.join(known) or 'none'}",
+                value,
             )
             for name, value in instance.items()
             if name not in known

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.decoding import encode_flat, encode_json
 from petstore_mock.entry import Entry
-from petstore_mock.judging import judge_body, judge_head
+from petstore_mock.judging import judge_body, judge_head, with_body_violations
 from petstore_mock.messages import CONDITIONS, REALM, ApiResponse, Head, error_document, reason_phrase
 from petstore_mock.rules import SERVER, Refusal
 from petstore_mock.self_check import check_answer
@@ -68,7 +68,10 @@ def _answer(world: World, request: ApiRequest, key: str | None, problem: str, en
     if problem:
         return _refusal(world, entry, Refusal(problem))  # §5: beats everything behind it
     if route.invalid is not None:
-        return _refusal(world, entry, route.invalid)
+        invalid = route.invalid
+        if operation.request_schema is not None:
+            invalid = with_body_violations(rules, request, invalid)
+        return _refusal(world, entry, invalid)
     document: dict[str, Any] | None = None
     if operation.request_schema is not None:
         judged = judge_body(rules, request)

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
 
-__all__ = ["HugeInteger", "JsonNumber", "Violation", "describe"]
+__all__ = ["HugeInteger", "JsonNumber", "Violation", "describe", "member_path"]
 
 _SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
 _MISSING: Final = object()
@@ -52,8 +52,11 @@ def describe(value: object) -> str:
     """Return ``value`` as shortened JSON with its type: ``"1" (string)``."""
     kind = next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
     if isinstance(value, HugeInteger):
-        return f"{value.text[:20]}... ({kind} of {len(value.text.lstrip('-'))} digits)"
-    if isinstance(value, JsonNumber):
+        digits = value.text.removeprefix("-")
+        if digits.isdecimal():
+            return f"{value.text[:20]}... ({kind} of {len(digits)} digits)"
+        kind, text = "number", value.text
+    elif isinstance(value, JsonNumber):
         text = value.text
     elif isinstance(value, (list, dict)):
         return f"{kind} of {len(value)}" if value else f"empty {kind}"
@@ -66,6 +69,13 @@ def describe(value: object) -> str:
         length = f" of {len(value)} characters" if isinstance(value, str) else ""
         return f"{text[:_SHOWN]}... ({kind}{length})"
     return f"{text} ({kind})"
+
+
+def member_path(path: str, name: str) -> str:
+    """Return the path of the member ``name``: shortened, and without a character that would spoil a line."""
+    if len(name) > _SHOWN:
+        name = f"{name[:_SHOWN]}..."
+    return f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
 
 
 @dataclass(frozen=True, slots=True)
