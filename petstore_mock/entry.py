@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from petstore_mock.messages import mask_credentials
+from petstore_mock.contract import SENTENCES, Sentence
+from petstore_mock.masking import mask_field, mask_target, mask_text, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from petstore_mock.faults import Fault
     from petstore_mock.messages import ApiRequest, ApiResponse, Condition
     from petstore_mock.violations import Violation
 
 __all__ = ["Entry"]
 
+_ANSWERLESS: Final = frozenset({"hang", "reset", "empty_reply"})  # deliveries after which no status has gone out
+_CUT_SHORT: Final = frozenset({"client gone", "reset"})  # outcomes of an answer that was held back and never sent
+# What an entry weighs beside its bytes, measured; a refused body stays decoded in its violations, some times larger.
+_BASE_WEIGHT: Final = 1000
+_DECODED_WEIGHT: Final = 16
+
+
+def _no_keys() -> Iterable[str]:
+    return ()
+
 
 class Entry:
-    """What happened to one request. Keys are masked wherever they would show.
+    """What happened to one request. Keys are masked wherever they would show, but for :attr:`request` and the bodies.
 
     Attributes:
         number: its place in the journal, from 1.
         owner: the test that owned the world, or None.
+        request: the request as it came, nothing masked.
         duration: seconds from its first byte to the answer, by the real clock.
         condition: why it was refused, or None.
         violations: the rules that it broke.
@@ -31,10 +45,10 @@ class Entry:
         outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
         expected: whether the test said that this violation would come.
         neighbour: whether an expectation of ``httpserver`` answered it.
+        keys: gives the keys to be masked.
     """
 
     __slots__ = (
-        "_request",
         "_response",
         "condition",
         "detail",
@@ -42,10 +56,12 @@ class Entry:
         "executed",
         "expected",
         "fault",
+        "keys",
         "neighbour",
         "number",
         "outcome",
         "owner",
+        "request",
         "timestamp",
         "violations",
         "weight",
@@ -54,7 +70,7 @@ class Entry:
     def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
         self.number = number
         self.owner = owner
-        self._request = request
+        self.request = request
         self._response: ApiResponse | None = None
         self.timestamp = timestamp
         self.duration = 0.0
@@ -66,20 +82,33 @@ class Entry:
         self.outcome: str | None = None
         self.expected = False
         self.neighbour = False
+        self.keys: Callable[[], Iterable[str]] = _no_keys
         self.weight = 0  # what the journal counted it as
 
     def __repr__(self) -> str:
-        return f"<Entry {self.number} {self.method} {self.target} {self.status or self.outcome}>"
+        parts = [f"<Entry {self.number} {self.method} {self.target}", str(self.status or self.outcome or "unanswered")]
+        if self.operation is not None:
+            parts.append(self.operation)
+        if self.condition is not None or self.fault is not None:
+            parts.append(f"({self.decision})")
+        return printable(f"{' '.join(parts)}>")
 
     def answered(self, response: ApiResponse) -> None:
-        """Take note of the answer."""
-        self._response = response
+        """Take note of the answer; of one that is only promised, once it is made."""
+        if response.resume is None:
+            self._response = response
 
     @property
     def size(self) -> int:
         """About how many bytes the entry holds on to."""
-        response = self._response
-        return 1000 + len(self._request.body) + (len(response.body) if response is not None else 0)
+        request, response = self.request, self._response
+        body = len(request.body)
+        size = _BASE_WEIGHT + body + len(request.target)
+        for field in request.fields:
+            size += len(field[1])
+        if self.violations:
+            size += body * _DECODED_WEIGHT
+        return size if response is None else size + len(response.body)
 
     # The request
 
@@ -91,78 +120,118 @@ class Entry:
     @property
     def connection(self) -> int:
         """The number of its connection, from 1; 0 without a socket."""
-        return self._request.connection
+        return self.request.connection
 
     @property
     def exchange(self) -> int:
         """Which request on its connection it is, from 1."""
-        return self._request.exchange
+        return self.request.exchange
 
     @property
     def method(self) -> str:
         """The method as sent."""
-        return self._request.method
+        return self.request.method
 
     @property
     def target(self) -> str:
-        """The target as sent: path and query, percent-encoded."""
-        return self._request.target
+        """The target as sent, percent-encoded: path and query, keys masked."""
+        return mask_target(self.request.target, self.secrets)
 
     @property
     def path(self) -> str:
-        """The path, percent-decoded."""
+        """The path, percent-decoded, keys masked."""
         return unquote(self.target.partition("?")[0])
 
     @property
     def query(self) -> dict[str, str]:
-        """The query parameters, decoded."""
+        """The query parameters, decoded, keys masked; a repeated one shows its last value."""
         return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
 
     @property
     def operation(self) -> str | None:
         """The operation that the route found, or None."""
-        return self._request.operation
+        return self.request.operation
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The request's header fields in the order sent, credentials masked."""
-        found = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self._request.fields]
-        return [(name, mask_credentials(name, value)) for name, value in found]
+        """The request's header fields in the order sent, keys masked."""
+        keys = self.secrets
+        found = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
+        return [(name, mask_field(name, value, keys)) for name, value in found]
 
     @property
     def headers(self) -> dict[str, str]:
-        """The request's header fields with lower-case names, credentials masked; a repeated one shows its last."""
+        """The request's header fields with lower-case names, keys masked; a repeated one shows its last."""
         return {name.lower(): value for name, value in self.fields}
 
     @property
     def body(self) -> bytes:
-        """The request's body."""
-        return self._request.body
+        """The request's body, as sent."""
+        return self.request.body
 
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
-        """Decode the request's body; raises ValueError when it is no JSON."""
-        return json.loads(self.body)
+        """Decode the request's body; raises ValueError when it is no JSON, or nests too deep to tell."""
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("the body nests too deep to be decoded") from error
+
+    # Keys
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown: the keys of its world, and the credentials that it bore itself."""
+        own = (value.split()[-1] for value in self.request.values("authorization") if value.split())
+        return (*self.keys(), *own)
+
+    def masked(self, text: str) -> str:
+        """Return ``text`` without the keys that this request is known to have had to do with."""
+        return mask_text(text, self.secrets)
+
+    @property
+    def misplaced_keys(self) -> tuple[str, ...]:
+        """Where a key stands beside Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
+        request, keys = self.request, self.secrets
+        places = ["target"] if mask_target(request.target, keys) != request.target else []
+        for raw_name, raw_value in request.fields:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            if name != "authorization" and mask_text(value, keys) != value:
+                places.append(name)
+        body = request.body.decode("latin-1")
+        return (*places, "body") if mask_text(body, keys) != body else tuple(places)
 
     # The answer
 
     @property
     def status(self) -> int | None:
-        """The status of the answer, or None when there was none."""
+        """The status of the answer; None when there was none, or is none yet."""
         response = self._response
-        return None if response is None or self.outcome in {"hang", "reset", "empty reply"} else response.status
+        if response is None:
+            return None
+        if response.delivery is None:
+            return None if self.outcome in _CUT_SHORT else response.status
+        return None if response.delivery.kind in _ANSWERLESS else response.status
 
     @property
     def response_fields(self) -> list[tuple[str, str]]:
-        """The answer's header fields, without those of its framing."""
+        """The answer's header fields without those of its framing, keys masked; none without an answer."""
         response = self._response
-        if response is None:
+        if response is None or self.status is None:
             return []
-        return [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        keys = self.secrets
+        found = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        return [(name, mask_field(name, value, keys)) for name, value in found]
+
+    @property
+    def response_headers(self) -> dict[str, str]:
+        """The answer's header fields with lower-case names, keys masked; a repeated one shows its last."""
+        return {name.lower(): value for name, value in self.response_fields}
 
     @property
     def response_body(self) -> bytes:
-        """The answer's body."""
-        return b"" if self._response is None else self._response.body
+        """The answer's body, empty without an answer and for HEAD; whole even if a fault cut it on its way."""
+        response = self._response
+        return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
 
     # The decision
 
@@ -170,6 +239,13 @@ class Entry:
     def is_violation(self) -> bool:
         """Whether the client broke the contract with it."""
         return self.condition is not None and self.condition.violation
+
+    @property
+    def sentence(self) -> Sentence | None:
+        """The sentence of the interface that decided, when it was refused."""
+        if self.violations:
+            return self.violations[0].sentence
+        return SENTENCES[self.condition.subject] if self.condition is not None else None
 
     @property
     def section(self) -> str | None:
@@ -182,7 +258,21 @@ class Entry:
     def reason(self) -> str:
         """Why it was answered as it was, in words; empty for what went as it should."""
         if self.violations:
-            return "; ".join(map(str, self.violations))
+            return self.masked("; ".join(map(str, self.violations)))
         if self.condition is not None:
-            return f"{self.condition.message}{f': {self.detail}' if self.detail else ''}"
+            return self.masked(f"{self.condition.message}{f': {self.detail}' if self.detail else ''}")
         return f"fault {self.fault}" if self.fault is not None else ""
+
+    @property
+    def decision(self) -> str:
+        """What was decided, in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
+        parts = ["executed"] if self.executed else []
+        if self.fault is not None:
+            parts.append(f"fault {self.fault}")
+        if self.condition is not None:
+            section = self.section or ""
+            where = f" ({section if section.startswith('RFC') else f'§{section}'})" if section else ""
+            parts.append(f"refused: {self.condition.name}{where}")
+        if self.neighbour:
+            parts.append("answered by httpserver")
+        return ", then ".join(parts) or ("answered" if self._response is not None else "held back")

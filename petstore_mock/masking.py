@@ -1,0 +1,90 @@
+"""What may be shown of a request: no API key, and nothing that a terminal obeys.
+
+A key is known by where it stands (``Authorization``, a field or parameter that is called like one), by being a key of
+the world that the request met, or by its shape, which is that of the keys that the fake issues.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ISSUED_KEY", "mask", "mask_field", "mask_target", "mask_text", "printable"]
+
+ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worlds.new_key makes them
+
+# A shorter fixed key, such as `test`, would be found in every other word. Where keys belong it is masked all the same.
+_RECOGNISABLE: Final = 8
+
+_TAIL: Final = 4  # characters that stay, so that two keys can be told apart ...
+_SHORTEST_WITH_TAIL: Final = 12  # ... unless they would be half of it
+
+# Schemes whose credentials are one opaque token; the end of any other's may be the end of a password.
+_TOKEN_SCHEMES: Final = frozenset({"bearer", "token", "apikey"})
+_SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
+
+_SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|cookie"  # noqa: S105  # names, not secrets
+_SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
+_SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)", re.IGNORECASE)
+
+
+def mask(secret: str) -> str:
+    """Return what may be shown of a key: the end of a long one."""
+    return f"***{secret[-_TAIL:]}" if len(secret) >= _SHORTEST_WITH_TAIL else "***"
+
+
+def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
+    """Mask the credentials in the value of a header field; any other value is returned as it is.
+
+    Args:
+        name: the field's name, in any case.
+        value: its value.
+        keys: keys that are known, wherever they stand.
+    """
+    if _SECRET_FIELD.search(name) is None:
+        return mask_text(value, keys)
+    scheme, blank, credentials = value.partition(" ")
+    if scheme.lower() not in _SCHEMES:
+        return mask(value) if _is_token(value) and "cookie" not in name.lower() else "***"
+    if not credentials.strip():
+        return value  # a scheme alone is what a report must show
+    return f"{scheme}{blank}{mask(credentials) if scheme.lower() in _TOKEN_SCHEMES else '***'}"
+
+
+def _is_token(value: str) -> bool:
+    return " " not in value and ":" not in value
+
+
+def mask_text(text: str, keys: Iterable[str] = ()) -> str:
+    """Mask every key in ``text``: those in ``keys``, and those that the fake issued."""
+    for key in sorted(keys, key=len, reverse=True):  # one key may be the beginning of another
+        if len(key) >= _RECOGNISABLE and key in text:
+            text = text.replace(key, mask(key))
+    return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if "petstore-" in text else text
+
+
+def mask_target(target: str, keys: Iterable[str] = ()) -> str:
+    """Mask every key in a request target, percent-encoded ones and the values of parameters named like one."""
+    known = tuple(keys)
+    target = mask_text(target, (*known, *(quote(key, safe="") for key in known)))
+    if "?" not in target:
+        return target
+    return _SECRET_PARAMETER.sub(lambda found: found[1] + _masked_once(found[2]), target)
+
+
+def _masked_once(value: str) -> str:
+    return value if value.startswith("***") else mask(value)
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with everything escaped that could move a cursor, break a line or turn the writing around."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )

@@ -1,0 +1,86 @@
+"""Waiting for something that happens in another thread: in a plain thread, under asyncio, under trio.
+
+Neither event loop is imported here. If nobody has imported one, none can be running, and the core stays free of both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Announcer", "running_loop", "wait_async", "wait_blocking"]
+
+
+class Announcer(Protocol):
+    """Calls those who listen whenever something has happened, from whichever thread that was."""
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` from now on."""
+
+    def unlisten(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` no more."""
+
+
+def running_loop() -> str | None:
+    """Return which event loop runs in this thread, ``asyncio`` or ``trio``, or None."""
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001  # documented for libraries
+        return "asyncio"
+    trio: Any = sys.modules.get("trio")
+    if trio is not None:
+        try:
+            trio.lowlevel.current_trio_token()
+        except RuntimeError:
+            return None
+        return "trio"
+    return None
+
+
+def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:
+    """Block until ``done()`` or for ``timeout`` seconds; return the last word of ``done``."""
+    happened = threading.Event()
+    listener = happened.set
+    announcer.listen(listener)  # before the first look, so that nothing slips between the two
+    try:
+        deadline = time.monotonic() + timeout
+        while not done():
+            if not happened.wait(max(0.0, deadline - time.monotonic())):
+                return done()
+            happened.clear()
+    finally:
+        announcer.unlisten(listener)
+    return True
+
+
+async def wait_async(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:  # noqa: ASYNC109  # a wait is all that it is
+    """Wait as :func:`wait_blocking` does, without blocking the event loop."""
+    if running_loop() == "trio":
+        trio: Any = sys.modules["trio"]
+        waited: bool = await trio.to_thread.run_sync(wait_blocking, announcer, done, timeout, abandon_on_cancel=True)
+        return waited
+    asyncio: Any = sys.modules["asyncio"]
+    loop = asyncio.get_running_loop()
+    happened = asyncio.Event()
+
+    def listener() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed under the wait, which nobody awaits any more
+            loop.call_soon_threadsafe(happened.set)
+
+    announcer.listen(listener)
+    try:
+        deadline = loop.time() + timeout
+        while not done():
+            try:
+                await asyncio.wait_for(happened.wait(), max(0.0, deadline - loop.time()))
+            except TimeoutError:  # asyncio's own is the same since 3.11
+                return done()
+            happened.clear()
+    finally:
+        announcer.unlisten(listener)
+    return True
