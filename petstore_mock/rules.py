@@ -15,7 +15,7 @@ from petstore_mock.decoding import percent_decode
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.messages import KNOWN_METHODS, Head
-from petstore_mock.violations import HugeInteger, Violation
+from petstore_mock.violations import HugeInteger, Violation, member_path
 
 if TYPE_CHECKING:
     from petstore_mock.contract import Operation
@@ -191,7 +191,7 @@ class Rules:
                     names = [other for other in known if other != "petId"]
                     offer = f"; the parameters are {', '.join(names)}" if names else ""
                     violations.append(
-                        Violation(f"query.{parameter[:80]}", "additionalProperties", words + offer, texts[0])
+                        Violation(member_path("query", parameter), "additionalProperties", words + offer, texts[0])
                     )
                 continue
             text = texts[0] if len(texts) == 1 else chosen.repeated_query(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
@@ -51,24 +52,39 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 def describe(value: object) -> str:
     """Return ``value`` as shortened JSON with its type: ``"1" (string)``."""
     kind = next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
+    if value is None:
+        return "null"
+    text = _written(value)
     if isinstance(value, HugeInteger):
         digits = value.text.removeprefix("-")
         if digits.isdecimal():
-            return f"{value.text[:20]}... ({kind} of {len(digits)} digits)"
-        kind, text = "number", value.text
-    elif isinstance(value, JsonNumber):
-        text = value.text
-    elif isinstance(value, (list, dict)):
-        return f"{kind} of {len(value)}" if value else f"empty {kind}"
-    elif value is None:
-        return "null"
-    else:
-        # ASCII, so that a lone surrogate or a control character can stand in any report.
-        text = json.dumps(value[: _SHOWN + 1] if isinstance(value, str) else value, default=repr)
+            return f"{text[:20]}... ({kind} of {len(digits)} digits)"
+        kind = "number"
+    if isinstance(value, (list, dict)):
+        kind = f"{kind} of {len(value)}"
     if len(text) > _SHOWN:
         length = f" of {len(value)} characters" if isinstance(value, str) else ""
         return f"{text[:_SHOWN]}... ({kind}{length})"
     return f"{text} ({kind})"
+
+
+def _written(value: object) -> str:
+    """Write ``value`` as JSON, no more of it than can be shown."""
+    if isinstance(value, (HugeInteger, JsonNumber)):
+        return value.text[: _SHOWN + 1]
+    if isinstance(value, list):
+        return f"[{', '.join(_written_inside(item) for item in value[:_SHOWN])}]"
+    if isinstance(value, dict):
+        members = islice(value.items(), _SHOWN)
+        return f"{{{', '.join(f'{_written(name)}: {_written_inside(member)}' for name, member in members)}}}"
+    # ASCII, so that a lone surrogate or a control character can stand in any report.
+    return json.dumps(value[: _SHOWN + 1] if isinstance(value, str) else value, default=repr)
+
+
+def _written_inside(value: object) -> str:
+    if isinstance(value, (list, dict)) and value:
+        return "[...]" if isinstance(value, list) else "{...}"
+    return _written(value)
 
 
 def member_path(path: str, name: str) -> str:

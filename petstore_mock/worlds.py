@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Leak", "Worlds"]
 
 _KEPT_LEAKS: Final = 1000
+_KEY_DIGITS_MAX: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ class Worlds:
 
     def _retired_owner(self, key: str) -> str | None:
         number = key.removeprefix(self._prefix)
-        if number == key or not number.isdecimal() or int(number) > self._issued:
+        # A client may have made its key up: int() of thousands of digits raises, and none but our spelling was issued.
+        if number == key or len(number) > _KEY_DIGITS_MAX or not number.isdecimal():
+            return None
+        if number != f"{int(number):06d}" or not 1 <= int(number) <= self._issued:
             return None
         index = bisect_right(self._owner_starts, int(number)) - 1
         return self._owners[index] if index >= 0 else "an earlier world"
