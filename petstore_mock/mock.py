@@ -125,11 +125,14 @@ class PetStoreMock:
         self._worlds = host.worlds
         self._fixed_key = None if api_key is None else self._worlds.check_key(api_key)
         self._key = self._fixed_key or self._worlds.new_key()
-        self._strict = strict
+        self._strict = self._base_strict = strict
+        self._base_behaviour = as_behaviour(behaviour)
+        self._base_at = at
+        self._added: Seed | None = None  # animals of the present test alone
         self._world = World(
             self._key,
             schemas,
-            behaviour=as_behaviour(behaviour),
+            behaviour=self._base_behaviour,
             at=at,
             random_seed=random_seed,
             self_check=self_check,
@@ -441,12 +444,41 @@ class PetStoreMock:
         """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
         self._renew_keys(self._key)
         self._world.reset([self._key])
+        if self._added is not None:
+            fill(self._world, self._added, mark=False)
         if self._host.made is not None:
             self._host.made.clear()
 
-    def _renew(self, owner: str | None) -> None:
-        """Begin the world of another test: the starting state under a new key, unless the key is fixed."""
-        self._world.owner = owner
+    def _renew(  # the options of a starting state
+        self,
+        owner: str | None,
+        *,
+        behaviour: Behaviour | str | PathLike[str] | None = None,
+        gaps: Mapping[str, str] | None = None,
+        seed: Seed | None = None,
+        at: str | date | datetime | None = None,
+        strict: bool | None = None,
+    ) -> None:
+        """Begin the world of another test: the starting state under a new key, unless the key is fixed.
+
+        Args:
+            owner: who answers for the world.
+            behaviour: the behaviour of this test's starting state, instead of the mock's.
+            gaps: alternatives that differ from that behaviour.
+            seed: animals of this test's starting state, beside the mock's.
+            at: the date of this test's start, instead of the mock's.
+            strict: whether this test fails for contract violations, instead of what the mock was told.
+
+        Raises:
+            PetstoreMockError: an option can't be right.
+        """
+        world = self._world
+        chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
+        world.start_behaviour = chosen.replace(**gaps) if gaps else chosen
+        world.clock.start_at(self._base_at if at is None else at)
+        self._strict = self._base_strict if strict is None else strict
+        self._added = seed
+        world.owner = owner
         self._key = self._fixed_key or self._worlds.new_key(owner)
         self.reset()
 

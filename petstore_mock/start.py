@@ -39,8 +39,13 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
     )
 
 
-def fill(world: World, seed: Seed | None) -> None:
+def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     """Put the animals of the starting state into ``world``.
+
+    Args:
+        world: where to.
+        seed: the animals.
+        mark: whether :meth:`World.reset` is to return to them.
 
     Raises:
         PetstoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong.
@@ -53,7 +58,8 @@ def fill(world: World, seed: Seed | None) -> None:
         world.seed_plausible(seed)
     else:
         seed_each(world, _read(seed) if isinstance(seed, (str, PathLike)) else seed, "seed")
-    world.mark_start()
+    if mark:
+        world.mark_start()
 
 
 def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> list[dict[str, Any]]:

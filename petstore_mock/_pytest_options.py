@@ -1,0 +1,172 @@
+"""What the settings, the environment, the command line and the markers of a pytest run ask for."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["LEAK_MODES", "assumed_gaps", "check_at", "check_markers", "leak_mode", "options_of"]
+
+LEAK_MODES: Final = ("error", "warn", "ignore")
+
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
+_MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
+_MOCK_KEYWORDS: Final = (
+    "host",
+    "port",
+    "api_key",
+    "seed",
+    "behaviour",
+    "at",
+    "strict",
+    "self_check",
+    "random_seed",
+    "schemas",
+)
+
+
+def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
+    """Return the text of a setting, where it came from, and what its relative paths are relative to."""
+    variable = f"PETSTORE_{name.upper()}"
+    text = os.environ.get(variable, "")
+    if text:
+        return text, f"the environment variable {variable}", config.invocation_params.dir
+    value = config.getini(f"petstore_{name}")
+    base = config.inipath.parent if config.inipath is not None else config.rootpath
+    return str(value or ""), f"the setting petstore_{name}", base
+
+
+def _number(text: str, source: str) -> int:
+    if not text.isdecimal() or not text.isascii():
+        raise pytest.UsageError(f"expected a whole number of at least 0 in {source}; got {text!r}")
+    return int(text)
+
+
+def _flag(text: str, source: str) -> bool:
+    if text.lower() not in _TRUE | _FALSE:
+        raise pytest.UsageError(f"expected true or false in {source}; got {text!r}")
+    return text.lower() in _TRUE
+
+
+def leak_mode(config: pytest.Config) -> str:
+    """Return what a request of a finished test means: ``error``, ``warn`` or ``ignore``.
+
+    Raises:
+        pytest.UsageError: the setting says something else.
+    """
+    text, source, _ = _setting(config, "leaks")
+    if text and text not in LEAK_MODES:
+        raise pytest.UsageError(f"expected one of {', '.join(LEAK_MODES)} in {source}; got {text!r}")
+    return text or "error"
+
+
+def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of the session's ``PetStoreMock``.
+
+    Args:
+        config: where the settings and the command line are.
+        given: what ``petstore_options`` returned: wins over settings and environment; the command line wins over it.
+
+    Raises:
+        pytest.UsageError: a setting or a keyword can't be right.
+    """
+    _check_names("petstore_options", given, _MOCK_KEYWORDS)
+    options: dict[str, Any] = {"random_seed": config.getoption("petstore_random_seed")}
+    for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
+        text, source, base = _setting(config, name)
+        if not text or name in given:
+            continue
+        if name == "port":
+            options[name] = _number(text, source)
+        elif name == "strict":
+            options[name] = _flag(text, source)
+        elif name == "seed":
+            options[name] = int(text) if text.isdecimal() and text.isascii() else base / text
+        elif name == "behaviour" and text.endswith(".toml"):
+            options[name] = base / text
+        else:
+            options[name] = text
+    options |= given
+    at = config.getoption("petstore_at")
+    return options | {"at": at} if at else options
+
+
+def check_at(config: pytest.Config) -> None:
+    """Refuse a ``--petstore-at`` that is no date, before any test runs.
+
+    Raises:
+        pytest.UsageError: it is none.
+    """
+    at = config.getoption("petstore_at")
+    if at:
+        from petstore_mock.clock import as_moment  # noqa: PLC0415
+        from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+
+        try:
+            as_moment(at)
+        except PetstoreMockError as error:
+            raise pytest.UsageError(f"--petstore-at: {error}") from None
+
+
+def assumed_gaps(config: pytest.Config) -> dict[str, str]:
+    """Return the gaps that the setting ``petstore_assumes`` declares.
+
+    Raises:
+        pytest.UsageError: a line is no ``gap = alternative``, or there is no such gap.
+    """
+    assumed = {}
+    for line in config.getini("petstore_assumes"):
+        name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
+        if not equals:
+            raise pytest.UsageError(f"expected gap = alternative in each line of petstore_assumes; got {line!r}")
+        assumed[name] = value
+    _check_gaps("the setting petstore_assumes", assumed)
+    return assumed
+
+
+def check_markers(items: Iterable[pytest.Item]) -> None:
+    """Refuse markers that can't be right, before any test runs.
+
+    Raises:
+        pytest.UsageError: names the test, and the keywords that there are.
+    """
+    for item in items:
+        for mark in item.iter_markers("petstore"):
+            where = f"@pytest.mark.petstore of {item.nodeid}"
+            if mark.args:
+                raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
+            _check_names(where, mark.kwargs, _MARK_KEYWORDS)
+        for mark in item.iter_markers("petstore_assumes"):
+            where = f"@pytest.mark.petstore_assumes of {item.nodeid}"
+            if mark.args or not mark.kwargs:
+                raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
+            _check_gaps(where, mark.kwargs)
+
+
+def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise pytest.UsageError(f"{where}: expected keywords of {', '.join(known)}; got {name!r}{hint}")
+
+
+def _check_gaps(where: str, gaps: Mapping[str, Any]) -> None:
+    if not gaps:
+        return
+    from petstore_mock.behaviour import check_gap  # noqa: PLC0415
+    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+
+    for name, value in gaps.items():
+        try:
+            check_gap(name, value)
+        except PetstoreMockError as error:
+            raise pytest.UsageError(f"{where}: {error}") from None

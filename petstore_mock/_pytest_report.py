@@ -1,0 +1,105 @@
+"""What a failing test and the end of a session say: the journal, HAR files, and requests of finished tests."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from petstore_mock._pytest_worlds import Keeper, Run
+
+__all__ = ["FailureReport", "Leaks"]
+
+SECTION: Final = "petstore journal"
+_SHOWN_LEAKS: Final = 10  # owners: the first ones tell enough
+_LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
+
+
+class FailureReport:
+    """Gives the report of a failing test the section with its journal, and writes its HAR file."""
+
+    def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
+        self._keeper = keeper
+        directory = config.getoption("petstore_har")
+        self._directory = None if directory is None else config.invocation_params.dir / directory
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add the section; xdist carries it to the controller."""
+        report = yield
+        run = self._keeper.run
+        if report.failed and run is not None and run.item is item and run.uses_petstore:
+            report.sections.append((SECTION, self._text(run)))
+        return report
+
+    def _text(self, run: Run) -> str:
+        from petstore_mock.report import render_journal  # noqa: PLC0415  # only a failure needs it
+
+        lines = [f"also: {problem}" for problem in run.problems]
+        lines.append(render_journal(run.entries()))
+        if self._directory is not None:
+            assert run.petstore is not None  # noqa: S101  # for the type checker: it uses petstore
+            self._directory.mkdir(parents=True, exist_ok=True)
+            path = self._directory / f"{file_name(run.item.nodeid)}.har"
+            run.petstore.journal.to_har(path)
+            lines.append(f"HAR: {path}")
+        return "\n".join(lines)
+
+
+def file_name(nodeid: str) -> str:
+    """Return a file name for a test that every file system takes, and that no other test has."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
+    return safe if safe == nodeid else f"{safe}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+
+
+class Leaks:
+    """Tells which finished tests still sent requests, and lets the session fail for it."""
+
+    def __init__(self, keeper: Keeper, mode: str) -> None:
+        self._keeper = keeper
+        self._mode = mode
+        self._from_workers: list[tuple[str, str]] = []
+
+    def _all(self) -> list[tuple[str, str]]:
+        return [*self._from_workers, *((leak.owner, leak.request) for leak in self._keeper.leaks)]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401  # xdist's, which may not be installed
+        """Take over what a worker of xdist has seen."""
+        output = getattr(node, "workeroutput", None) or {}
+        self._from_workers += [(owner, request) for owner, request in output.get("petstore_leaks", ())]
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Hand over to xdist's controller, or let the session fail."""
+        leaks = self._all()
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["petstore_leaks"] = leaks
+        elif leaks and self._mode == "error" and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name the owners."""
+        leaks = self._all()
+        owners = Counter(owner for owner, _ in leaks)
+        if not leaks or self._mode == "ignore":
+            return
+        terminalreporter.section("petstore: requests of finished tests", red=self._mode == "error", yellow=True)
+        for owner, count in list(owners.items())[:_SHOWN_LEAKS]:
+            first = next(request for other, request in leaks if other == owner)
+            requests = first if count == 1 else f"{first} and {count - 1} more"
+            terminalreporter.write_line(
+                f"{requests}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key"
+            )
+        if len(owners) > _SHOWN_LEAKS:
+            terminalreporter.write_line(f"and {len(owners) - _SHOWN_LEAKS} more tests")
+        terminalreporter.write_line(
+            "These requests were answered 401 and belong to no journal."
+            + (" They fail the session: petstore_leaks = warn or ignore lets it pass." if self._mode == "error" else "")
+        )

@@ -1,0 +1,292 @@
+"""The fixture's world: a new one for each test and each Hypothesis example, and what each must answer for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from petstore_mock.entry import Entry
+    from petstore_mock.mock import PetStoreMock
+    from petstore_mock.worlds import Leak
+
+__all__ = ["FIXTURE", "KEEPER", "VARIANT", "Keeper", "Run", "merged_marks"]
+
+FIXTURE: Final = "petstore"
+VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
+_WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
+
+
+def merged_marks(item: pytest.Item, name: str) -> dict[str, Any]:
+    """Return the keywords of all marks called ``name``; the one nearest to the test wins."""
+    merged: dict[str, Any] = {}
+    for mark in item.iter_markers(name):
+        merged = {**mark.kwargs, **merged}
+    return merged
+
+
+class Run:
+    """One test, from its setup to its teardown.
+
+    Attributes:
+        item: the test.
+        start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
+        problems: what it must answer for beside the reason for which it failed.
+        examples: whether it was judged example by example.
+    """
+
+    __slots__ = ("_asked", "_registry", "_warned", "examples", "item", "looked", "petstore", "problems", "start")
+
+    def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
+        self.item = item
+        self.petstore: PetStoreMock | None = None
+        self.problems: list[str] = []
+        self.examples = False
+        self.looked = 0  # the number of the last journal entry that was looked at
+        self._warned: set[str] = set()
+        self._registry: dict[Any, Any] = {}
+        self._asked = FIXTURE in getattr(item, "fixturenames", ())
+        self.start = merged_marks(item, "petstore")
+        gaps = {**assumed, **merged_marks(item, "petstore_assumes"), **variant_of(item)}
+        if gaps:
+            self.start["gaps"] = gaps
+
+    @property
+    def uses_petstore(self) -> bool:
+        """Whether the test has to do with the fixture: by its arguments, or by what happened."""
+        return self.petstore is not None and (
+            self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
+        )
+
+    def entries(self) -> list[Entry]:
+        """Return what the journal still has of the present world, oldest first."""
+        if self.petstore is None:
+            return []
+        return list(self.petstore.journal._kept())  # noqa: SLF001  # iterating raises once the oldest are gone
+
+    def warn(self, entries: Iterable[Entry]) -> None:
+        """Warn, at the line of the test, of what the client did wrong."""
+        for entry in entries:
+            if entry.is_violation and not entry.expected:
+                section = f" (§{entry.section})" if entry.section else ""
+                text = f"{entry.method} {entry.target[:200]} broke the contract{section}: {entry.reason}"
+                self._issue(ContractWarning(text), text)
+            if entry.operation == "getPet":
+                self._issue(
+                    DeprecatedOperationWarning(
+                        "the client called getPet, which the interface removes on 5 December 2030 (§4.3): "
+                        "use GET /pets with the status filter"
+                    ),
+                    "getPet",
+                )
+
+    def _issue(self, warning: Warning, once: str) -> None:
+        """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""
+        path, line, _ = self.item.reportinfo()
+        known = once in self._warned or len(self._warned) >= _WARNED_REASONS
+        with warnings.catch_warnings(record=True) if known else _nothing():
+            warnings.warn_explicit(
+                warning,
+                category=type(warning),
+                filename=str(path),
+                lineno=(line or 0) + 1,
+                module=getattr(getattr(self.item, "module", None), "__name__", None),
+                registry={},
+            )
+        self._warned.add(once)
+
+
+def _raise_at(item: pytest.Item, error: BaseException) -> None:
+    """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours."""
+    path, line, _ = item.reportinfo()
+    code = compile("raise error", str(path), "exec")
+    code = code.replace(co_name=item.name, co_firstlineno=(line or 0) + 1)
+    __tracebackhide__ = True
+    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
+
+
+@contextmanager
+def _nothing() -> Generator[None]:
+    yield
+
+
+def variant_of(item: pytest.Item) -> dict[str, str]:
+    """Return the gap that exploration varies in this item, with its alternative; empty in a test as it is."""
+    callspec = getattr(item, "callspec", None)
+    varied: dict[str, str] | None = None if callspec is None else callspec.params.get(VARIANT)
+    return varied or {}
+
+
+class Keeper:
+    """Keeps the session's mock, begins a world for each test, and judges it.
+
+    Attributes:
+        run: the present test.
+        observers: called with the present test and the journal entries that it has not seen yet.
+    """
+
+    def __init__(self, assumed: Mapping[str, str]) -> None:
+        self._assumed = assumed
+        self._petstore: PetStoreMock | None = None
+        self._leaks: list[list[Leak]] = []
+        self.run: Run | None = None
+        self.observers: list[Callable[[Run, list[Entry]], None]] = []
+
+    @property
+    def leaks(self) -> list[Leak]:
+        """The requests so far that bore the key of a finished test."""
+        return [leak for leaks in self._leaks for leak in leaks]
+
+    @contextmanager
+    def open(self, options: Mapping[str, Any]) -> Generator[PetStoreMock]:
+        """Give the session's mock; it listens until the block ends."""
+        from petstore_mock.mock import PetStoreMock  # noqa: PLC0415  # heavy, and only users of the fixture need it
+
+        petstore = PetStoreMock(**options).start()
+        self._leaks.append(petstore._worlds.leaks)  # noqa: SLF001
+        self._petstore = petstore
+        try:
+            self._begin()
+            yield petstore
+        finally:
+            self._petstore = None
+            petstore.stop()
+
+    def _begin(self) -> None:
+        """Begin a world for the present test, or for an example of it."""
+        petstore, run = self._petstore, self.run
+        if petstore is None or run is None:
+            return
+        run.petstore = petstore
+        run.looked = 0
+        petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
+
+    def _look(self, run: Run) -> list[Entry]:
+        """Return the entries that came since the last look, and show them to the observers."""
+        petstore = run.petstore
+        if petstore is None or petstore.journal.total == run.looked:
+            return []
+        if petstore.journal.total < run.looked:  # the test has called reset()
+            run.looked = 0
+        entries = [entry for entry in run.entries() if entry.number > run.looked]
+        run.looked = entries[-1].number if entries else 0
+        for observer in self.observers:
+            observer(run, entries)
+        return entries
+
+    def _judge(self, run: Run) -> None:
+        """Raise for what a test, or an example, must answer for; warn of the rest."""
+        __tracebackhide__ = True
+        entries = self._look(run)
+        try:
+            if run.petstore is not None:
+                run.petstore.verify()
+            run.warn(entries)
+        except (VerificationError, Warning) as error:
+            _raise_at(run.item, error)
+
+    def _judge_failed(self, run: Run, reason: object) -> None:
+        """Collect what a failed test must answer for as well: it must not hide the first reason."""
+        entries = self._look(run)
+        try:
+            if run.petstore is not None:
+                run.petstore.verify()
+            run.warn(entries)
+        except (VerificationError, Warning) as error:
+            run.problems += [line for line in str(error).splitlines() if line not in str(reason)]
+
+    # Hooks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin a world before any fixture of the test is set up."""
+        self.run = Run(item, self._assumed)
+        self._begin()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Judge the test in the main thread once its body is done, so that it fails rather than errs."""
+        __tracebackhide__ = True
+        run = self.run
+        if run is None:  # the setup hook did not run: another runner's doing
+            return (yield)
+        with self._each_example(run):
+            try:
+                result = yield
+            except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+                self._look(run)
+                raise
+            except BaseException as error:
+                self._judge_failed(run, error)
+                raise
+            if failures := getattr(item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
+                self._judge_failed(run, failures[0].value)
+            elif run.examples:
+                self._look(run)  # judged already; the last one may have been thrown away by assume()
+            else:
+                self._judge(run)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Generator[None, object, object]:
+        """Warn of what the client did wrong while fixtures were torn down."""
+        __tracebackhide__ = True
+        result = yield
+        if self.run is not None:
+            self.run.warn(self._look(self.run))
+        return result
+
+    # Hypothesis
+
+    @contextmanager
+    def _each_example(self, run: Run) -> Generator[None]:
+        """Give each example of a Hypothesis test a world, by the hook that Hypothesis keeps for plugins."""
+        handle = getattr(getattr(run.item, "obj", None), "hypothesis", None)
+        inner = getattr(handle, "inner_test", None)
+        if inner is None or not {FIXTURE, "request"} & set(getattr(run.item, "fixturenames", ())):
+            yield
+            return
+        assert handle is not None  # noqa: S101  # for the type checker
+        handle.inner_test = self._example_of(run, inner)
+        try:
+            yield
+        finally:
+            handle.inner_test = inner  # the function is shared with other items: parameters, variants
+
+    def _example_of(self, run: Run, inner: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(inner):  # pytest-asyncio and anyio tell the two apart
+
+            @functools.wraps(inner)
+            async def example_async(*args: object, **kwargs: object) -> None:
+                __tracebackhide__ = True
+                self._begin_example(run)
+                await inner(*args, **kwargs)
+                self._judge(run)
+
+            return example_async
+
+        @functools.wraps(inner)
+        def example(*args: object, **kwargs: object) -> None:
+            __tracebackhide__ = True
+            self._begin_example(run)
+            inner(*args, **kwargs)
+            self._judge(run)
+
+        return example
+
+    def _begin_example(self, run: Run) -> None:
+        run.examples = True
+        self._look(run)
+        self._begin()
+
+
+KEEPER: Final = pytest.StashKey[Keeper]()

@@ -1,0 +1,62 @@
+"""Inner pytest runs, in this process unless xdist is asked for."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A client as small as can be; the inner tests are about the fixture.
+_CLIENT = """
+import http.client
+import json
+from urllib.parse import urlsplit
+
+
+def call(petstore, method="GET", path="/pets", body=None, key=None):
+    parts = urlsplit(petstore.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+    headers = {"Authorization": f"Bearer {key or petstore.api_key}", "Content-Type": "application/json"}
+    connection.request(method, parts.path + path, None if body is None else json.dumps(body), headers)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, json.loads(content or b"null")
+"""
+
+_HEAD = """
+import pytest
+from client import call
+"""
+
+_SETTINGS = """
+[pytest]
+asyncio_default_fixture_loop_scope = function
+{}
+"""
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+    """Run a file of tests; ``settings`` are lines of its ``pytest.ini``."""
+    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
+        monkeypatch.delenv(name)
+
+    def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:  # noqa: ANN401  # as makepyfile
+        pytester.makeini(_SETTINGS.format(settings))
+        pytester.makepyfile(client=_CLIENT, test_inner=_HEAD + textwrap.dedent(source), **files)
+        # This suite makes every warning an error; what a user sees is the default.
+        return pytester.runpytest_inprocess("-Wdefault", "-pno:cacheprovider", "-pno:pytest_httpserver", *args)
+
+    return run
+
+
+@pytest.fixture
+def output() -> Callable[[pytest.RunResult], str]:
+    """Give the text of a run."""
+    return lambda result: str(result.stdout.str())

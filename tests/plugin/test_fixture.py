@@ -1,0 +1,212 @@
+"""The fixture ``petstore``: one object, and a world for each test and each example."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    Inner = Callable[..., pytest.RunResult]
+
+_EVERY_KIND_OF_TEST = """
+    import unittest
+    import anyio
+    from hypothesis import given, settings, strategies as st
+
+    objects = set()
+    examples = []
+
+    def use(petstore):
+        objects.add(id(petstore))
+        assert petstore.pets == []
+        assert len(petstore.journal) == 0
+        pet = petstore.seed()
+        assert call(petstore) == (200, [pet])
+
+    @pytest.fixture
+    def helper(petstore):
+        return petstore
+
+    def test_function(petstore):
+        use(petstore)
+
+    def test_through_another_fixture(helper):
+        use(helper)
+
+    def test_by_name(request):
+        use(request.getfixturevalue("petstore"))
+
+    class TestClass:
+        @pytest.fixture(autouse=True)
+        def before(self, petstore):
+            self.petstore = petstore
+
+        def setup_method(self):
+            self.before_setup = True
+
+        def test_method(self, petstore):
+            use(petstore)
+
+        def test_method_without_argument(self):
+            use(self.petstore)
+
+        @given(st.integers())
+        @settings(max_examples=5, database=None)
+        def test_given_method(self, petstore, number):
+            examples.append(petstore.api_key)
+            use(petstore)
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def before(self, request):
+            self.petstore = request.getfixturevalue("petstore")
+
+        def test_case(self):
+            use(self.petstore)
+
+        def test_case_again(self):
+            use(self.petstore)
+
+    @pytest.mark.usefixtures("petstore")
+    class OtherCase(unittest.TestCase):
+        def test_marked(self):
+            pass
+
+    @given(number=st.integers())
+    @settings(max_examples=5, database=None)
+    def test_given(petstore, number):
+        examples.append(petstore.api_key)
+        use(petstore)
+
+    @pytest.mark.parametrize("parameter", [1, 2])
+    @given(number=st.integers())
+    @settings(max_examples=5, database=None)
+    def test_given_and_parametrised(petstore, parameter, number):
+        examples.append(petstore.api_key)
+        use(petstore)
+
+    @pytest.mark.asyncio
+    async def test_asyncio(petstore):
+        await anyio.to_thread.run_sync(use, petstore)
+
+    @pytest.mark.asyncio
+    @given(number=st.integers())
+    @settings(max_examples=5, database=None)
+    async def test_asyncio_given(petstore, number):
+        examples.append(petstore.api_key)
+        await anyio.to_thread.run_sync(use, petstore)
+
+    @pytest.mark.anyio
+    async def test_anyio(petstore):
+        await anyio.to_thread.run_sync(use, petstore)
+
+    @pytest.mark.anyio
+    @given(number=st.integers())
+    @settings(max_examples=5, database=None, deadline=None)
+    async def test_anyio_given(petstore, number):
+        examples.append(petstore.api_key)
+        await anyio.to_thread.run_sync(use, petstore)
+
+    def test_it_was_one_object_and_every_example_had_a_world():
+        assert len(objects) == 1
+        assert len(examples) >= 30
+        assert len(set(examples)) == len(examples)
+"""
+
+
+def test_every_kind_of_test_has_a_world_of_its_own(inner: Inner) -> None:
+    """Functions, classes, unittest, Hypothesis, asyncio and anyio on both backends; no health check."""
+    result = inner(_EVERY_KIND_OF_TEST)
+    result.assert_outcomes(passed=19)
+
+
+def test_state_does_not_depend_on_the_order_of_tests(inner: Inner) -> None:
+    source = """
+        def test_seeds(petstore):
+            petstore.seed(name="Rex")
+            petstore.inject(500)
+            petstore.configure(list_order="by_name")
+            petstore.clock.travel_to("2031-01-01")
+            assert call(petstore)[0] == 500
+
+        def test_finds_nothing_of_it(petstore):
+            assert call(petstore) == (200, [])
+            assert petstore.behaviour.list_order == "id_ascending"
+            assert petstore.clock.moment.year < 2031
+    """
+    names = ("test_inner.py::test_seeds", "test_inner.py::test_finds_nothing_of_it")
+    inner(source, *names).assert_outcomes(passed=2)
+    inner(source, *reversed(names)).assert_outcomes(passed=2)
+
+
+def test_proxy_variables_do_not_break_it(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    source = """
+        import os
+        import urllib.request
+
+        def test_reaches_the_fake(petstore):
+            request = urllib.request.Request(f"{petstore.url}/pets", headers=petstore.headers)
+            with urllib.request.urlopen(request, timeout=10) as response:
+                assert response.status == 200
+    """
+    inner(source).assert_outcomes(passed=1)
+
+
+def test_importing_the_plugin_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import petstore_mock.pytest_plugin; "
+        "print(*sorted(name.partition('.')[0] for name in set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "petstore_mock" in loaded
+    assert not loaded & {"werkzeug", "jsonschema", "hypothesis", "asyncio", "httptools", "pytest_httpserver", "socket"}
+
+
+def test_a_run_without_the_fixture_loads_nothing_heavy(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing_heavy():
+            heavy = {"werkzeug", "jsonschema", "hypothesis", "asyncio", "httptools", "petstore_mock.mock"}
+            assert not heavy & set(sys.modules)
+            assert "petstore_mock.pytest_plugin" in sys.modules
+        """
+    )
+    pytester.runpytest_subprocess("-p", "petstore_mock.pytest_plugin").assert_outcomes(passed=1)
+
+
+def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytester) -> None:
+    source = """
+        import socket
+        from urllib.parse import urlsplit
+
+        def test_writes_its_port(petstore):
+            petstore.inject(__import__("petstore_mock").faults.hang(), on="listPets")
+            parts = urlsplit(petstore.url)
+            global hanging
+            hanging = socket.create_connection((parts.hostname, parts.port), timeout=10)
+            head = f"GET /v1/pets HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {petstore.api_key}\\r\\n\\r\\n"
+            hanging.sendall(head.encode())
+            petstore.journal.wait_for("listPets")
+            with open("port", "w") as file:
+                file.write(str(parts.port))
+    """
+    inner(source).assert_outcomes(passed=1)
+    import socket  # noqa: PLC0415
+
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", int((pytester.path / "port").read_text()))) != 0
