@@ -25,6 +25,7 @@ __all__ = ["WireServer"]
 _log = logging.getLogger("petstore_mock")
 
 BACKLOG: Final = 1024
+LARGEST_PORT: Final = 65535
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
 
 
@@ -34,7 +35,7 @@ class WireServer:
     Args:
         handler: the core.
         host: where to listen: an address, or a name that stands for one.
-        port: 0 for any free one, which ``port`` tells after the start.
+        port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
         neighbours: what wins over the handler.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
@@ -56,7 +57,6 @@ class WireServer:
     ) -> None:
         self.host = host
         self.port = port
-        self._wanted_port = port
         self._shared = Shared(
             handler,
             neighbours,
@@ -69,6 +69,7 @@ class WireServer:
         self._connections: set[Connection] = set()
         self._accepted = 0
         self._lock = threading.Lock()
+        self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._socket: socket.socket | None = None
@@ -98,13 +99,13 @@ class WireServer:
                 raise PetstoreMockError(
                     f"expected a stopped server; got one running at port={self.port}: stop it first"
                 )
-            self._socket = listen(self.host, self._wanted_port)
+            self._socket = listen(self.host, self.port)
             self.port = self._socket.getsockname()[1]
             loop = asyncio.SelectorEventLoop()
             loop.set_exception_handler(self._report)
-            self._loop = loop
+            self._loop, self._stopping = loop, asyncio.Event()
             self._thread = threading.Thread(
-                target=self._run, args=(loop, self._socket), name="petstore-mock", daemon=True
+                target=self._run, args=(loop, self._socket, self._stopping), name="petstore-mock", daemon=True
             )
             self._thread.start()
             _running.add(self)
@@ -119,7 +120,7 @@ class WireServer:
                 raise PetstoreMockError(
                     "expected stop() from another thread; got it from inside a request: it would wait for itself"
                 )
-            loop.call_soon_threadsafe(loop.stop)
+            loop.call_soon_threadsafe(self._stopping.set)
             thread.join(STOP_PATIENCE)
             if thread.is_alive():
                 raise PetstoreMockError(
@@ -130,12 +131,12 @@ class WireServer:
             _running.discard(self)
 
     def close_connections(self) -> None:
-        """Close the kept connections that are idle; they are closed when this returns."""
+        """Close the kept connections that are idle; it is done when this returns, or, from a request, after it."""
         loop = self._loop
         if loop is None:
             return
         if self._thread is threading.current_thread():
-            self._close_idle()
+            loop.call_soon(self._close_idle)
             return
         done = threading.Event()
 
@@ -150,28 +151,29 @@ class WireServer:
         for connection in list(self._connections):
             connection.close_if_idle()
 
-    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
         """Serve until stopped: the thread's whole life."""
+        try:
+            loop.run_until_complete(self._serve(loop, listening, stopping))
+        finally:
+            loop.close()
 
+    async def _serve(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
         def connect() -> Connection:
             self._accepted += 1
             return Connection(self._shared, loop, self._connections, self._accepted)
 
-        server = loop.run_until_complete(loop.create_server(connect, sock=listening, backlog=BACKLOG))
-        try:
-            self._sweep(loop)
-            loop.run_forever()
-        finally:
-            server.close()
-            loop.run_until_complete(self._shut())
-            loop.close()
-
-    async def _shut(self) -> None:
-        """Let what was accepted become a connection, and end each."""
-        for _ in range(3):
+        server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
+        self._sweep(loop)
+        await stopping.wait()
+        # Accept no more, but close the server last: what was accepted becomes a connection by a task, and asyncio
+        # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
+        loop.remove_reader(listening)
+        while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()
             await asyncio.sleep(0)
+        server.close()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """End connections that are too slow; one timer for all of them, so that a request costs none."""
@@ -206,6 +208,8 @@ class WireServer:
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens at ``host`` and ``port``; raises PetstoreMockError saying what to do."""
+    if not 0 <= port <= LARGEST_PORT:  # the system would take its last 16 bits
+        raise PetstoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
     sock: socket.socket | None = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -214,7 +218,7 @@ def listen(host: str, port: int) -> socket.socket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
         sock.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         if sock is not None:
             sock.close()
         raise PetstoreMockError(

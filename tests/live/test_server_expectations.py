@@ -1,0 +1,402 @@
+"""pytest-httpserver's expectations in front of the handler: what they match is theirs, everything else is not."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import urllib.parse
+from typing import TYPE_CHECKING
+
+import pytest
+from pytest_httpserver import HTTPServer, RequestMatcher
+from werkzeug import Request, Response
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.server import Listener
+from tests.live.raw import Answer, Echo, RawClient, answer, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from petstore_mock.messages import ApiRequest
+
+
+class Journalling(Echo):
+    """A handler that takes note of neighbours, as the core does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.neighbours: list[tuple[str, int, Sequence[tuple[str, str]], bytes]] = []
+
+    def neighbour_answered(
+        self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
+    ) -> None:
+        self.neighbours.append((request.target, status, fields, body))
+
+
+@pytest.fixture
+def core() -> Journalling:
+    return Journalling()
+
+
+@pytest.fixture
+def listener(core: Journalling) -> Iterator[Listener]:
+    with Listener(core) as listener:
+        yield listener
+
+
+@pytest.fixture
+def client(listener: Listener) -> Iterator[RawClient]:
+    with RawClient(listener) as client:
+        yield client
+
+
+def post(client: RawClient, target: str, body: bytes, *fields: str) -> Answer:
+    lines = "".join(f"{field}\r\n" for field in fields)
+    head = f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{lines}\r\n"
+    return client.send(head.encode() + body).answer()
+
+
+# The listener
+
+
+def test_listener_is_an_httpserver(listener: Listener) -> None:
+    assert isinstance(listener, HTTPServer)
+    assert listener.is_running()
+    assert listener.url_for("/v1") == f"http://127.0.0.1:{listener.port}/v1"
+
+
+def test_without_expectations_everything_is_the_handlers(client: RawClient, core: Journalling) -> None:
+    assert post(client, "/a", b"hello").body == b"hello"
+    assert core.last.target == "/a"
+
+
+def test_taken_port_raises_and_exits_nothing(listener: Listener, core: Journalling) -> None:
+    with pytest.raises(PetstoreMockError, match=f"port={listener.port}"):
+        Listener(core, port=listener.port).start()
+
+
+def test_listener_can_stop_and_start_again(listener: Listener) -> None:
+    port = listener.port
+    listener.stop()
+    assert not listener.is_running()
+    listener.stop()
+    listener.start()
+    assert listener.port == port
+    with RawClient(listener) as client:
+        assert client.get().status == 200
+
+
+def test_listener_closes_idle_connections(listener: Listener, client: RawClient) -> None:
+    client.get()
+    assert listener.open_connections == 1
+    listener.close_connections()
+    assert client.is_closed()
+    assert listener.open_connections == 0
+
+
+# Which expectation
+
+
+def test_matching_expectation_wins_over_the_handler(listener: Listener, client: RawClient, core: Journalling) -> None:
+    listener.expect_request("/v1/store/orders").respond_with_json([1], status=202, headers={"X-A": "b"})
+    got = client.get("/v1/store/orders?x=y")
+    assert (got.status, got.body, got.fields["x-a"]) == (202, b"[\n    1\n]", "b")
+    assert got.fields["content-type"] == "application/json"
+    assert "date" in got.fields
+    assert core.requests == []
+    assert client.get("/v1/store").status == 200
+    assert [request.target for request in core.requests] == ["/v1/store"]
+    listener.check()
+
+
+def test_expectations_are_told_apart_by_all_that_was_sent(listener: Listener, client: RawClient) -> None:
+    body = "grüße".encode()
+    listener.expect_request("/a", method="PUT").respond_with_data("method")
+    listener.expect_request("/a b/ü", query_string={"q": "ü"}).respond_with_data("path")
+    listener.expect_request("/a", headers={"X-One": "1,2", "Content-Type": "text/x"}).respond_with_data("fields")
+    listener.expect_request(re.compile("/a"), data=body).respond_with_data("body")
+    listener.expect_request("/a", json={"a": 1}).respond_with_data("json")
+    assert client.get("/a").body == b""
+    assert client.get("/a%20b/%C3%BC?q=%C3%BC").body == b"path"
+    assert client.send(b"PUT /a HTTP/1.1\r\nHost: x\r\n\r\n").answer().body == b"method"
+    assert client.get("/a", "X-One: 1", "x-one: 2", "Content-Type: text/x").body == b"fields"
+    assert post(client, "/a", body).body == b"body"
+    assert post(client, "/a", b' {"a":1}').body == b"json"
+
+
+def test_handler_sees_the_whole_request(listener: Listener, client: RawClient) -> None:
+    seen: list[Request] = []
+
+    def respond(request: Request) -> Response:
+        seen.append(request)
+        return Response("ok")
+
+    listener.expect_request("/a").respond_with_handler(respond)
+    client.send(
+        b"POST /a?x=%31 HTTP/1.1\r\nHost: h.example:81\r\nCookie: a=1\r\nCookie: b=2\r\nX_Spoof: 1\r\n"
+        b"Authorization: Bearer k\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    ).answer()
+    request = seen[0]
+    assert request.get_data() == b"abc"
+    assert request.args["x"] == "1"
+    assert request.host == "h.example:81"
+    assert dict(request.cookies) == {"a": "1", "b": "2"}
+    assert request.headers["Authorization"] == "Bearer k"
+    assert "X-Spoof" not in request.headers
+    assert request.content_length == 3
+
+
+def test_oneshot_answers_once_and_then_the_handler_does(listener: Listener, client: RawClient) -> None:
+    listener.expect_oneshot_request("/a").respond_with_data("once")
+    assert [client.get("/a").body for _ in range(2)] == [b"once", b""]
+
+
+def test_ordered_expectations_are_met_in_order_whatever_lies_between(listener: Listener, client: RawClient) -> None:
+    """The base class would fail every request from the first that is not the expected one."""
+    listener.expect_ordered_request("/1").respond_with_data("one")
+    listener.expect_ordered_request("/2").respond_with_data("two")
+    bodies = [client.get(target).body for target in ("/other", "/1", "/1", "/other", "/2", "/2")]
+    assert bodies == [b"", b"one", b"", b"", b"two", b""]
+    assert not listener.permanently_failed
+    assert listener.ordered_handlers == []
+    listener.check()
+
+
+def test_ordered_expectation_out_of_turn_is_an_assertion(listener: Listener, client: RawClient) -> None:
+    listener.expect_ordered_request("/1").respond_with_data("one")
+    listener.expect_ordered_request("/2").respond_with_data("two")
+    assert client.get("/2").body == b""
+    with pytest.raises(AssertionError, match=r"expected first: .*/1.*; got GET /2"):
+        listener.check()
+
+
+def test_clear_takes_all_expectations_away(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/a").respond_with_data("a")
+    listener.expect_ordered_request("/b").respond_with_data("b")
+    listener.clear()
+    assert client.get("/a").body == client.get("/b").body == b""
+
+
+def test_baked_expectations_work(listener: Listener, client: RawClient) -> None:
+    listener.bake(method="PUT").expect_request("/a").respond_with_data("baked")
+    assert client.get("/a").body == b""
+    assert client.send(b"PUT /a HTTP/1.1\r\nHost: x\r\n\r\n").answer().body == b"baked"
+
+
+# What becomes of the answer
+
+
+def test_neighbours_are_journalled_and_logged(listener: Listener, client: RawClient, core: Journalling) -> None:
+    listener.expect_request("/a").respond_with_data("hi", status=418, content_type="text/x")
+    client.get("/a?b")
+    target, status, fields, body = core.neighbours[0]
+    assert (target, status, body) == ("/a?b", 418, b"hi")
+    assert ("Content-Type", "text/x") in fields
+    listener.assert_request_made(RequestMatcher("/a"))
+    with pytest.raises(AssertionError):
+        listener.assert_request_made(RequestMatcher("/b"))
+
+
+def test_framing_is_the_wires_whatever_the_handler_says(listener: Listener, client: RawClient) -> None:
+    headers = {"Transfer-Encoding": "chunked", "Connection": "x", "Content-Length": "99", "Date": "never"}
+    listener.expect_request("/a").respond_with_data("hi", headers=headers)
+    listener.expect_request("/empty").respond_with_data(status=204)
+    got = client.get("/a")
+    assert got.body == b"hi"
+    assert got.fields.keys() == {"date", "content-type", "content-length"}
+    assert got.fields["date"] != "never"
+    assert "content-length" not in client.get("/empty").fields
+    assert client.send(b"HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n").answer("HEAD").fields["content-length"] == "2"
+    assert client.send(b"GET /a HTTP/1.0\r\n\r\n").answer().fields["connection"] == "close"
+    assert client.is_closed()
+
+
+def test_text_none_and_streams_are_answers(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/text").respond_with_handler(lambda _: "text")  # type: ignore[arg-type,return-value]
+    listener.expect_request("/none").respond_with_handler(lambda _: None)  # type: ignore[arg-type,return-value]
+    listener.expect_request("/stream").respond_with_response(Response(iter([b"a", b"b"])))
+    assert client.get("/text").body == b"text"
+    assert client.get("/none").body == b""
+    assert [client.get("/stream").body for _ in range(2)] == [b"ab", b"ab"]
+
+
+def test_post_hooks_run(listener: Listener, client: RawClient) -> None:
+    def hook(_: Request, response: Response) -> Response:
+        response.headers["X-Hook"] = "1"
+        return response
+
+    listener.expect_request("/a").with_post_hook(hook).respond_with_data("a")
+    assert client.get("/a").fields["x-hook"] == "1"
+
+
+def test_redirects_stay_as_the_test_wrote_them(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/a").respond_with_data("", status=302, headers={"Location": "/b"})
+    assert urllib.parse.urlsplit(client.get("/a").fields["location"]).path == "/b"
+
+
+# Failures belong to the test
+
+
+def test_exception_in_a_handler_is_kept_and_answered_500(listener: Listener, client: RawClient) -> None:
+    def respond(_: Request) -> Response:
+        raise ZeroDivisionError("in the test")
+
+    listener.expect_request("/a").respond_with_handler(respond)
+    assert client.get("/a").status == 500
+    with pytest.raises(ZeroDivisionError, match="in the test"):
+        listener.check_handler_errors()
+    listener.check()
+
+
+def test_assertion_in_a_handler_is_kept_and_answered_500(listener: Listener, client: RawClient) -> None:
+    def respond(request: Request) -> Response:
+        assert request.method == "PUT"
+        return Response()
+
+    listener.expect_request("/a").respond_with_handler(respond)
+    assert client.get("/a").status == 500
+    with pytest.raises(AssertionError):
+        listener.check_assertions()
+
+
+@pytest.mark.parametrize("error", [pytest.fail.Exception("on purpose"), SystemExit(1)])
+def test_even_what_is_no_exception_is_kept(listener: Listener, client: RawClient, error: BaseException) -> None:
+    def respond(_: Request) -> Response:
+        raise error
+
+    listener.expect_request("/a").respond_with_handler(respond)
+    assert client.get("/a").status == 500
+    with pytest.raises(type(error)):
+        listener.check()
+
+
+def test_expectation_without_a_response_is_an_error(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/a")
+    assert client.get("/a").status == 500
+    with pytest.raises(Exception, match="no response defined"):
+        listener.check()
+
+
+def test_answer_that_http_does_not_allow_is_an_error(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/a").respond_with_data("a", headers={"X-A": "snow \u2603"})
+    assert client.get("/a").status == 500
+    with pytest.raises(UnicodeEncodeError):
+        listener.check()
+
+
+def test_exception_in_a_matcher_is_kept_and_answered_500(listener: Listener, client: RawClient) -> None:
+    def match(_name: str, _actual: str | None, _expected: str) -> bool:
+        raise ZeroDivisionError("in the matcher")
+
+    listener.expect_request("/a", headers={"X": "y"}, header_value_matcher=match).respond_with_data("a")
+    assert client.get("/a").status == 500
+    with pytest.raises(ZeroDivisionError):
+        listener.check()
+    listener.clear()
+    assert client.get("/a").status == 200
+
+
+# Waiting
+
+
+def test_wait_ends_when_all_that_is_expected_came(listener: Listener, client: RawClient) -> None:
+    listener.expect_ordered_request("/1").respond_with_data("one")
+    listener.expect_oneshot_request("/2").respond_with_data("two")
+    with listener.wait(timeout=5) as waiting:
+        for target in ("/2", "/fake", "/1"):
+            client.get(target)
+    assert waiting.result
+    assert waiting.elapsed_time < 4
+
+
+def test_blocking_handler_blocks_its_own_connection_only(listener: Listener, core: Journalling) -> None:
+    gate = threading.Event()
+
+    def respond(_: Request) -> Response:
+        gate.wait(5)
+        return Response("at last")
+
+    listener.expect_request("/block").respond_with_handler(respond)
+    get = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
+    with RawClient(listener) as blocked, RawClient(listener) as other:
+        blocked.send(get % b"/block" + get % b"/next")
+        started = time.perf_counter()
+        for _ in range(20):
+            assert other.get("/free").status == 200
+        assert time.perf_counter() - started < 1
+        assert "/next" not in [request.target for request in core.requests]
+        gate.set()
+        assert blocked.answer().body == b"at last"
+        assert blocked.answer().status == 200
+
+
+def test_half_closed_client_gets_its_answer(listener: Listener, client: RawClient) -> None:
+    gate = threading.Event()
+    listener.expect_request("/a").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+    client.socket.shutdown(1)
+    threading.Timer(0.02, gate.set).start()
+    assert client.answer().body == b"True"
+    assert client.is_closed()
+
+
+def test_client_that_leaves_a_blocking_handler_is_survived(listener: Listener, core: Journalling) -> None:
+    gate = threading.Event()
+    listener.expect_request("/a").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    with RawClient(listener) as client:
+        client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        eventually(lambda: threading.active_count() > 2, "the handler's thread")
+        client.reset()
+    gate.set()
+    eventually(lambda: len(core.neighbours) == 1, "the answer journalled")
+    with RawClient(listener) as client:
+        assert client.get("/b").status == 200
+
+
+def test_stop_does_not_wait_for_a_blocking_handler(core: Journalling) -> None:
+    gate = threading.Event()
+    listener = Listener(core)
+    listener.start()
+    listener.expect_request("/a").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    with RawClient(listener) as client:
+        client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        eventually(lambda: threading.active_count() > 2, "the handler's thread")
+        started = time.perf_counter()
+        listener.stop()
+        assert time.perf_counter() - started < 0.05
+    before = threading.active_count()
+    gate.set()
+    eventually(lambda: threading.active_count() < before, "the handler's thread ended")
+
+
+# Bodies
+
+
+def test_body_for_an_expectation_has_no_small_limit(listener: Listener, client: RawClient, core: Journalling) -> None:
+    """The fake's limit is for the fake: whose the request is shows when the body has come."""
+    core.limit = 100_000
+    listener.expect_request("/big").respond_with_handler(lambda request: Response(str(len(request.get_data()))))
+    assert post(client, "/big", b"a" * 3_000_000).body == b"3000000"
+    assert post(client, "/fake", b"a" * 100_000).status == 200
+    assert post(client, "/fake", b"a" * 100_001).status == 413
+    assert core.last.oversized
+
+
+def test_expectation_is_reached_with_100_continue(listener: Listener, client: RawClient, core: Journalling) -> None:
+    core.admitted = False
+    listener.expect_request("/a").respond_with_data("a")
+    head = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+    assert client.send(head).answer().status == 100
+    assert client.send(b"hi").answer().body == b"a"
+
+
+def test_core_still_answers_by_itself_when_nothing_matches(
+    listener: Listener, client: RawClient, core: Journalling
+) -> None:
+    listener.expect_request("/a").respond_with_data("a")
+    core.answers["/b"] = lambda _: answer(404, b"not here")
+    assert client.get("/b").status == 404
+    assert core.neighbours == []
+    assert listener.log == []

@@ -1,0 +1,347 @@
+"""Start, stop and what lies between: quick, complete, and never in anybody's way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.wire import WireServer
+from petstore_mock.wire.connection import Connection
+from tests.live.raw import Echo, Held, RawClient, eventually, open_descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages import ApiRequest, ApiResponse
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script that has ``server``, ``echo`` and ``RawClient``; it must end by itself, and soon."""
+    prologue = """
+        import os, sys, threading
+        from petstore_mock.wire import WireServer
+        from tests.live.raw import Echo, RawClient, eventually
+        echo = Echo()
+        echo.deliver("/hang", "hang")
+        echo.delay("/slow", 60, lambda: 1 / 0)
+        server = WireServer(echo)
+        server.start()
+    """
+    whole = textwrap.dedent(prologue) + textwrap.dedent(script)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        [sys.executable, "-c", whole], capture_output=True, text=True, timeout=10, check=False, env=environment
+    )
+
+
+# Start
+
+
+def test_start_and_stop_are_quick(echo: Echo) -> None:
+    starts, stops = [], []
+    for _ in range(20):
+        server = WireServer(echo)
+        began = time.perf_counter()
+        server.start()
+        starts.append(time.perf_counter() - began)
+        with RawClient(server) as client:
+            client.get()
+        began = time.perf_counter()
+        server.stop()
+        stops.append(time.perf_counter() - began)
+    assert sorted(starts)[10] < 0.01
+    assert sorted(stops)[10] < 0.05
+
+
+def test_port_is_known_when_start_returns(server: WireServer) -> None:
+    assert server.port > 0
+    assert server.address == ("127.0.0.1", server.port)
+    assert server.is_running
+    assert repr(server) == f"<WireServer 127.0.0.1:{server.port} running>"
+
+
+def test_taken_port_raises_and_names_it(server: WireServer, echo: Echo) -> None:
+    second = WireServer(echo, port=server.port)
+    with pytest.raises(PetstoreMockError, match=rf"host='127\.0\.0\.1', port={server.port}: .*Pass port=0"):
+        second.start()
+    assert not second.is_running
+    second.stop()
+
+
+@pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("no such host", 0), ("127.0.0.1", 65536)])
+def test_impossible_address_raises_and_names_it(echo: Echo, host: str, port: int) -> None:
+    before = open_descriptors()
+    with pytest.raises(PetstoreMockError, match=f"host={host!r}, port={port}"):
+        WireServer(echo, host, port).start()
+    assert open_descriptors() == before
+
+
+def test_second_start_raises(server: WireServer) -> None:
+    with pytest.raises(PetstoreMockError, match=f"port={server.port}"):
+        server.start()
+    with RawClient(server) as client:
+        assert client.get().status == 200
+
+
+def test_ipv6_is_served(echo: Echo) -> None:
+    server = WireServer(echo, "::1")
+    try:
+        server.start()
+    except PetstoreMockError:
+        pytest.skip("this machine has no IPv6 loopback")
+    try:
+        with RawClient(server) as client:
+            assert client.get().status == 200
+    finally:
+        server.stop()
+
+
+# Stop
+
+
+def test_server_can_stop_and_start_again_on_its_port(server: WireServer) -> None:
+    """A client that holds the address meets a service that was restarted."""
+    port = server.port
+    for _ in range(3):
+        with RawClient(server) as client:
+            assert client.get().status == 200
+            server.stop()
+            assert not server.is_running
+            with pytest.raises(ConnectionRefusedError):
+                RawClient(server)
+            server.start()
+            assert server.port == port
+
+
+def test_stop_is_harmless_when_it_does_not_run(echo: Echo) -> None:
+    server = WireServer(echo)
+    server.stop()
+    server.close_connections()
+    assert server.open_connections == 0
+    server.start()
+    server.stop()
+    server.stop()
+
+
+def test_stop_ends_whatever_is_open_at_once(echo: Echo) -> None:
+    echo.deliver("/hang", "hang")
+    echo.deliver("/dribble", "dribble", 1.0)
+    events = echo.delay("/slow", 60, lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    descriptors, threads = open_descriptors(), threading.active_count()
+    server = WireServer(echo)
+    server.start()
+    clients = [RawClient(server) for _ in range(60)]
+    starts = [
+        b"GET /hang HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /dribble HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /half",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
+        b"nonsense\r\n\r\n",
+    ]
+    for number, client in enumerate(clients):
+        client.send(starts[number % len(starts)])
+    eventually(lambda: len(echo.requests) == 30 and len(echo.refusals) == 10, "all that is to be held")
+    began = time.perf_counter()
+    server.stop()
+    assert time.perf_counter() - began < 0.05
+    assert events == ["abandoned"] * 10
+    assert isinstance(echo.waits, Held)
+    assert echo.waits.releases == []
+    for client in clients:
+        with contextlib.suppress(ConnectionResetError):
+            client.rest()
+        client.socket.close()
+    assert threading.active_count() == threads
+    assert open_descriptors() == descriptors
+
+
+def test_connections_still_in_the_backlog_are_closed_by_stop(echo: Echo) -> None:
+    for _ in range(10):
+        server = WireServer(echo)
+        server.start()
+        clients = [RawClient(server) for _ in range(20)]
+        server.stop()
+        for client in clients:
+            with contextlib.suppress(ConnectionResetError):
+                client.rest()
+            client.socket.close()
+
+
+def test_stop_from_inside_a_request_raises(client: RawClient, echo: Echo, server: WireServer) -> None:
+    raised: list[BaseException] = []
+
+    def stop(request: ApiRequest) -> ApiResponse:
+        try:
+            server.stop()
+        except PetstoreMockError as error:
+            raised.append(error)
+        return echo.refuse("internal_error", "", request)
+
+    echo.answers["/stop"] = stop
+    client.get("/stop")
+    assert "from another thread" in str(raised[0])
+    assert client.get("/").status == 200
+
+
+def test_stop_says_what_blocks_it(
+    client: RawClient, echo: Echo, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("petstore_mock.wire.serving.STOP_PATIENCE", 0.05)
+    gate, entered = threading.Event(), threading.Event()
+
+    def block(request: ApiRequest) -> ApiResponse:
+        entered.set()
+        gate.wait(5)
+        return echo.refuse("internal_error", "", request)
+
+    echo.answers["/block"] = block
+    client.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
+    entered.wait(5)
+    with pytest.raises(PetstoreMockError, match="something blocks its loop"):
+        server.stop()
+    gate.set()
+    server.stop()
+    assert not server.is_running
+
+
+# Idle connections
+
+
+def test_close_connections_closes_what_is_idle(
+    connect: Callable[[], RawClient], echo: Echo, server: WireServer
+) -> None:
+    echo.delay("/slow", 0.05)
+    fresh, used, busy, half = connect(), connect(), connect(), connect()
+    used.get()
+    half.send(b"GET / HT")
+    busy.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+    eventually(lambda: len(echo.requests) == 2, "the slow request")
+    eventually(lambda: server.open_connections == 4, "all connections")
+    server.close_connections()
+    for client in (fresh, used):
+        client.socket.settimeout(0)
+        assert client.socket.recv(1) == b""  # the end is there already
+    assert busy.answer().body == b"/slow"
+    assert half.send(b"TP/1.1\r\nHost: x\r\n\r\n").answer().status == 200
+    assert server.open_connections == 2
+
+
+def test_close_connections_works_from_inside_a_request(
+    connect: Callable[[], RawClient], echo: Echo, server: WireServer
+) -> None:
+    idle, asking = connect(), connect()
+    idle.get()
+
+    def close(request: ApiRequest) -> ApiResponse:
+        server.close_connections()
+        return echo.refuse("internal_error", "", request)
+
+    echo.answers["/close"] = close
+    asking.get("/close")
+    assert idle.is_closed()
+
+
+# The process
+
+
+def test_interpreter_exits_with_open_and_hanging_connections() -> None:
+    done = run("""
+        clients = [RawClient(server) for _ in range(10)]
+        for number, client in enumerate(clients):
+            client.send(b"GET /%b HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" % (b"hang", b"slow", b"")[number % 3])
+        eventually(lambda: len(echo.requests) == 10, "all requests")
+        print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
+    """The child stops at once, may serve by itself, and holds neither the port nor a connection open."""
+    done = run("""
+        client = RawClient(server)
+        client.send(b"GET /hang HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        idle = RawClient(server)
+        idle.get()
+        ready, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            assert not server.is_running
+            server.stop()
+            server.close_connections()
+            own = WireServer(echo)
+            own.start()
+            with RawClient(own) as other:
+                assert other.get().status == 200
+            own.stop()
+            os.write(tell, b"x")
+            client.socket.close()
+            idle.socket.close()
+            threading.Event().wait()  # lives on, as a worker of the tests might
+        os.read(ready, 1)
+        assert idle.get().status == 200
+        server.close_connections()
+        assert idle.is_closed()
+        server.stop()
+        try:
+            RawClient(server)
+        except ConnectionRefusedError:
+            print("refused")
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        client.socket.close()
+        idle.socket.close()
+        os.close(ready)
+        os.close(tell)
+        print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\nend\n", "")
+
+
+def test_signals_reach_the_main_thread(server: WireServer) -> None:
+    """The loop takes none of them: Ctrl-C stays the caller's."""
+    caught: list[int] = []
+    previous = signal.signal(signal.SIGUSR1, lambda number, _frame: caught.append(number))
+    try:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        eventually(lambda: caught == [signal.SIGUSR1], "the signal")
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    with RawClient(server) as client:
+        assert client.get().status == 200
+
+
+def test_answers_do_not_wait_for_nagle(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: list[int] = []
+    made = Connection.connection_made
+
+    def spy(self: Connection, transport: object) -> None:
+        made(self, transport)  # type: ignore[arg-type]
+        sock = transport.get_extra_info("socket")  # type: ignore[attr-defined]
+        options.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(Connection, "connection_made", spy)
+    with RawClient(server) as client:
+        client.get()
+    assert options == [1]
+
+
+def test_wire_imports_neither_werkzeug_nor_jsonschema() -> None:
+    done = run("""
+        heavy = {"werkzeug", "pytest_httpserver", "jsonschema", "hypothesis", "pytest"} & set(sys.modules)
+        print(sorted(heavy))
+        server.stop()
+    """)
+    assert done.stdout == "[]\n"
