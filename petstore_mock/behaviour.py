@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -107,6 +106,8 @@ class Behaviour:
             PetstoreMockError: the file can't be read or says something else; names the line, the key and the
                 nearest right spelling.
         """
+        import tomllib  # noqa: PLC0415  # only for those who have a file: the stub is to answer soon
+
         try:
             text = Path(path).read_text(encoding="utf-8")
             table = tomllib.loads(text)
@@ -223,7 +224,7 @@ class Policies(NamedTuple):
     extra_response_fields: Callable[[bytes], bytes]
     after_removal: Callable[[], str | None]
     json_style: Callable[[bytes], bytes]
-    paging_headers: Callable[[int, int, int], Fields]
+    paging_headers: Callable[[int, str | None, int], Fields]
     location_header: Callable[[int], Fields]
     deprecation_headers: Callable[[datetime | None], Fields]
     content_type: Callable[[], str]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.violations import HugeInteger, JsonNumber, Violation, member_path
@@ -161,16 +160,21 @@ def integral_value(number: JsonNumber) -> int | None:
 
     A number beyond any bound comes back as a huge integer of its sign, so that the schema's bounds refuse it.
     """
-    try:
-        exact = Decimal(number.text)
-    except InvalidOperation:  # an exponent that even decimal can't hold
-        return HugeInteger(number.text)
-    if not exact:
+    mantissa, _, exponent = number.text.lower().partition("e")
+    whole, _, fraction = mantissa.removeprefix("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
         return 0
-    if exact.adjusted() > _MAX_DIGITS:
+    if len(exponent) > _MAX_DIGITS:  # further than any number of digits can make up for
+        return None if exponent.startswith("-") else HugeInteger(number.text)
+    significant = digits.rstrip("0")
+    zeros = int(exponent or 0) - len(fraction) + len(digits) - len(significant)
+    if zeros < 0:
+        return None
+    if len(significant) + zeros > _MAX_DIGITS:
         return HugeInteger(number.text)
-    whole = exact.to_integral_value() if exact.adjusted() >= 0 else Decimal(0)
-    return int(exact) if whole == exact else None
+    value = int(significant + "0" * zeros)
+    return -value if mantissa.startswith("-") else value
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value

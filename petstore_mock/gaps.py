@@ -14,6 +14,7 @@ import zlib
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from urllib.parse import quote
 
 from petstore_mock.clock import http_date
 from petstore_mock.contract import DEPRECATED_SINCE, PETS_PATH
@@ -119,9 +120,10 @@ def _rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # op
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def _link(limit: int, _shown: int, _total: int) -> Fields:
+def _link(limit: int, status: str | None, _total: int) -> Fields:
     # Only the first page has an address: the interface shows no control for another (§4.1).
-    return (("Link", f'<{PETS_PATH}?limit={limit}>; rel="first"'),)
+    chosen = "" if status is None else f"&status={quote(status, safe='')}"
+    return (("Link", f'<{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
 
 
 def _deprecation(removed_at: datetime | None) -> Fields:
@@ -399,7 +401,7 @@ _ROWS: Final = (
         "that a list says how much more there is",
         none=_nothing,
         link=_link,
-        total_count=lambda _limit, _shown, total: (("X-Total-Count", str(total)),),
+        total_count=lambda _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
     _gap(
         "location_header",

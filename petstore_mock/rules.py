@@ -174,16 +174,16 @@ class Rules:
                 return route
             route.pet_id = int(str(number))
         if query:
-            violations = self._judge_query(route, name, query)
+            violations = self._judge_query(route, name, query, {} if pet_id is None else {"petId": route.pet_id})
             if violations:
                 route.invalid = Refusal("invalid_query", tuple(violations))
         return route
 
-    def _judge_query(self, route: Route, name: str, query: str) -> list[Violation]:
+    def _judge_query(self, route: Route, name: str, query: str, parameters: dict[str, object]) -> list[Violation]:
+        """Add the query to the ``parameters`` known from the path, and judge it."""
         values, violations = self._decode_query(query)
         known = self.schemas.properties(name)
         chosen = self.policies
-        parameters: dict[str, object] = {}
         for parameter, texts in values.items():
             if parameter not in known or parameter == "petId":
                 if chosen.unknown_query(parameter):

@@ -216,7 +216,7 @@ class _Exchange:
             ids = chosen.list_order(store, status, limit, world.random)
             total = store.count(status)
         self.entry.executed = True
-        return _rendered(world, 200, store.page(ids), chosen.paging_headers(limit, min(limit, total), total))
+        return _rendered(world, 200, store.page(ids), chosen.paging_headers(limit, status, total))
 
     def _create(self, *, commit: bool) -> ApiResponse:
         """§4.2: the created animal with the id that the service assigned."""

@@ -110,8 +110,9 @@ class WsgiTransport:
             return lambda _data: None
 
         with warnings.catch_warnings():
-            # Two rules of the lint are no rules of HTTP: a 204 carries no Content-Length (RFC 9110 §8.6), and the
-            # answer to HEAD says how long the one to GET would be (§9.3.2).
+            # Three rules of the lint are no rules of HTTP: a 204 carries no Content-Length (RFC 9110 §8.6), the answer
+            # to HEAD says how long the one to GET would be (§9.3.2), and Location may be relative (§10.2.2).
+            warnings.filterwarnings("ignore", "Absolute URLs required for location header", HTTPWarning)
             warnings.filterwarnings("ignore", "204 responses must have an empty content length", HTTPWarning)
             if method == "HEAD":
                 warnings.filterwarnings("ignore", "Content-Length and the number of bytes sent", WSGIWarning)
