@@ -89,7 +89,7 @@ class Criteria:
     # From a keyword to a check
 
     def _check(self, name: str, value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401  # whatever a test asks
-        if name == "status" and not isinstance(value, str):
+        if name == "status" and not isinstance(value, str | None):
             return _status(value)
         if name in _GENERAL and name != "status":
             return _GENERAL[name](value)

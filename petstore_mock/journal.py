@@ -67,7 +67,7 @@ class Journal:
         self._schemas = schemas
         self._size = 0
         self._evicted_violations = 0
-        self._listeners: tuple[Callable[[], None], ...] = ()
+        self.listeners: tuple[Callable[[], None], ...] = ()  # replaced, never changed: `add` reads it without a lock
         self._listening = threading.Lock()
         self.total = 0  # the number of the latest entry
 
@@ -86,7 +86,7 @@ class Journal:
         self._size += weight
         if len(entries) > self._limit or self._size > BYTES_LIMIT:
             self._evict()
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener()
 
     def _evict(self) -> None:
@@ -106,12 +106,12 @@ class Journal:
     def listen(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` after each entry, in the thread that adds it; it must be quick and must not raise."""
         with self._listening:
-            self._listeners = (*self._listeners, listener)
+            self.listeners = (*self.listeners, listener)
 
     def unlisten(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` no more."""
         with self._listening:
-            self._listeners = tuple(other for other in self._listeners if other != listener)
+            self.listeners = tuple(other for other in self.listeners if other != listener)
 
     # Reading
 

@@ -113,7 +113,7 @@ class World:
         self.owner: str | None = None
         self.store = Store()
         self.clock = Clock(at)
-        self.journal = Journal(journal_limit, ring=ring)
+        self.journal = Journal(journal_limit, ring=ring, keys=lambda: tuple(self.keys), schemas=schemas)
         self.plan = FaultPlan()
         self.waits = Waiting()
         self.errors: list[BaseException] = []  # the fake's own failures, for the verification
