@@ -181,8 +181,7 @@ class Entry:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown: the keys of its world, and the credentials that it bore itself."""
-        own = (value.split()[-1] for value in self.request.values("authorization") if value.split())
-        return (*self.keys(), *own)
+        return (*self.keys(), *self.request.credentials)
 
     def masked(self, text: str) -> str:
         """Return ``text`` without the keys that this request is known to have had to do with."""
@@ -275,4 +274,4 @@ class Entry:
             parts.append(f"refused: {self.condition.name}{where}")
         if self.neighbour:
             parts.append("answered by httpserver")
-        return ", then ".join(parts) or ("answered" if self._response is not None else "held back")
+        return ", ".join(parts) or ("answered" if self._response is not None else "held back")

@@ -49,6 +49,8 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
         return mask_text(value, keys)
     scheme, blank, credentials = value.partition(" ")
     if scheme.lower() not in _SCHEMES:
+        if not value:
+            return value
         return mask(value) if _is_token(value) and "cookie" not in name.lower() else "***"
     if not credentials.strip():
         return value  # a scheme alone is what a report must show

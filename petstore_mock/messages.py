@@ -242,7 +242,7 @@ class ApiRequest:
         self.operation: OperationName | None = None
 
     def __repr__(self) -> str:
-        return f"<ApiRequest {self.method} {mask_target(self.target)} {len(self.body)} bytes>"
+        return f"<ApiRequest {self.method} {mask_target(self.target, self.credentials)} {len(self.body)} bytes>"
 
     @property
     def path(self) -> str:
@@ -253,6 +253,11 @@ class ApiRequest:
     def query(self) -> dict[str, str]:
         """The query parameters, decoded; a repeated one shows its last value."""
         return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+    @property
+    def credentials(self) -> list[str]:
+        """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody."""
+        return [words[-1] for value in self.values("authorization") if (words := value.split())]
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""
