@@ -217,6 +217,14 @@ class PetStoreMock:
         """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
         return self._host.listener
 
+    def openapi(self) -> dict[str, Any]:
+        """Return the interface as an OpenAPI 3.1 document, by this mock's schemas; its own address comes first."""
+        from petstore_mock.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+
+        listener = self._host.made
+        listening = listener is not None and listener.is_running()
+        return openapi_document(self._world.schemas, server=self.url if listening else None)
+
     # Animals
 
     def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
