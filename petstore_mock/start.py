@@ -48,7 +48,8 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
         mark: whether :meth:`World.reset` is to return to them.
 
     Raises:
-        PetstoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong.
+        PetstoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong, and
+            in a file on which line.
     """
     if seed is None:
         pass
@@ -56,8 +57,10 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
         raise PetstoreMockError(f"expected a number of animals of at least 0; got seed={seed!r}")
     elif isinstance(seed, int):
         world.seed_plausible(seed)
+    elif isinstance(seed, (str, PathLike)):
+        _seed_file(world, seed)
     else:
-        seed_each(world, _read(seed) if isinstance(seed, (str, PathLike)) else seed, "seed")
+        seed_each(world, seed, "seed")
     if mark:
         world.mark_start()
 
@@ -75,15 +78,36 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
     return added
 
 
-def _read(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
-    """Read a JSON file that holds a list of animals."""
+def _seed_file(world: World, path: str | PathLike[str]) -> None:
+    """Seed each animal of a JSON file that holds a list of them; an error says which line is wrong."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         animals = json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise PetstoreMockError(f"expected a readable JSON file of animals; {error}") from error
-    except ValueError as error:  # JSONDecodeError tells line and column
+    except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
         raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
     if not isinstance(animals, list):
         raise PetstoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
-    return animals
+    for index, animal in enumerate(animals):
+        try:
+            world.seed(animal, {})
+        except PetstoreMockError as error:
+            raise PetstoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
+
+
+def _line_of_item(text: str, index: int) -> int:
+    """Return the line on which an item of a valid JSON array begins."""
+    decoder = json.JSONDecoder()
+    position = text.index("[") + 1
+    for _ in range(index + 1):
+        position = _after_blanks(text, position)
+        start = position
+        position = _after_blanks(text, decoder.raw_decode(text, position)[1]) + 1  # past the comma
+    return text.count("\n", 0, start) + 1
+
+
+def _after_blanks(text: str, position: int) -> int:
+    while text[position] in " \t\r\n":
+        position += 1
+    return position

@@ -1,0 +1,155 @@
+"""``petstore-mock serve``: one world on a port, in the foreground, with a line a request."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from petstore_mock._cli_log import Logged, RequestLog
+from petstore_mock.behaviour import PRESETS
+from petstore_mock.contract import BASE_PATH, PETS_PATH
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.schemas import default_schemas
+from petstore_mock.start import as_behaviour, fill
+from petstore_mock.wire import WireServer
+from petstore_mock.world import Key, World
+from petstore_mock.worlds import Worlds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["ServeOptions", "serve"]
+
+_KEPT_ENTRIES: Final = 1000  # a stub may run for days: its journal is a ring
+_COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
+_PROXIES: Final = ("http_proxy", "all_proxy", "ALL_PROXY")  # what curl heeds for http
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The command line of ``serve``, each option by its name."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    api_keys: tuple[str, ...] = ()
+    seed: str | None = None
+    behaviour: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    at: str | None = None
+    quiet: bool = False
+    log_format: str = "text"
+
+
+def serve(options: ServeOptions, stdout: TextIO) -> int:
+    """Serve until SIGINT or SIGTERM; return 0.
+
+    Raises:
+        PetstoreMockError: an option can't be right, or the port is taken; in one sentence.
+    """
+    log = RequestLog(stdout, options.log_format)
+    with _until_signalled(log.end):
+        worlds, keys = _make_worlds(options)
+        server = WireServer(worlds if options.quiet else Logged(worlds, log), options.host, options.port)
+        _start(server, options)
+        try:
+            _greet(server, keys, options, stdout)
+            log.write()
+        finally:
+            server.stop()
+    return 0
+
+
+@contextmanager
+def _until_signalled(end: Callable[[], None]) -> Generator[None]:
+    """Call ``end`` at SIGINT and SIGTERM; a second one meets what was there before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python lets only the main thread have handlers: an embedder ends the process its own way
+        return
+    former: dict[int, Any] = {}
+
+    def handle(_number: int, _frame: object) -> None:
+        restore()
+        end()
+
+    def restore() -> None:
+        while former:
+            signal.signal(*former.popitem())
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        former[number] = signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        restore()
+
+
+def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
+    worlds = Worlds()
+    with _named("--behaviour"):
+        named = options.behaviour
+        is_file = named is not None and named not in PRESETS and Path(named).is_file()
+        behaviour = as_behaviour(Path(str(named)) if is_file else named)
+    with _named("--set"):
+        behaviour = behaviour.replace(**dict(options.settings))
+    with _named("--at"):
+        world = World("", default_schemas(), behaviour=behaviour, at=options.at, journal_limit=_KEPT_ENTRIES, ring=True)
+    worlds.push(world)
+    world.keys.clear()
+    with _named("--api-key"):
+        for key in options.api_keys or (worlds.new_key(),):
+            world.keys[worlds.check_key(key)] = Key()
+            worlds.add_key(key, world)
+    with _named("--seed"):
+        seed = options.seed
+        fill(world, int(seed) if seed is not None and _COUNT.fullmatch(seed) else seed)
+    return worlds, list(world.keys)
+
+
+@contextmanager
+def _named(option: str) -> Generator[None]:
+    """Let what is wrong name the option that it came from."""
+    try:
+        yield
+    except PetstoreMockError as error:
+        raise PetstoreMockError(f"{option}: {error}") from error
+
+
+def _start(server: WireServer, options: ServeOptions) -> None:
+    try:
+        server.start()
+    except PetstoreMockError as error:
+        cause = error.__cause__
+        reason = str(cause.strerror if isinstance(cause, OSError) and cause.strerror else cause or error)
+        taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
+        advice = "; stop the program that uses it, or choose another --port (0 takes any free one)" if taken else ""
+        raise PetstoreMockError(f"can't listen on {options.host} port {options.port}: {reason}{advice}") from error
+
+
+def _greet(server: WireServer, keys: list[str], options: ServeOptions, stdout: TextIO) -> None:
+    """Say where the stub is, and give a line that works when it is pasted into a shell."""
+    host = _ANY_ADDRESS.get(options.host, options.host)
+    origin = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
+    # `--noproxy` only where the environment would send loopback to a proxy.
+    direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
+    glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
+    curl = f"curl -i {direct}{glob}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
+    if options.log_format == "json":
+        text = json.dumps({"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl})
+    else:
+        text = "\n".join(
+            [
+                f"petstore-mock serves {origin}{BASE_PATH} (Ctrl-C stops it)",
+                *(f"API key: {key}" for key in keys),
+                f"Try: {curl}",
+            ]
+        )
+    print(text, file=stdout, flush=True)

@@ -1,0 +1,213 @@
+"""The stub as a process of its own: what a shell, a terminal and a process manager see of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+COMMAND = [sys.executable, "-m", "petstore_mock"]
+PATIENCE = 30  # seconds; everything here takes a fraction of one, on a machine that has nothing else to do
+
+
+class Stub:
+    """A running ``petstore-mock serve``."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.stdout: IO[str] = process.stdout
+        self.first = [self.stdout.readline().rstrip("\n") for _ in range(3)]
+        self.url = self.first[0].split()[2]
+        self.curl = self.first[2].removeprefix("Try: ")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self.url.removeprefix("http://").removesuffix("/v1").rsplit(":", 1)
+        return host.strip("[]"), int(port)
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """Send a signal; return the exit code and what was printed since."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def stub(
+    *arguments: str, command: Sequence[str] = COMMAND, environment: Mapping[str, str] | None = None
+) -> Iterator[Stub]:
+    process = subprocess.Popen(
+        [*command, "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    try:
+        yield Stub(process)
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+
+
+def shell(line: str, **environment: str) -> str:
+    return subprocess.run(
+        ["sh", "-c", line],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, **environment},
+    ).stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_with_exit_code_0_and_silence(number: signal.Signals) -> None:
+    with stub() as running:
+        assert running.end(number) == (0, "", "")
+
+
+def test_it_stops_while_clients_hold_connections_open() -> None:
+    with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as idle:
+        idle.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(100).startswith(b"HTTP/1.1 401")
+        with socket.create_connection(running.address, timeout=PATIENCE) as half:
+            half.sendall(b"POST /v1/pets HTT")
+            code, _, err = running.end(signal.SIGINT)
+    assert (code, err) == (0, "")
+
+
+def test_the_port_is_free_again_at_once() -> None:
+    with stub() as running:
+        port = running.address[1]
+        socket.create_connection(running.address, timeout=PATIENCE).close()
+        running.end()
+    with stub("--port", str(port)) as again:
+        assert again.address[1] == port
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::1"])
+def test_the_printed_curl_line_works_when_pasted(host: str) -> None:
+    with stub("--host", host, "--seed", "2") as running:
+        answer = shell(running.curl)
+    assert answer.startswith("HTTP/1.1 200")
+    assert len(json.loads(answer.rpartition("\n")[2])) == 2
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_printed_curl_line_works_behind_a_proxy_setting() -> None:
+    proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": "", "NO_PROXY": ""}
+    with stub(environment=proxy) as running:
+        assert shell(running.curl, **proxy).startswith("HTTP/1.1 200")
+
+
+def test_every_start_makes_up_another_key_and_prints_it() -> None:
+    with stub() as one, stub() as other:
+        assert one.first[1].startswith("API key: ")
+        assert one.first[1] != other.first[1]
+        assert one.first[1].removeprefix("API key: ") in one.curl
+
+
+def test_a_taken_port_exits_2_with_one_sentence() -> None:
+    with stub() as running:
+        port = str(running.address[1])
+        second = subprocess.run(
+            [*COMMAND, "serve", "--port", port], check=False, capture_output=True, text=True, timeout=PATIENCE
+        )
+    assert (second.returncode, second.stdout) == (2, "")
+    assert re.fullmatch(rf"petstore-mock: can't listen on 127\.0\.0\.1 port {port}: [^\n]+\n", second.stderr)
+
+
+def test_the_installed_command_is_the_module() -> None:
+    command = Path(sys.executable).with_name("petstore-mock")
+    if not command.exists():
+        pytest.skip("the package is not installed beside this Python")
+    with stub(command=[str(command)]) as running:
+        assert running.end()[0] == 0
+
+
+def test_a_line_is_logged_as_soon_as_its_request_is_answered() -> None:
+    with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as client:
+        client.sendall(b"GET /v1/pets?limit=%1b HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 401")
+        line = running.stdout.readline()
+        assert "GET /v1/pets?limit=%1b 401" in line
+        assert line.rstrip("\n").isprintable()
+
+
+def test_serving_goes_on_when_the_log_has_lost_its_reader() -> None:
+    with stub() as running:
+        running.stdout.close()
+        for _ in range(3):
+            with socket.create_connection(running.address, timeout=PATIENCE) as client:
+                client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 401")
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(PATIENCE) == 0
+        assert running.process.stderr is not None
+        assert running.process.stderr.read() == ""
+
+
+def test_serving_goes_on_when_nobody_reads_the_log() -> None:
+    """A pipe holds 64 KiB; what no longer fits must hold up the log alone."""
+    request = b"GET /v1/pets?" + b"x" * 150 + b" HTTP/1.1\r\nHost: x\r\n\r\n"
+    with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as client:
+        answers = client.makefile("rb")
+        for _ in range(20):
+            client.sendall(request * 100)
+            for _ in range(100):
+                assert answers.readline().startswith(b"HTTP/1.1 401")
+                length = 0
+                while (line := answers.readline()) != b"\r\n":
+                    name, _, value = line.partition(b":")
+                    length = int(value) if name.lower() == b"content-length" else length
+                answers.read(length)
+        code, out, err = running.end()
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 2000
+
+
+def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
+    line = f"{sys.executable} -m petstore_mock gaps | true"
+    done = subprocess.run(["sh", "-c", line], check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stderr == ""
+
+
+def test_the_first_answer_waits_for_no_heavy_import() -> None:
+    """jsonschema and pytest-httpserver cost 60 ms each; the first 200 is to come within 200 ms."""
+    program = """
+import io, os, signal, sys, threading, urllib.request
+from petstore_mock import cli
+class Out(io.StringIO):
+    def write(self, text):
+        if text.startswith("petstore-mock serves"):
+            threading.Thread(target=use, args=(text,)).start()
+        return super().write(text)
+def use(text):
+    heavy = {"jsonschema", "werkzeug", "pytest_httpserver", "pytest", "hypothesis", "yaml", "tomllib"}
+    before = sys.modules.keys() & heavy
+    request = urllib.request.Request(text.split()[2] + "/pets", headers={"Authorization": "Bearer k"})
+    assert urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).status == 200
+    print(sorted(before | sys.modules.keys() & heavy), file=sys.stderr)
+    os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(cli.run(["serve", "--port", "0", "--api-key", "k", "--seed", "20"], Out(), sys.stderr))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (done.returncode, done.stderr) == (0, "[]\n")

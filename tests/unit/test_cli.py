@@ -1,0 +1,347 @@
+"""The command line, in process: arguments, exit codes, the one sentence, and what the printing commands print."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from petstore_mock import cli
+from petstore_mock._cli_gaps import render_gaps
+from petstore_mock.behaviour import PRESETS
+from petstore_mock.gaps import GAPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = cli.run(arguments, stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def complaint(*arguments: str) -> str:
+    """Return the sentence that refuses a command line."""
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("petstore-mock: ")
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+def serve_in_process(use: Callable[[list[str]], None], *arguments: str, signal_number: int = signal.SIGTERM) -> int:
+    """Serve in this thread; call ``use`` in another with what was printed first, then send the signal."""
+    reading, writing = os.pipe()
+    problems: list[BaseException] = []
+
+    def drive() -> None:
+        with os.fdopen(reading, encoding="utf-8") as lines:
+            first = [next(lines)]
+            if not first[0].startswith("{"):
+                while not first[-1].startswith("Try: "):
+                    first.append(next(lines))
+            try:
+                use([line.rstrip("\n") for line in first])
+            except BaseException as error:  # noqa: BLE001  # raised again in the test's thread
+                problems.append(error)
+            os.kill(os.getpid(), signal_number)
+            printed.extend(line.rstrip("\n") for line in lines)
+
+    driver = threading.Thread(target=drive)
+    printed.clear()
+    driver.start()
+    with os.fdopen(writing, "w", encoding="utf-8") as stdout:
+        code = cli.run(["serve", "--port", "0", *arguments], stdout, io.StringIO())
+    driver.join()
+    if problems:
+        raise problems[0]
+    return code
+
+
+printed: list[str] = []  # the log of the latest serve_in_process
+
+
+def get(url: str, key: str | None = None) -> bytes:
+    host, _, rest = url.removeprefix("http://").partition(":")
+    port, _, path = rest.partition("/")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        credentials = f"Authorization: Bearer {key}\r\n" if key else ""
+        connection.sendall(
+            f"GET /{path}/pets HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{credentials}\r\n".encode()
+        )
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["serve", "--help"], ["gaps", "--help"], ["openapi", "--help"]])
+def test_help_exits_0_and_prints_the_usage(arguments: list[str]) -> None:
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert out.startswith("usage: petstore-mock")
+
+
+def test_version_is_that_of_the_package() -> None:
+    import petstore_mock  # noqa: PLC0415
+
+    assert run("--version") == (0, f"petstore-mock {petstore_mock.__version__}\n", "")
+
+
+def test_every_option_has_a_help_text() -> None:
+    # argparse has no public way to ask for what was declared.
+    commands = next(one for one in cli.make_parser()._actions if one.dest == "command")  # noqa: SLF001
+    assert isinstance(commands.choices, dict)
+    assert set(commands.choices) == {"serve", "gaps", "openapi"}
+    for command in commands.choices.values():
+        for action in command._actions:  # noqa: SLF001
+            assert action.help, f"{command.prog} {action.option_strings}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "COMMAND"),
+        (["sirve"], "sirve"),
+        (["serve", "--prot", "1"], "--prot"),
+        (["serve", "--por", "1"], "--por"),
+        (["serve", "--port"], "--port"),
+        (["serve", "--port", "-1"], "--port"),
+        (["serve", "--port", "65536"], "from 0 to 65535; got '65536'"),
+        (["serve", "--port", "٨٠"], "from 0 to 65535"),
+        (["serve", "--port", "9" * 5000], "from 0 to 65535"),
+        (["serve", "--log-format", "xml"], "xml"),
+        (["serve", "--set", "list_order"], "GAP=VALUE"),
+        (["serve", "--set", "list_ordr=by_name"], "--set: expected a gap"),
+        (["serve", "--set", "list_order=by_nam"], "Did you mean 'by_name'?"),
+        (["serve", "--behaviour", "hostle"], "Did you mean 'hostile'?"),
+        (["serve", "--behaviour", "missing.toml"], "missing.toml"),
+        (["serve", "--at", "tomorrow"], "--at: expected a date"),
+        (["serve", "--api-key", "a b"], "--api-key: expected an API key"),
+        (["serve", "--api-key", "twice", "--api-key", "twice"], "--api-key"),
+        (["serve", "--seed", "missing.json"], "--seed: expected a readable JSON file"),
+        (["serve", "--seed=-1"], "--seed: expected a number of animals of at least 0"),
+        (["gaps", "--format", "xml"], "xml"),
+        (["openapi", "--format", "xml"], "xml"),
+    ],
+)
+def test_a_bad_argument_is_refused_in_one_sentence(arguments: list[str], words: str) -> None:
+    assert words in complaint(*arguments)
+
+
+def test_a_taken_port_is_refused_in_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        text = complaint("serve", "--port", port)
+    assert f"can't listen on 127.0.0.1 port {port}" in text
+    assert "--port" in text
+
+
+def test_an_address_of_another_machine_is_refused_without_talk_of_ports() -> None:
+    text = complaint("serve", "--port", "0", "--host", "192.0.2.1")  # TEST-NET-1 (RFC 5737): nobody has it
+    assert "192.0.2.1" in text
+    assert "--port" not in text
+
+
+def seed_file(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "animals.json"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[\n {"name": "Rex"},\n\n {"name": "Tom",\n  "categoryId": 1.5}\n]', "line 4, item [1]: "),
+        ('[{"name": "Rex"},\n 7]', "line 2, item [1]: expected an animal as a mapping"),
+        ('[{"id": 4},\n{"id": 4}]', "line 2, item [1]: expected an id that is free"),
+        ('[\n{"nme": "Rex"}]', "line 2, item [0]: "),
+        ('[{"name": "Rex"\n "id": 1}]', "line 2 column 2"),
+        ('{"name": "Rex"}', "expected a JSON array of animals"),
+        ("", "expected JSON"),
+        ("[" * 100_000, "expected JSON"),
+    ],
+)
+def test_a_wrong_seed_file_is_refused_with_line_and_reason(tmp_path: Path, text: str, words: str) -> None:
+    assert words in complaint("serve", "--seed", seed_file(tmp_path, text))
+
+
+def test_a_seed_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "animals.json"
+    path.write_bytes(b"\xff\xfe")
+    assert "expected a readable JSON file" in complaint("serve", "--seed", str(path))
+
+
+def test_a_wrong_behaviour_file_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.conf"
+    path.write_text('preset = "lenient"\nlist_order = "by_nam"\n', encoding="utf-8")
+    assert "line 2" in complaint("serve", "--behaviour", str(path))
+
+
+# Serving
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: int) -> None:
+    before = [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+    threads = threading.active_count()
+    assert serve_in_process(lambda _: None, signal_number=signal_number) == 0
+    assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == before
+    assert threading.active_count() == threads
+
+
+def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
+    def use(first: list[str]) -> None:
+        url = first[0].split()[2]
+        assert first[1:3] == ["API key: one", "API key: two"]
+        assert get(url, "one").startswith(b"HTTP/1.1 200")
+        assert get(url, "two").startswith(b"HTTP/1.1 200")
+        assert get(url, "three").startswith(b"HTTP/1.1 401")
+
+    assert serve_in_process(use, "--api-key", "one", "--api-key", "two") == 0
+    assert len(printed) == 3
+    assert all("GET /v1/pets" in line for line in printed)
+    assert " 200 " in printed[0]
+    assert " 401 " in printed[2]
+    assert "The API key is not valid" in printed[2]
+    assert not any("three" in line for line in printed), "a key shows in the log"
+
+
+def test_serve_logs_what_never_became_a_request() -> None:
+    def use(first: list[str]) -> None:
+        host, port = first[0].split()[2].removeprefix("http://").removesuffix("/v1").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(b"nonsense\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 400")
+
+    assert serve_in_process(use) == 0
+    assert len(printed) == 1
+    assert " 400 " in printed[0]
+
+
+def test_quiet_logs_no_request() -> None:
+    def use(first: list[str]) -> None:
+        get(first[0].split()[2])
+
+    assert serve_in_process(use, "--quiet") == 0
+    assert printed == []
+
+
+def test_the_json_log_is_one_object_a_line() -> None:
+    def use(first: list[str]) -> None:
+        serving = json.loads(first[0])
+        assert serving["event"] == "serving"
+        assert serving["curl"].endswith(f"{serving['url']}/pets")
+        get(serving["url"], serving["api_keys"][0])
+        get(serving["url"])
+
+    assert serve_in_process(use, "--log-format", "json") == 0
+    good, bad = map(json.loads, printed)
+    assert (good["method"], good["target"], good["operation"], good["status"]) == ("GET", "/v1/pets", "listPets", 200)
+    assert "condition" not in good
+    assert (bad["status"], bad["condition"], bad["section"]) == (401, "missing_key", "5")
+
+
+def test_seed_behaviour_set_and_date_reach_the_world(tmp_path: Path) -> None:
+    path = seed_file(tmp_path, '[{"id": 7, "name": "Rex", "categoryId": 1}, {"id": 9}]')
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        answers.append(get(first[0].split()[2], "k"))
+
+    arguments = ("--behaviour", "helpful", "--set", "list_order=id_descending", "--at", "2030-12-06T00:00")
+    assert serve_in_process(use, "--api-key", "k", "--seed", path, *arguments) == 0
+    head, _, body = answers[0].partition(b"\r\n\r\n")
+    assert [pet["id"] for pet in json.loads(body)] == [9, 7]
+    assert b"X-Total-Count: 2" in head
+    assert b"Date: Fri, 06 Dec 2030" in head
+
+
+def test_a_behaviour_file_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.conf"
+    path.write_text('content_type = "with_charset"\n', encoding="utf-8")
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        answers.append(get(first[0].split()[2], "k"))
+
+    assert serve_in_process(use, "--api-key", "k", "--behaviour", str(path)) == 0
+    assert b"charset=utf-8" in answers[0]
+
+
+def test_a_number_seeds_so_many_animals() -> None:
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        answers.append(get(first[0].split()[2], "k"))
+
+    assert serve_in_process(use, "--api-key", "k", "--seed", "3") == 0
+    assert len(json.loads(answers[0].partition(b"\r\n\r\n")[2])) == 3
+
+
+# Printing
+
+
+def test_the_table_of_gaps_names_every_gap_alternative_and_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, err = run("gaps")
+    assert (code, err) == (0, "")
+    words = out.replace(",", " ").split()
+    for gap in GAPS.values():
+        assert gap.name in words
+        assert set(gap.alternatives) <= set(words)
+    assert set(PRESETS) <= set(words)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_the_json_of_gaps_is_the_register() -> None:
+    code, out, _ = run("gaps", "--format", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert {gap["name"]: tuple(gap["alternatives"]) for gap in document["gaps"]} == {
+        gap.name: tuple(gap.alternatives) for gap in GAPS.values()
+    }
+    assert all(gap["default"] == gap["alternatives"][0] for gap in document["gaps"])
+    assert document["presets"] == PRESETS
+
+
+def test_the_markdown_of_gaps_has_a_row_for_each() -> None:
+    lines = run("gaps", "--format", "markdown")[1].splitlines()
+    assert len(lines) == 2 + len(GAPS)
+    assert {line.count("|") for line in lines} == {lines[0].count("|")}
+
+
+def test_gap_texts_hold_no_pipe_that_would_break_the_table() -> None:
+    assert render_gaps("markdown").count("|") == 5 * (2 + len(GAPS))
+
+
+def test_openapi_prints_the_same_document_as_json_and_yaml() -> None:
+    as_json = json.loads(run("openapi", "--server", "http://127.0.0.1:8080/v1")[1])
+    as_yaml = yaml.safe_load(run("openapi", "--server", "http://127.0.0.1:8080/v1", "--format", "yaml")[1])
+    assert as_json == as_yaml
+    assert as_json["servers"][0]["url"] == "http://127.0.0.1:8080/v1"
+
+
+# The entry point
+
+
+def test_main_takes_the_arguments_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["petstore-mock", "gaps", "--format", "json"])
+    assert cli.main() == 0
+    assert json.loads(capsys.readouterr().out)
+    assert cli.main(["nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
