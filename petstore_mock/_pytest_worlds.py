@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import linecache
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, VerificationError
+from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, PetstoreMockError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -23,6 +24,7 @@ __all__ = ["FIXTURE", "KEEPER", "VARIANT", "Keeper", "Run", "merged_marks"]
 
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
+_DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
 
 
@@ -40,15 +42,28 @@ class Run:
     Attributes:
         item: the test.
         start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
+        start_error: why its starting state can't be.
         problems: what it must answer for beside the reason for which it failed.
         examples: whether it was judged example by example.
     """
 
-    __slots__ = ("_asked", "_registry", "_warned", "examples", "item", "looked", "petstore", "problems", "start")
+    __slots__ = (
+        "_asked",
+        "_registry",
+        "_warned",
+        "examples",
+        "item",
+        "looked",
+        "petstore",
+        "problems",
+        "start",
+        "start_error",
+    )
 
     def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
         self.item = item
         self.petstore: PetStoreMock | None = None
+        self.start_error: PetstoreMockError | None = None
         self.problems: list[str] = []
         self.examples = False
         self.looked = 0  # the number of the last journal entry that was looked at
@@ -91,25 +106,34 @@ class Run:
 
     def _issue(self, warning: Warning, once: str) -> None:
         """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""
-        path, line, _ = self.item.reportinfo()
+        path, line = _line_of(self.item)
         known = once in self._warned or len(self._warned) >= _WARNED_REASONS
         with warnings.catch_warnings(record=True) if known else _nothing():
             warnings.warn_explicit(
                 warning,
                 category=type(warning),
-                filename=str(path),
-                lineno=(line or 0) + 1,
+                filename=path,
+                lineno=line,
                 module=getattr(getattr(self.item, "module", None), "__name__", None),
                 registry={},
             )
         self._warned.add(once)
 
 
+def _line_of(item: pytest.Item) -> tuple[str, int]:
+    """Return the file of a test and the line of its ``def``: pytest counts from the first decorator."""
+    path, start, _ = item.reportinfo()
+    first = (start or 0) + 1
+    begins = f"def {getattr(item, 'originalname', None) or item.name}("
+    lines = range(first, first + _DECORATOR_LINES)
+    found = next((line for line in lines if begins in linecache.getline(str(path), line)), first)
+    return str(path), found
+
+
 def _raise_at(item: pytest.Item, error: BaseException) -> None:
     """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours."""
-    path, line, _ = item.reportinfo()
-    code = compile("raise error", str(path), "exec")
-    code = code.replace(co_name=item.name, co_firstlineno=(line or 0) + 1)
+    path, line = _line_of(item)
+    code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
     __tracebackhide__ = True
     exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
 
@@ -168,7 +192,10 @@ class Keeper:
             return
         run.petstore = petstore
         run.looked = 0
-        petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
+        try:
+            petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
+        except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
+            run.start_error = error
 
     def _look(self, run: Run) -> list[Entry]:
         """Return the entries that came since the last look, and show them to the observers."""
@@ -188,10 +215,12 @@ class Keeper:
         __tracebackhide__ = True
         entries = self._look(run)
         try:
+            if run.start_error is not None:
+                raise run.start_error
             if run.petstore is not None:
                 run.petstore.verify()
             run.warn(entries)
-        except (VerificationError, Warning) as error:
+        except (PetstoreMockError, VerificationError, Warning) as error:
             _raise_at(run.item, error)
 
     def _judge_failed(self, run: Run, reason: object) -> None:
@@ -206,11 +235,16 @@ class Keeper:
 
     # Hooks
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begin a world before any fixture of the test is set up."""
-        self.run = Run(item, self._assumed)
+        __tracebackhide__ = True
+        run = self.run = Run(item, self._assumed)
         self._begin()
+        result = yield
+        if run.start_error is not None:
+            raise run.start_error
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:

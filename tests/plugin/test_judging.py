@@ -1,0 +1,212 @@
+"""What a test must answer for fails it, at its own line, and never hides why it failed first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+_UNANSWERED = """
+    import unittest
+    from hypothesis import assume, given, settings, strategies as st
+
+    def test_plain(petstore):
+        petstore.inject(404, on="getPet", times=1)
+
+    def test_in_setup(planned):
+        pass
+
+    @pytest.fixture
+    def planned(petstore):
+        petstore.inject(404, on="getPet", times=1)
+
+    def test_httpserver(petstore):
+        petstore.httpserver.expect_ordered_request("/v1/store/orders").respond_with_json([])
+
+    def test_error_inside_the_fake(petstore):
+        def bad(request):
+            raise RuntimeError("in the predicate")
+        petstore.inject(500, when=bad)
+        call(petstore)
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def before(self, petstore):
+            self.petstore = petstore
+
+        def test_case(self):
+            self.petstore.inject(404, on="getPet", times=1)
+
+    @given(number=st.integers(0, 100))
+    @settings(database=None)
+    def test_given(petstore, number):
+        if number > 7:
+            petstore.inject(404, on="getPet", times=1)
+
+    @pytest.mark.asyncio
+    @given(number=st.integers(0, 100))
+    @settings(database=None)
+    async def test_given_async(petstore, number):
+        if number > 7:
+            petstore.inject(404, on="getPet", times=1)
+"""
+
+_EXCUSED = """
+    from hypothesis import assume, given, settings, strategies as st
+
+    def test_skipped(petstore):
+        petstore.inject(404, on="getPet", times=1)
+        pytest.skip("after planning")
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected_to_fail(petstore):
+        petstore.inject(404, on="getPet", times=1)
+
+    @given(number=st.integers(0, 100))
+    @settings(database=None)
+    def test_examples_thrown_away(petstore, number):
+        petstore.inject(404, on="getPet", times=1)
+        assume(number < 0 or not petstore.inject(200, on="getPet").cancel())
+        assert call(petstore, path="/pets/1")[0] == 404
+
+    def test_cancelled(petstore):
+        petstore.inject(404, on="getPet", times=1).cancel()
+
+    def test_fired(petstore):
+        petstore.inject(401, on="listPets", times=1)
+        assert call(petstore)[0] == 401
+"""
+
+
+def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner, output: Output) -> None:
+    result = inner(_UNANSWERED)
+    result.assert_outcomes(failed=7)
+    text = output(result)
+    assert text.count("never fired: no request matched it") >= 5
+    assert "1 ordered expectations were not met" in text
+    assert "RuntimeError: in the predicate" in text
+    assert "number=8," in text, "Hypothesis shrinks what the judgement found"
+    result.stdout.re_match_lines([r">   *def test_plain\(petstore\):", r"test_inner\.py:\d+: VerificationError"])
+    assert "All traceback entries are hidden" not in text
+
+
+def test_skipped_expected_and_discarded_are_not_judged(inner: Inner) -> None:
+    inner(_EXCUSED).assert_outcomes(passed=3, skipped=1, xfailed=1)
+
+
+def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        import unittest
+
+        def test_plain(petstore):
+            petstore.inject(404, on="getPet", times=1)
+            assert 1 == 2
+
+        class Case(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def before(self, petstore):
+                self.petstore = petstore
+
+            def test_case(self):
+                self.petstore.inject(404, on="getPet", times=1)
+                self.assertEqual(3, 4)
+        """
+    )
+    result.assert_outcomes(failed=2)
+    text = output(result)
+    assert "assert 1 == 2" in text
+    assert "AssertionError: 3 != 4" in text
+    assert text.count("also: inject(not_found(), on='getPet', times=1) never fired") == 2
+
+
+_VIOLATIONS = """
+    def test_unknown_query(petstore):
+        assert call(petstore, path="/pets?lim=1")[0] == 400
+        assert call(petstore, path="/pets?lim=1")[0] == 400
+
+    def test_declared(petstore):
+        with petstore.expect_violation("categoryId"):
+            call(petstore, "POST", body={"name": "Rex"})
+
+    def test_not_the_clients_doing(petstore):
+        petstore.revoke_key()
+        assert call(petstore)[0] == 401
+
+    @pytest.mark.parametrize("number", [1])
+    def test_calls_the_deprecated_operation(petstore, number):
+        for _ in range(3):
+            assert call(petstore, path="/pets/1")[0] == 404
+"""
+
+
+def test_violations_warn_once_at_the_line_of_the_test(inner: Inner, output: Output) -> None:
+    result = inner(_VIOLATIONS)
+    result.assert_outcomes(passed=4, warnings=2)
+    text = output(result)
+    assert "test_inner.py:4: ContractWarning: GET /v1/pets?lim=1 broke the contract (§4.1): query.lim" in text
+    assert "DeprecatedOperationWarning: the client called getPet" in text
+    assert "categoryId" not in text
+
+
+def test_warnings_can_be_errors_that_fail_the_test(inner: Inner, output: Output) -> None:
+    result = inner(_VIOLATIONS, "-Werror::petstore_mock.ContractWarning")
+    result.assert_outcomes(failed=1, passed=3, warnings=1)
+    assert "test_inner.py:4: ContractWarning" in output(result)
+    result = inner(_VIOLATIONS, "-Werror")
+    result.assert_outcomes(failed=2, passed=2)
+    assert "test_inner.py:17: DeprecatedOperationWarning" in output(result)
+
+
+def test_hypothesis_shrinks_a_warning_that_is_an_error(inner: Inner, output: Output) -> None:
+    source = """
+        from hypothesis import given, settings, strategies as st
+
+        @given(limit=st.integers(1, 1000))
+        @settings(database=None)
+        def test_limits(petstore, limit):
+            call(petstore, path=f"/pets?limit={limit}")
+    """
+    result = inner(source, "-Werror::petstore_mock.ContractWarning")
+    result.assert_outcomes(failed=1)
+    assert "limit=101," in output(result)
+    result = inner(source)
+    result.assert_outcomes(passed=1, warnings=result.parseoutcomes()["warnings"])
+    assert result.parseoutcomes()["warnings"] <= 20
+
+
+def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.petstore(strict=True)
+        def test_strict(petstore):
+            call(petstore, path="/pets?lim=1")
+
+        def test_not_strict(petstore):
+            call(petstore, path="/pets?lim=1")
+    """
+    result = inner(source)
+    result.assert_outcomes(failed=1, passed=1, warnings=1)
+    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in output(result)
+    inner(source, settings="petstore_strict = true").assert_outcomes(failed=2)
+
+
+def test_requests_while_fixtures_are_torn_down_warn_too(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        @pytest.fixture
+        def careless(petstore):
+            yield
+            call(petstore, path="/pets?at=teardown")
+
+        def test_it(careless):
+            pass
+        """
+    )
+    result.assert_outcomes(passed=1, warnings=1)
+    assert "query.at" in output(result)

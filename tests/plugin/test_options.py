@@ -1,0 +1,177 @@
+"""Where the starting state comes from: markers, command line, ``petstore_options``, environment, settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+
+def test_settings_give_the_starting_state(inner: Inner, pytester: pytest.Pytester) -> None:
+    (pytester.path / "animals.json").write_text(json.dumps([{"id": 7, "name": "Rex", "categoryId": 1}]))
+    (pytester.path / "gaps.toml").write_text('list_order = "by_name"\n')
+    settings = """
+petstore_api_key = a-fixed-key
+petstore_host = 127.0.0.2
+petstore_port = 0
+petstore_behaviour = gaps.toml
+petstore_seed = animals.json
+petstore_strict = true
+"""
+    source = """
+        def test_it(petstore):
+            assert petstore.api_key == "a-fixed-key"
+            assert petstore.url.startswith("http://127.0.0.2:")
+            assert petstore.behaviour.list_order == "by_name"
+            assert petstore.pets == [{"id": 7, "name": "Rex", "categoryId": 1}]
+            with petstore.expect_violation():
+                call(petstore, path="/pets?lim=1")
+    """
+    inner(source, settings=settings).assert_outcomes(passed=1)
+
+
+_SHOWS_SEED = """
+    @pytest.fixture(scope="session")
+    def petstore_options():
+        return {options}
+
+    def test_it(petstore):
+        assert len(petstore.pets) == {expected}
+"""
+
+
+def test_the_environment_wins_over_settings_and_options_over_both(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = "petstore_seed = 1"
+    inner(_SHOWS_SEED.format(options={}, expected=1), settings=settings).assert_outcomes(passed=1)
+    monkeypatch.setenv("PETSTORE_SEED", "2")
+    inner(_SHOWS_SEED.format(options={}, expected=2), settings=settings).assert_outcomes(passed=1)
+    inner(_SHOWS_SEED.format(options={"seed": 3}, expected=3), settings=settings).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("PETSTORE_PORT", "http", "expected a whole number of at least 0 in the environment variable PETSTORE_PORT"),
+        ("PETSTORE_STRICT", "maybe", "expected true or false in the environment variable PETSTORE_STRICT"),
+        ("PETSTORE_BEHAVIOUR", "hostil", "Did you mean 'hostile'?"),
+    ],
+)
+def test_a_wrong_setting_says_where_it_stands(
+    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    result = inner("def test_it(petstore): pass")
+    result.assert_outcomes(errors=1)
+    assert message in output(result)
+
+
+def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> None:
+    result = inner(_SHOWS_SEED.format(options={"behavior": "hostile"}, expected=0))
+    result.assert_outcomes(errors=1)
+    assert "petstore_options: expected keywords of host, port" in output(result)
+    assert "got 'behavior'. Did you mean 'behaviour'?" in output(result)
+
+
+_MARKED = """
+    from petstore_mock import Behaviour
+
+    @pytest.fixture(scope="session")
+    def petstore_options():
+        return {"seed": 2, "behaviour": "helpful"}
+
+    @pytest.mark.petstore(seed=[{"name": "Extra"}], behaviour="hostile", at="2030-12-06")
+    class TestMarked:
+        def test_class_mark(self, petstore):
+            assert len(petstore.pets) == 3
+            assert petstore.pets[0]["name"] == "Extra" or "Extra" in [pet["name"] for pet in petstore.pets]
+            assert petstore.behaviour == Behaviour.preset("hostile")
+            assert petstore.clock.moment.year == 2030
+
+        @pytest.mark.petstore(behaviour=Behaviour(list_order="by_name"))
+        def test_nearest_mark_wins(self, petstore):
+            assert petstore.behaviour == Behaviour(list_order="by_name")
+            assert len(petstore.pets) == 3
+
+        def test_reset_returns_to_the_marked_state(self, petstore):
+            petstore.seed()
+            petstore.configure(list_order="by_name")
+            petstore.clock.travel_to("2040-01-01")
+            petstore.reset()
+            assert len(petstore.pets) == 3
+            assert petstore.behaviour == Behaviour.preset("hostile")
+            assert petstore.clock.moment.year == 2030
+
+    def test_unmarked(petstore):
+        assert len(petstore.pets) == 2
+        assert petstore.behaviour == Behaviour.preset("helpful")
+        assert petstore.clock.moment.year != 2030
+"""
+
+
+def test_marks_change_the_starting_state_of_a_test(inner: Inner) -> None:
+    inner(_MARKED, "--strict-markers").assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("petstore(behavior='hostile')", "expected keywords of behaviour, seed, at, strict; got 'behavior'"),
+        ("petstore('hostile')", "expected keywords only, of behaviour, seed, at, strict"),
+        ("petstore_assumes(list_ordr='by_name')", "Did you mean 'list_order'?"),
+        ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
+    ],
+)
+def test_a_wrong_mark_is_a_usage_error(inner: Inner, mark: str, message: str) -> None:
+    result = inner(f"@pytest.mark.{mark}\ndef test_it(petstore): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()
+    assert "test_inner.py::test_it" in result.stderr.str()
+
+
+def test_a_wrong_value_of_a_mark_errs_at_its_test_only(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        @pytest.mark.petstore(behaviour="hostil")
+        def test_wrong(petstore): pass
+
+        def test_right(petstore): pass
+
+        @pytest.mark.petstore(seed=-1)
+        def test_wrong_again(petstore): pass
+        """
+    )
+    result.assert_outcomes(passed=1, errors=2)
+    assert "got seed=-1" in output(result)
+    assert "Did you mean 'hostile'?" in output(result)
+
+
+def test_options_and_markers_are_documented(inner: Inner, output: Output) -> None:
+    text = output(inner("", "--help"))
+    assert "petstore: the fake pet store service:" in text
+    for option in ("--petstore-explore=N", "--petstore-at=DATE", "--petstore-har=DIR", "--petstore-coverage"):
+        assert option in text
+    text = output(inner("", "--markers"))
+    for marker in ("petstore(behaviour=None,", "petstore_each(*gaps)", "petstore_assumes(**gaps)"):
+        assert f"@pytest.mark.{marker}" in text
+
+
+def test_assumptions_hold_without_exploration(inner: Inner) -> None:
+    source = """
+        @pytest.mark.petstore_assumes(status_when_omitted="sold")
+        def test_it(petstore):
+            assert petstore.behaviour.status_when_omitted == "sold"
+            assert petstore.behaviour.list_order == "by_name"
+    """
+    inner(source, settings="petstore_assumes =\n    list_order = by_name").assert_outcomes(passed=1)
+    result = inner(source, settings="petstore_assumes = list_order")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected gap = alternative in each line of petstore_assumes; got 'list_order'*"])
