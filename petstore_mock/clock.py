@@ -5,10 +5,16 @@ from __future__ import annotations
 import time
 from datetime import UTC, date, datetime, timedelta
 from email.utils import formatdate
+from typing import Final
 
 from petstore_mock.errors import PetstoreMockError
 
 __all__ = ["Clock", "as_moment", "http_date"]
+
+
+# Years that an HTTP date can say (RFC 9110 §5.6.7) and datetime can hold; the clock runs on, hence a year of leeway.
+_EARLIEST: Final = 0.0
+_LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 def http_date(timestamp: float) -> str:
@@ -36,8 +42,8 @@ def as_moment(when: str | date | datetime) -> datetime:
             f"got when={when!r} ({type(when).__name__})"
         )
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    if moment.year < 1970:  # RFC 9110 dates before the epoch help nobody, and break `formatdate`
-        raise PetstoreMockError(f"expected a moment after 1970; got when={when!r}")
+    if not _EARLIEST <= moment.timestamp() <= _LATEST:
+        raise PetstoreMockError(f"expected a moment from 1970 to the year 9998; got when={when!r}")
     return moment
 
 
@@ -94,8 +100,17 @@ class Clock:
             self._offset = target - time.time()
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Move the fake's time forward (or back, by negative amounts)."""
-        step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
+        """Move the fake's time forward (or back, by negative amounts).
+
+        Raises:
+            PetstoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
+        """
+        try:
+            step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
+        except (TypeError, ValueError, OverflowError) as error:
+            raise PetstoreMockError(f"expected numbers of days, hours, minutes and seconds; {error}") from error
+        if not _EARLIEST <= self.now() + step <= _LATEST:
+            raise PetstoreMockError(f"expected to stay from 1970 to the year 9998; got a step of {step:g} seconds")
         if self._frozen is not None:
             self._frozen += step
         else:
