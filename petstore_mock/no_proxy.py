@@ -16,9 +16,13 @@ _before: dict[str, str | None] = {}
 
 
 def _write(hosts: list[str]) -> None:
-    for name in _NAMES:
-        former = _before[name]
-        given = [item for item in (former or "").split(",") if item]
+    for name, other in zip(_NAMES, reversed(_NAMES), strict=True):
+        # Where only the one is set, the new other must not hide what it exempts: most libraries read `no_proxy` first.
+        former = _before[name] if _before[name] is not None else _before[other]
+        given = [item.strip() for item in (former or "").split(",") if item.strip()]
+        if given == ["*"]:  # everything is exempt already, and only a lone star says so
+            os.environ[name] = "*"
+            continue
         os.environ[name] = ",".join([*given, *(host for host in hosts if host not in given)])
 
 
