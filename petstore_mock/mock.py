@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -286,7 +287,7 @@ class PetStoreMock:
 
         world = self._world
         until = expires
-        if isinstance(expires, (int, float)) and not isinstance(expires, bool):
+        if isinstance(expires, (int, float)) and not isinstance(expires, bool) and not math.isnan(expires):
             until = world.clock.now() + expires
         elif expires is not None:
             until = as_moment(expires).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
@@ -397,7 +398,8 @@ class PetStoreMock:
         world = self._world
         with world.lock:
             errors = [*world.errors, *world.plan.errors]
-            problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in errors]
+            problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
+            problems += [str(error) for error in world.plan.errors]
             problems += [f"{handle} never fired: no request matched it" for handle in world.plan.never_fired()]
             broken = [entry for entry in self.journal.violations if not entry.expected] if self._strict else []
         problems += self._neighbour_problems()
@@ -491,7 +493,7 @@ class PetStoreMock:
         self.reset()
 
     def _renew_keys(self, kept: str) -> None:
-        self._worlds.retire([key for key in self._world.keys if key != kept])
+        self._worlds.retire(self._world, but=(kept,))
         self._worlds.add_key(kept, self._world)
 
     def snapshot(self) -> Snapshot:
@@ -506,7 +508,7 @@ class PetStoreMock:
         """
         if not isinstance(snapshot, Snapshot):
             raise PetstoreMockError(f"expected what snapshot() gave; got {type(snapshot).__name__}")
-        self._world.restore(snapshot)
+        self._world.restore(snapshot, self._key)
 
     @contextmanager
     def fresh(self, **options: Any) -> Generator[PetStoreMock]:  # noqa: ANN401  # the options of PetStoreMock

@@ -68,15 +68,19 @@ class Waiting:
 class Snapshot:
     """A copy of a world's state, for ``restore``."""
 
-    __slots__ = ("behaviour", "clock", "hidden", "keys", "random", "store")
+    __slots__ = ("answered", "behaviour", "clock", "hidden", "keys", "random", "rotating", "seeded", "store")
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, seeded: int) -> None:
         self.store: StoreSnapshot = world.store.snapshot()
         self.keys = {name: (key.revoked, key.expires, key.uses) for name, key in world.keys.items()}
         self.behaviour = world.rules.behaviour
         self.clock = world.clock.snapshot()
         self.random = world.random.getstate()
-        self.hidden = dict(world.hidden)
+        # Relative: the journal may have begun anew by the time of the restore.
+        self.hidden = {pet_id: until - world.journal.total for pet_id, until in world.hidden.items()}
+        self.rotating = world.rotating
+        self.answered = world.answered
+        self.seeded = seeded
 
 
 class World:
@@ -125,8 +129,8 @@ class World:
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
-        self._random_seed = random_seed
         self.random = Random(random_seed)  # noqa: S311  # reproducible on purpose
+        self._start_random = self.random.getstate()
 
     # Going back
 
@@ -134,6 +138,7 @@ class World:
         """Make the animals now in the store those that :meth:`reset` returns to."""
         self.store.mark_start()
         self._start_seeded = self._seeded
+        self._start_random = self.random.getstate()
 
     def reset(self, keys: Iterable[str]) -> None:
         """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
@@ -150,23 +155,31 @@ class World:
             self.keys = {key: Key() for key in keys}
             self.rotating = None
             self.answered = 0
-            self.random.seed(self._random_seed)
+            self.random.setstate(self._start_random)
         self.waits.release()
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the state: animals, keys, behaviour, clock and randomness."""
         with self.lock:
-            return Snapshot(self)
+            return Snapshot(self, self._seeded)
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state. The journal and the faults stay."""
+    def restore(self, snapshot: Snapshot, current: str) -> None:
+        """Return to a copy of the state. The journal and the faults stay.
+
+        Args:
+            snapshot: the copy.
+            current: the key that the world has by now; valid even if the copy is older than the key.
+        """
         with self.lock:
             self.store.restore(snapshot.store)
             self.rules = rules_for(snapshot.behaviour, self.schemas)
             self.clock.restore(snapshot.clock)
             self.random.setstate(snapshot.random)
-            self.hidden = dict(snapshot.hidden)
-            self.keys = {}
+            self.hidden = {pet_id: until + self.journal.total for pet_id, until in snapshot.hidden.items()}
+            self.rotating = snapshot.rotating
+            self.answered = snapshot.answered
+            self._seeded = snapshot.seeded
+            self.keys = {current: Key()}
             for name, (revoked, expires, uses) in snapshot.keys.items():
                 key = self.keys[name] = Key(expires)
                 key.revoked, key.uses = revoked, uses
@@ -208,8 +221,7 @@ class World:
             raise PetstoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
         given = {**(pet or {}), **fields}
         with self.lock:
-            self._seeded += 1
-            number = self._seeded
+            number = self._seeded + 1
             document = {
                 "id": given["id"] if "id" in given else self.assign_id(),
                 "name": given["name"] if "name" in given else plausible_name(number),
@@ -218,9 +230,9 @@ class World:
             }
             self._check_animal(document, "seed")
             if document["id"] in self.store:
-                self._seeded -= 1
                 raise PetstoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
             self.store.put(document)
+            self._seeded = number
         return document
 
     def seed_plausible(self, count: int) -> list[dict[str, Any]]:

@@ -57,11 +57,11 @@ class Worlds:
 
     def new_key(self, owner: str | None = None) -> str:
         """Return a key that was never issued; ``owner`` is who answers for it once it is retired."""
-        self._issued += 1
+        number = self._issued = self._issued + 1  # kept: another world's thread may issue one meanwhile
         if owner is not None and (not self._owners or self._owners[-1] != owner):
-            self._owner_starts.append(self._issued)
+            self._owner_starts.append(number)
             self._owners.append(owner)
-        return f"{self._prefix}{self._issued:06d}"
+        return f"{self._prefix}{number:06d}"
 
     def check_key(self, key: object) -> str:
         """Return ``key`` if it can be sent as a bearer token and is no other world's.
@@ -84,10 +84,10 @@ class Worlds:
         """Let requests that bear ``key`` reach ``world``."""
         self._by_key[key] = world
 
-    def retire(self, keys: Sequence[str]) -> None:
-        """Let ``keys`` reach no world any more."""
-        for key in keys:
-            self._by_key.pop(key, None)
+    def retire(self, world: World, *, but: Sequence[str] = ()) -> None:
+        """Let the keys of ``world`` reach no world any more, except those in ``but``."""
+        for key in [key for key, other in list(self._by_key.items()) if other is world and key not in but]:
+            del self._by_key[key]
 
     def _retired_owner(self, key: str) -> str | None:
         number = key.removeprefix(self._prefix)
@@ -113,7 +113,7 @@ class Worlds:
     def remove(self, world: World) -> None:
         """End ``world``: its keys are retired, its held answers let go."""
         self._stack.remove(world)
-        self.retire([key for key, other in self._by_key.items() if other is world])
+        self.retire(world)
         world.reset(())
 
     # messages.Handler
