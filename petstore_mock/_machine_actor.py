@@ -1,0 +1,49 @@
+"""Who acts in an example: a client and the world that it talks to; and what its calls returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from petstore_mock._machine_oracle import Oracle
+
+if TYPE_CHECKING:
+    from petstore_mock._machine_call import Call, PetClient
+    from petstore_mock.behaviour import Behaviour
+    from petstore_mock.mock import PetStoreMock
+
+__all__ = ["Actor", "Result"]
+
+
+class Actor:
+    """A client with the world that it talks to."""
+
+    def __init__(self, name: str, world: str, petstore: PetStoreMock, client: PetClient, behaviour: Behaviour) -> None:
+        self.name = name
+        self.world = world
+        self.petstore = petstore
+        self.client = client
+        self.oracle = Oracle(delayed=behaviour.visibility != "immediate")
+        self.last: Call | None = None
+        self.seen = 0  # entries of its journal so far
+
+
+class Result:
+    """What an earlier call returned, and how it was then."""
+
+    def __init__(self, place: int, value: Any, call: Call) -> None:  # noqa: ANN401  # whatever a client returns
+        self.place = place
+        self.value = value
+        self.call = call
+        self._copy = _copied(value)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is another now."""
+        return bool(_copied(self.value) != self._copy)
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [dict(item) if isinstance(item, Mapping) else item for item in value]

@@ -1,0 +1,128 @@
+"""One call of a client: what was asked, what came of it, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from petstore_mock._machine_classify import Kind
+    from petstore_mock.contract import OperationName
+
+__all__ = ["Call", "Outcome", "PetClient", "Problem"]
+
+_METHODS: Final[dict[str, str]] = {"listPets": "list_pets", "createPet": "create_pet", "getPet": "get_pet"}
+_SHOWN: Final = 60
+
+
+class PetClient(Protocol):
+    """What the machine asks of a client: three methods. One with ``close()`` is closed after each example.
+
+    A call returns what the service answered or raises an exception that tells what went wrong.
+    """
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """Return the animals that listPets answers."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Mapping[str, Any]:
+        """Return the animal that createPet answers."""
+
+    def get_pet(self, pet_id: int) -> Mapping[str, Any]:
+        """Return the animal that getPet answers."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of one of the three methods."""
+
+    operation: OperationName
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return self.code(short=True)
+
+    def on(self, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
+        """Make the call."""
+        given = dict(self.arguments)
+        if self.operation == "getPet":
+            return client.get_pet(given["pet_id"])
+        return getattr(client, _METHODS[self.operation])(**given)
+
+    def code(self, *, short: bool = False) -> str:
+        """Return the call as Python writes it, without its object."""
+        show = _shortened if short else literal
+        if self.operation == "getPet":
+            return f"get_pet({self.arguments['pet_id']})"
+        given = ", ".join(f"{name}={show(value)}" for name, value in self.arguments.items())
+        return f"{_METHODS[self.operation]}({given})"
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body that createPet is to send (§4.2)."""
+        given = self.arguments
+        status = {} if given.get("status") is None else {"status": given["status"]}
+        return {"name": given["name"], "categoryId": given["category_id"], **status}
+
+
+def literal(value: object) -> str:
+    """Return ``value`` as Python writes it; long text of one character as a product."""
+    if isinstance(value, str) and len(value) > _SHOWN:
+        for size in (1, 2, 3):
+            unit = value[:size]
+            if (unit * (len(value) // size + 1))[: len(value)] == value:
+                whole, rest = divmod(len(value), size)
+                return f"{unit!a} * {whole}" if not rest else f"({unit!a} * {whole + 1})[:{len(value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{literal(name)}: {literal(item)}' for name, item in value.items())}}}"
+    if isinstance(value, str):
+        return repr(value) if value.isprintable() else ascii(value)
+    return repr(value)
+
+
+def _shortened(value: object) -> str:
+    text = literal(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+@dataclass
+class Outcome:
+    """What came of a call.
+
+    Attributes:
+        value: what it returned.
+        error: what it raised instead, or None.
+        kind: what the exception means, or None when nobody knows.
+        hung: the service never answered, and the client would have waited for ever.
+        ran_away: the client asked again and again, without an end.
+    """
+
+    value: Any = None
+    error: BaseException | None = None
+    kind: Kind | None = None
+    hung: bool = False
+    ran_away: bool = False
+
+    def __str__(self) -> str:
+        if self.error is None:
+            return f"returned {_shortened(self.value)}"
+        text = str(self.error).strip().partition("\n")[0][:_SHOWN]
+        return f"raised {type(self.error).__name__}{f' ({text})' if text else ''}"
+
+
+@dataclass
+class Problem:
+    """What is wrong with a call.
+
+    Attributes:
+        sentence: what the client did, without a full stop.
+        section: the section of the interface, or the RFC, that it went against.
+        words: what that section says.
+        check: lines of a test that fail for it; the call itself stands in them as ``{call}``.
+    """
+
+    sentence: str
+    section: str
+    words: str
+    check: Sequence[str] = field(default=("{call}",))

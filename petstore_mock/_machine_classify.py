@@ -1,0 +1,117 @@
+"""What a client's exception says: an HTTP status, or what went wrong on the way.
+
+Libraries are told by the names of their classes, so that none of them is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Kind", "UnknownErrorError", "classify_exception"]
+
+Kind = int | Literal["transport", "timeout", "protocol"]
+
+# Class names along the MRO, the most telling kind first: most libraries derive a timeout from a transport error, and
+# requests derives everything, JSONDecodeError included, from OSError.
+_NAMES: Final[tuple[tuple[Literal["transport", "timeout", "protocol"], frozenset[str]], ...]] = (
+    (
+        "timeout",
+        frozenset(
+            {
+                "TimeoutError",  # builtins, socket, asyncio, urllib3
+                "Timeout",  # requests
+                "TimeoutException",  # httpx
+                "ServerTimeoutError",  # aiohttp
+            }
+        ),
+    ),
+    (
+        "protocol",
+        frozenset(
+            {
+                "JSONDecodeError",  # json, requests
+                "UnicodeDecodeError",
+                "HTTPException",  # http.client: IncompleteRead, BadStatusLine
+                "ProtocolError",  # urllib3, httpx
+                "DecodingError",  # httpx
+                "DecodeError",  # urllib3
+                "ChunkedEncodingError",  # requests
+                "ContentDecodingError",
+                "TooManyRedirects",
+                "ClientPayloadError",  # aiohttp
+                "ContentTypeError",
+            }
+        ),
+    ),
+    (
+        "transport",
+        frozenset(
+            {
+                "OSError",  # ConnectionError, socket.error, urllib's URLError, requests' ConnectionError
+                "TransportError",  # httpx
+                "HTTPError",  # urllib3's base class; the others of this name bear a status
+                "ClientError",  # aiohttp
+            }
+        ),
+    ),
+)
+_STATUSES: Final = range(100, 600)
+_SUCCESSES: Final = range(200, 300)
+_DEEPEST: Final = 10
+
+
+class UnknownErrorError(Exception):
+    """An exception that says neither a status nor what went wrong on the way."""
+
+
+def classify_exception(error: BaseException) -> Kind:
+    """Say what an exception of a client means: the default ``classify`` of the machine.
+
+    A status is looked for in ``status_code``, ``code``, ``status`` and ``response``, then the class is looked at, along
+    the exception's causes: those of requests, httpx, urllib3, urllib, http.client and aiohttp are known. An exception
+    of Python itself that is no OSError (``KeyError``) is known to be none of these, whatever it was raised from.
+
+    Raises:
+        UnknownErrorError: the exception says nothing of the kind; the machine takes it for a bug of the client.
+    """
+    for link in _chain(error):
+        status = _status(link)
+        if status is not None:
+            # An error that bears a success (aiohttp's ContentTypeError) is about what came along with it.
+            return status if status not in _SUCCESSES else "protocol"
+        names = {ancestor.__name__ for ancestor in type(link).__mro__}
+        for kind, known in _NAMES:
+            if names & known:
+                return kind
+    raise UnknownErrorError(f"{type(error).__module__}.{type(error).__qualname__}")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the exception and what it stands for."""
+    link: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if link is None:
+            return
+        yield link
+        if type(link).__module__ == "builtins" and not isinstance(link, OSError):
+            return  # a KeyError raised while handling an answer is no answer
+        reason = getattr(link, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
+        if isinstance(reason, BaseException):
+            link = reason
+        else:
+            link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    for holder, names in ((error, ("status_code", "code", "status")), (response, ("status_code", "status"))):
+        if holder is None:
+            continue
+        for name in names:
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and not isinstance(value, bool) and value in _STATUSES:
+                return int(value)
+    return None

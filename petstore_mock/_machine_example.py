@@ -1,0 +1,316 @@
+"""One example: a world, a client, and what happens to them step by step. Knows no Hypothesis."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from petstore_mock._machine_actor import Actor, Result
+from petstore_mock._machine_call import Call, Outcome, Problem
+from petstore_mock._machine_expect import answer_problem, observe
+from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
+from petstore_mock._machine_manners import (
+    MOST_CONNECTIONS,
+    connections_problem,
+    leak_problem,
+    runaway_problem,
+    stray_problem,
+    timeout_problem,
+    unclosed_problem,
+)
+from petstore_mock._machine_oracle import Contradiction
+from petstore_mock._machine_run import RunawayError
+from petstore_mock._machine_wire import wire_problem
+from petstore_mock.contract import OperationName
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.faults import respond
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock._machine_run import Run
+    from petstore_mock.behaviour import Behaviour
+    from petstore_mock.entry import Entry
+    from petstore_mock.faults import Fault
+    from petstore_mock.mock import PetStoreMock
+    from petstore_mock.plan import FaultHandle, Moment
+
+__all__ = ["Example"]
+
+_WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
+_LARGEST_WATCHED: Final = 50  # animals
+_WAITING: Final = frozenset({"hang", "delay", "dribble"})
+
+
+class Example:
+    """One example of the machine.
+
+    Args:
+        run: what all examples share.
+        behaviour: what the service does where the interface shows nothing.
+    """
+
+    def __init__(self, run: Run, behaviour: Behaviour) -> None:
+        self.run = run
+        self.behaviour = behaviour
+        self.script = Script()
+        self._before = run.open_connections()
+        self._stack = ExitStack()
+        self._faults: list[FaultHandle] = []
+        self._results: list[Result] = []
+        self._elsewhere: PetStoreMock | None = None
+        self._failed = False
+        self._actors = [self._actor("client", "petstore")]
+        self.actor = self._actors[0]
+
+    def _actor(self, name: str, world: str) -> Actor:
+        petstore = self._stack.enter_context(self.run.petstore.fresh(behaviour=self.behaviour))
+        return Actor(name, world, petstore, self.run.make_client(petstore), self.behaviour)
+
+    # What others do
+
+    def seed(self, animal: Mapping[str, Any]) -> None:
+        """Let another actor add an animal."""
+        self.actor.petstore.seed(animal)
+        self.actor.oracle.exists(animal)
+        self._did(f"seed({seed_code(animal)})")
+
+    def seed_many(self, count: int) -> None:
+        """Let another actor add many animals."""
+        for animal in self.actor.petstore.seed_many(count):
+            self.actor.oracle.exists(animal)
+        self._did(f"seed_many({count})")
+
+    def update(self, pet_id: int, fields: Mapping[str, Any]) -> None:
+        """Let another actor change an animal."""
+        self.actor.oracle.exists(self.actor.petstore.update(pet_id, **fields))
+        self._did(f"update({pet_id}, {seed_code(fields)})")
+
+    def remove(self, pet_id: int) -> None:
+        """Let another actor remove an animal."""
+        self.actor.petstore.remove(pet_id)
+        self.actor.oracle.removed(pet_id)
+        self._did(f"remove({pet_id})")
+
+    def revoke_key(self) -> None:
+        """Let the key become invalid."""
+        self.actor.petstore.revoke_key()
+        self._did("revoke_key()")
+
+    def travel_past_the_removal(self) -> None:
+        """Let the day after getPet's removal come."""
+        self.actor.petstore.clock.travel_to("2030-12-06")
+        self._did("clock.travel_to('2030-12-06')")
+
+    def close_connections(self) -> None:
+        """Let the service close its idle connections."""
+        self.actor.petstore.close_connections()
+        self._did("close_connections()")
+
+    def inject(self, fault: Fault, *, on: str | None, times: int, after: int, at: Moment) -> bool:
+        """Plan a fault; False when real waiting is over for this run."""
+        if self._takes_time(fault) and not self.run.may_wait((str(self.script), str(fault), on, times, after, at)):
+            return False
+        options = [f", on={on!r}" if on else "", f", after={after}" if after else ""]
+        options.append(f", at={at!r}" if at != "before_commit" else "")
+        self._faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
+        self._did(f"inject({fault_code(fault)}, times={times}{''.join(options)})")
+        return True
+
+    @staticmethod
+    def _takes_time(fault: Fault) -> bool:
+        return fault.kind in _WAITING or dict(fault.fields).get("Retry-After", "0") != "0"
+
+    def redirect(self, status: int, on: str) -> None:
+        """Plan a redirection to another service."""
+        if self._elsewhere is None:
+            self._elsewhere = self._stack.enter_context(self.run.elsewhere.fresh())
+            self.script.with_elsewhere()
+        there = f"{self._elsewhere.url}/pets"
+        self._faults.append(self.actor.petstore.inject(respond(status, headers={"Location": there}), on=on, times=1))
+        code = f"faults.respond({status}, headers={{'Location': elsewhere.url + '/pets'}})"
+        self._did(f"inject({code}, times=1, on={on!r})")
+
+    def switch(self) -> None:
+        """Go on with the other client: of another world, with another key."""
+        if len(self._actors) == 1:
+            self._actors.append(self._actor("other_client", "other"))
+            self.script.with_other()
+        self.actor = self._actors[1 - self._actors.index(self.actor)]
+
+    def _did(self, code: str) -> None:
+        self.script.add(f"{self.actor.world}.{code}")
+
+    # What the client does
+
+    def repeat(self) -> None:
+        """Let the client make its latest call again."""
+        if self.actor.last is not None:
+            self.call(self.actor.last.operation, **self.actor.last.arguments)
+
+    def spoil(self) -> None:
+        """Change what the latest call returned, as a caller may do with what it owns."""
+        if not self._results:
+            return
+        result = self._results.pop()
+        name = self.script.name_result(result.place)
+        value, path = result.value, name
+        with contextlib.suppress(TypeError, AttributeError, IndexError):  # what can't be changed can't be spoilt
+            if not isinstance(value, Mapping):
+                value, path = value[0], f"{name}[0]"
+            value["name"] = "spoilt"
+            self.script.add(f"{path}['name'] = 'spoilt'")
+        with contextlib.suppress(TypeError, AttributeError):
+            result.value.clear()
+            self.script.add(f"{name}.clear()")
+
+    def call(self, operation: OperationName, **arguments: Any) -> None:  # noqa: ANN401  # those of the three methods
+        """Let the client make a call, and judge it.
+
+        Raises:
+            ClientBugError: the client did wrong.
+        """
+        assert operation in get_args(OperationName)  # noqa: S101  # a slip of ours would look like the client's
+        actor = self.actor
+        call = Call(operation, {name: value for name, value in arguments.items() if value is not None})
+        waits = self._may_take_time(operation)
+        if waits and not self.run.may_wait((str(self.script), actor.name, str(call))):
+            return
+        self.run.steps += 1
+        started = time.perf_counter()
+        outcome = self._make(call, actor)
+        if waits:
+            self.run.has_waited(time.perf_counter() - started)
+        entries = actor.petstore.journal[actor.seen :]
+        actor.seen += len(entries)
+        actor.last = call
+        problem = self._judge(call, outcome, entries)
+        if problem is not None:
+            self._fail(call, problem, outcome)
+        place = self.script.add_call(actor.name, call, raises=outcome.error is not None)
+        if outcome.error is None and len(outcome.value) <= _LARGEST_WATCHED:
+            self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
+
+    def _may_take_time(self, operation: str) -> bool:
+        if self.behaviour.rate_limit != "none":
+            return True
+        return any(
+            not handle.spent and handle.on in {None, operation} and self._takes_time(handle.fault)
+            for handle in self._faults
+        )
+
+    def _make(self, call: Call, actor: Actor) -> Outcome:
+        """Make the call under the watchdog's eye."""
+        watchdog = self.run.watchdog
+        watchdog.watch(actor.petstore, call.operation)
+        try:
+            try:
+                outcome = Outcome(value=call.on(actor.client))
+            finally:
+                fired = watchdog.done()
+        except (Exception, RunawayError) as error:  # noqa: BLE001  # whatever a client raises
+            outcome = Outcome(error=error)
+        outcome.hung = fired == "hung"
+        outcome.ran_away = fired == "ran away"
+        if outcome.error is not None and not outcome.ran_away:
+            with contextlib.suppress(Exception):  # what classify does not know is a bug of the client
+                outcome.kind = self.run.classify(outcome.error)
+        return outcome
+
+    # Judgement
+
+    def _judge(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
+        actor = self.actor
+        others = [other for other in self._actors if other is not actor]
+        problem = stray_problem(call, others) or leak_problem(call, actor, self._elsewhere)
+        if problem is not None:
+            return problem
+        if outcome.hung:
+            return timeout_problem(call, self.run.patience)
+        if outcome.ran_away:
+            return runaway_problem(call, entries)
+        problem = wire_problem(call, outcome, entries, actor.petstore.api_key)
+        if problem is not None or not entries:
+            return problem
+        try:
+            observe(call, outcome, entries, actor.oracle)
+            problem = answer_problem(call, outcome, entries, actor.oracle)
+        except Contradiction as error:
+            self._failed = True
+            raise PetstoreMockError(
+                f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.script}"
+            ) from error
+        return problem or self._changed_result(call) or self._left_open(call)
+
+    def _changed_result(self, call: Call) -> Problem | None:
+        """Return an earlier result that this call has changed under its owner's hands."""
+        for result in self._results:
+            if result.is_changed:
+                name = self.script.keep_result(result.place)
+                check = ("{call}", f"assert {name} == kept")
+                words = "what a call returned belongs to the caller"
+                return Problem(f"{call} changed what {result.call} had returned", "4", words, check)
+        return None
+
+    def _left_open(self, call: Call) -> Problem | None:
+        most = self._before + MOST_CONNECTIONS * len(self._actors)
+        if self.run.open_connections() <= most or self.run.settles_at(most):
+            return None
+        return connections_problem(call, self.run.open_connections() - self._before)
+
+    def _fail(self, call: Call, problem: Problem, outcome: Outcome) -> None:
+        self._failed = True
+        if self.run.failing_example is None:
+            self.run.failing_example = self.run.examples
+        actor = self.actor
+        raise explain(
+            problem,
+            self.script,
+            actor=actor.name,
+            petstore=actor.world,
+            call=call,
+            behaviour=self.behaviour,
+            entries=list(actor.petstore.journal),
+            make_client=self.run.make_client,
+        ) from (outcome.error if isinstance(outcome.error, Exception) else None)
+
+    # The end
+
+    def end(self) -> None:
+        """Close the clients and the worlds.
+
+        Raises:
+            ClientBugError: connections stay open.
+        """
+        for handle in self._faults:
+            handle.cancel()
+        self._results.clear()
+        try:
+            for actor in self._actors:
+                _close(actor.client)
+                del actor.client
+            if not self._failed:
+                self._check_closed()
+        finally:
+            self._stack.close()
+
+    def _check_closed(self) -> None:
+        if self.run.open_connections() <= self._before:
+            return
+        if self.run.settles_at(self._before, patience=0.1):
+            return
+        gc.collect()  # a client that has no close() may be part of a cycle
+        if self.run.settles_at(self._before):
+            return
+        count = self.run.open_connections() - self._before
+        self._fail(self.actor.last or Call("listPets", {}), unclosed_problem(count), Outcome())
+
+
+def _close(client: object) -> None:
+    close = getattr(client, "close", None)
+    if callable(close):
+        close()

@@ -1,0 +1,163 @@
+"""What may come of a call: worked out from the answers on the wire, which the oracle holds against its worlds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock._machine_answer import Allowed, list_problem, outcome_problem, pet_problem
+from petstore_mock._machine_oracle import Contradiction, known_fields
+from petstore_mock.contract import OPERATIONS, SENTENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock._machine_call import Call, Outcome, Problem
+    from petstore_mock._machine_classify import Kind
+    from petstore_mock._machine_oracle import Oracle
+    from petstore_mock.entry import Entry
+    from petstore_mock.faults import Fault
+
+__all__ = ["answer_problem", "observe"]
+
+_LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
+_TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
+# Faults after which a patient client still has the operation's answer.
+_TRANSPARENT: Final = frozenset({"delay", "dribble", "wrong_content_type"})
+_SUCCESSES: Final = range(200, 300)
+_REDIRECTS: Final = range(300, 400)
+_ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
+_DEFAULT_LIMIT: Final = 20  # §8
+
+
+def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> None:
+    """Let the oracle see what the requests of one call were answered.
+
+    Raises:
+        Contradiction: the fake answered what no possible world explains.
+    """
+    for entry in entries:
+        if entry.condition is not None:
+            if entry.condition.name == "absent_pet":
+                oracle.saw_pet(int(entry.path.rpartition("/")[2]), None, entry.number)
+            continue
+        fault = entry.fault
+        seen = fault is None or (fault.kind in _TRANSPARENT and outcome.error is None and entry is entries[-1])
+        if entry.operation == "createPet":
+            if seen:
+                oracle.created(json.loads(entry.response_body), call.body, entry.number)
+            else:
+                oracle.may_have_created(call.body)
+        elif seen and entry.operation == "listPets":
+            query = entry.query
+            limit = int(query.get("limit", _DEFAULT_LIMIT))
+            oracle.saw_list(json.loads(entry.response_body), limit, query.get("status"), entry.number)
+        elif seen:
+            found = json.loads(entry.response_body)
+            oracle.saw_pet(int(entry.path.rpartition("/")[2]), found, entry.number)
+
+
+def answer_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Problem | None:
+    """Return what is wrong with what the client made of its answers, or None; :func:`observe` has been called."""
+    allowed = _allowed(call, outcome, entries, oracle)
+    problem = outcome_problem(call, outcome, allowed)
+    if problem is not None or outcome.error is not None:
+        return problem
+    wanted = _wanted(call, entries, oracle)
+    if wanted is None:
+        return None
+    if isinstance(wanted, list):
+        return list_problem(call, outcome.value, wanted)
+    return pet_problem(call, outcome.value, wanted)
+
+
+def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
+    found = _by_last(call, entries[-1], oracle)
+    if found.value and not found.kinds:
+        return found
+    # A client that gave up after several failures may tell of any of them.
+    earlier = [_by_last(call, entry, oracle).kinds for entry in entries[:-1] if outcome.error is not None]
+    return Allowed(
+        value=found.value, kinds=found.kinds.union(*earlier), why=found.why, section=found.section, words=found.words
+    )
+
+
+def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
+    """Say what one answer allows."""
+    fault = entry.fault
+    if fault is None:
+        return _by_answer(call, entry, oracle)
+    found = _by_fault(fault, OPERATIONS[call.operation].section)
+    if fault.loses_answer:
+        return found
+    answer = _by_answer(call, entry, oracle)
+    if fault.kind not in _TRANSPARENT:
+        found.kinds |= answer.kinds  # of a garbled answer the status has arrived
+        return found
+    # Late, slow or wrongly labelled, and there all the same.
+    answer.kinds |= found.kinds
+    return answer
+
+
+def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
+    """Say what a whole answer of the operation allows."""
+    if entry.condition is not None:
+        sentence = entry.sentence
+        status = entry.condition.status
+        why = f"the service answered {status}: {entry.condition.message}"
+        words = sentence.text if sentence is not None else _ERROR_WORDS
+        return Allowed(value=False, kinds=frozenset({status}), why=why, section=entry.section or "7", words=words)
+    if entry.operation != call.operation and call.operation == "getPet" and call.arguments["pet_id"] not in oracle.pets:
+        words = SENTENCES["absent"].text
+        return Allowed(value=False, kinds=frozenset({404}), why="there is no such animal", section="7", words=words)
+    operation = OPERATIONS[call.operation]
+    words = f"{operation.success}: the operation was carried out"
+    why = f"the service answered {entry.status}"
+    return Allowed(value=True, kinds=frozenset(), why=why, section=operation.section, words=words)
+
+
+def _by_fault(fault: Fault, section: str) -> Allowed:
+    kind = fault.kind
+    if fault.status is not None and fault.delivery is None:
+        status = fault.status
+        kinds: frozenset[Kind] = frozenset({status})
+        if status in _REDIRECTS:
+            kinds |= {401} | _LOST
+        return Allowed(
+            value=status in _SUCCESSES,
+            kinds=kinds if status not in _SUCCESSES else kinds | _LOST,
+            why=f"the service answered {status} (fault {fault})",
+            section="7",
+            words=_ERROR_WORDS,
+        )
+    whys = {
+        "hang": "the service never answered",
+        "reset": "the service reset the connection instead of answering",
+        "empty_reply": "the service closed the connection without a byte of an answer",
+        "truncate": "the connection ended within the answer's body (RFC 9112 §8)",
+        "malformed_chunk": "a chunk of the answer had no valid size (RFC 9112 §7.1)",
+        "malformed_json": "the answer's body was no JSON (§1)",
+        "wrong_content_type": "the answer was an animal, called text/html (§1)",
+        "delay": "the service answered late",
+        "dribble": "the service answered slowly",
+    }
+    kinds = _TIMED_OUT if kind in {"hang", "delay", "dribble"} else _LOST
+    words = "a client tells a lost answer from a given one: it knows nothing of what was, or was not, done"
+    return Allowed(
+        value=kind in _TRANSPARENT, kinds=kinds, why=whys.get(kind, f"fault {fault}"), section=section, words=words
+    )
+
+
+def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
+    """Return what the client has to return, or None when that can't be told."""
+    if call.operation == "getPet":
+        return oracle.pets.get(call.arguments["pet_id"])
+    for entry in reversed(entries):
+        if entry.operation == call.operation and entry.condition is None:
+            if entry.fault is not None and entry.fault.kind not in _TRANSPARENT:
+                return None
+            document = json.loads(entry.response_body)
+            if isinstance(document, list):
+                return [known_fields(animal) for animal in document]
+            return known_fields(document)
+    raise Contradiction(f"{call} has no answer of its own operation")

@@ -1,0 +1,228 @@
+"""The explanation of a failure: one sentence, the steps as a test to paste, and what went over the wire."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock._machine_call import literal
+from petstore_mock.gaps import GAPS
+from petstore_mock.report import render_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from petstore_mock._machine_call import Call, Problem
+    from petstore_mock.behaviour import Behaviour
+    from petstore_mock.entry import Entry
+    from petstore_mock.faults import Fault
+
+__all__ = ["ClientBugError", "Script", "explain", "fault_code"]
+
+_INDENT: Final = "    "
+
+
+class ClientBugError(AssertionError):
+    """A client did what the interface does not allow, or relied on what it does not say.
+
+    Attributes:
+        sentence: what it did, against which section.
+        test: the steps as the source of a test that fails.
+    """
+
+    def __init__(self, sentence: str, test: str, wire: str) -> None:
+        super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}")
+        self.sentence = sentence
+        self.test = test
+
+
+@dataclass
+class _Line:
+    """One step: code that stands as it is, or a call whose result may be wanted later."""
+
+    code: str
+    raises: bool = False
+    result: str | None = None
+    kept: bool = False
+
+    def lines(self) -> list[str]:
+        if self.raises:
+            return ["with pytest.raises(Exception):", f"{_INDENT}{self.code}"]
+        lines = [f"{self.result} = {self.code}" if self.result is not None else self.code]
+        if self.kept:
+            lines.append(f"kept = copy.deepcopy({self.result})")
+        return lines
+
+
+class Script:
+    """The steps of an example, as the code of a test."""
+
+    def __init__(self) -> None:
+        self._lines: list[_Line] = []
+        self._others = False
+        self._elsewhere = False
+        self._results = 0
+
+    def __str__(self) -> str:
+        """Return the course so far: two examples of the same course do the same."""
+        return "\n".join(line.code for line in self._lines)
+
+    def add(self, code: str) -> None:
+        """Add a step."""
+        self._lines.append(_Line(code))
+
+    def add_call(self, actor: str, call: Call, *, raises: bool) -> int:
+        """Add a call of a client; return its place, for :meth:`name_result`."""
+        self._lines.append(_Line(f"{actor}.{call.code()}", raises=raises))
+        return len(self._lines) - 1
+
+    def name_result(self, place: int) -> str:
+        """Have the result of a call kept under a name, and return it."""
+        line = self._lines[place]
+        if line.result is None:
+            self._results += 1
+            line.result = "result" if self._results == 1 else f"result_{self._results}"
+        return line.result
+
+    def keep_result(self, place: int) -> str:
+        """Have the result of a call copied as ``kept``; return its name."""
+        name = self.name_result(place)
+        self._lines[place].kept = True
+        return name
+
+    def with_other(self) -> None:
+        """Have a second, independent world with a client of its own."""
+        self._others = True
+
+    def with_elsewhere(self) -> None:
+        """Have another service to be redirected to."""
+        self._elsewhere = True
+
+    def source(self, check: Iterable[str], behaviour: Behaviour, make_client: Callable[..., Any]) -> str:
+        """Return the test: the steps so far, then ``check``."""
+        gaps = ", ".join(f"{name}={value!r}" for name, value in behaviour.differences().items())
+        opened = [f"PetStoreMock({f'behaviour=Behaviour({gaps})' if gaps else ''}) as petstore"]
+        if self._elsewhere:
+            opened.append("PetStoreMock() as elsewhere")
+        clients = ["client = make_client(petstore)"]
+        if self._others:
+            opened.append("petstore.fresh() as other")
+            clients.append("other_client = make_client(other)")
+        steps = [part for line in self._lines for part in line.lines()]
+        body = [*clients, *steps, *check]
+        lines = [
+            *_imports("\n".join([*opened, *body]), make_client),
+            "",
+            "",
+            "def test_client() -> None:",
+            f"{_INDENT}with {', '.join(opened)}:",
+            *(f"{_INDENT * 2}{line}" for line in body),
+        ]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _imports(code: str, make_client: Callable[..., Any]) -> list[str]:
+    def used(names: Sequence[str]) -> list[str]:
+        return [name for name in names if re.search(rf"\b{name}\b", code)]
+
+    lines = [f"import {name}" for name in used(["contextlib", "copy", "gc", "threading", "time"])]
+    if lines:
+        lines.append("")
+    lines += ["import pytest", ""] if used(["pytest"]) else []
+    lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
+    if used(["classify"]):
+        lines.append("from petstore_mock.stateful import classify_exception as classify")
+    name = getattr(make_client, "__qualname__", "")
+    module = getattr(make_client, "__module__", "") or ""
+    if name.isidentifier() and module and module != "__main__":
+        renamed = "" if name == "make_client" else " as make_client"
+        lines += ["", f"from {module} import {name}{renamed}"]
+    else:
+        lines += ["", "# make_client is what was given to the machine: it makes the client of a mock."]
+    return lines
+
+
+def fault_code(fault: Fault) -> str:
+    """Return the code that makes a fault."""
+    if fault.parts:
+        return f"faults.sequence({', '.join(map(fault_code, fault.parts))})"
+    fields = dict(fault.fields)
+    match fault.kind:
+        case "server_error":
+            arguments = str(fault.status)
+        case "rate_limited":
+            after = fields.get("Retry-After")
+            arguments = after if after is not None and after.isdecimal() else repr(after)
+        case "respond":
+            body = "" if fault.body is None else f", body={fault.body!r}"
+            headers = "" if not fields else f", headers={fields!r}"
+            arguments = f"{fault.status}{body}{headers}"
+        case "delay" if fault.delay is not None:
+            low, high = fault.delay
+            arguments = f"{low:g}" if low == high else f"({low:g}, {high:g})"
+        case "truncate" | "dribble" if fault.delivery is not None:
+            arguments = f"{fault.delivery.value:g}" if fault.kind == "truncate" else str(int(fault.delivery.value))
+        case _:
+            arguments = ""
+    return f"faults.{fault.kind}({arguments})"
+
+
+def explain(  # what an explanation is made of
+    problem: Problem,
+    script: Script,
+    *,
+    actor: str,
+    petstore: str,
+    call: Call,
+    behaviour: Behaviour,
+    entries: Sequence[Entry],
+    make_client: Callable[..., Any],
+) -> ClientBugError:
+    """Make the error that tells of a problem.
+
+    Args:
+        problem: what is wrong.
+        script: the steps before the call.
+        actor: the name of the client in the test.
+        petstore: the name of its mock there.
+        call: the call that failed.
+        behaviour: what the service did where the interface shows nothing.
+        entries: the requests of the example.
+        make_client: what made the client.
+    """
+    names = {"call": f"{actor}.{call.code()}", "client": actor, "journal": f"{petstore}.journal", "petstore": petstore}
+    check = [_filled(line, names) for line in problem.check]
+    where = problem.section if problem.section.startswith("RFC") else f"§{problem.section}"
+    words = f": {problem.words}" if problem.words else ""
+    sentence = f"{problem.sentence} ({where}{words})."
+    sentence += _silences(behaviour.differences())
+    test = script.source(check, behaviour, make_client)
+    return ClientBugError(sentence, test, render_journal(entries))
+
+
+def _filled(line: str, names: Mapping[str, str]) -> str:
+    """Put the call and the journal in their places; other braces of the line are Python's."""
+    for name, value in names.items():
+        line = line.replace(f"{{{name}}}", value)
+    return line
+
+
+def _silences(differences: Mapping[str, str]) -> str:
+    """Say which silences of the interface matter: those that shrinking could not take away."""
+    if not differences:
+        return ""
+    if len(differences) == 1:
+        ((name, value),) = differences.items()
+        gap = GAPS[name]
+        return (
+            f"\nIt happens only with {name}={value!r}: the client leans on a silence of the interface "
+            f"(§{gap.section}: {gap.sentence.rstrip('.')}). A client must not assume {gap.lesson}."
+        )
+    listed = ", ".join(f"{name}={value!r}" for name, value in differences.items())
+    return f"\nIt happens only with {listed}: the client leans on these silences of the interface."
+
+
+def seed_code(animal: Mapping[str, Any]) -> str:
+    """Return the arguments that seed an animal."""
+    return ", ".join(f"{name}={literal(value)}" for name, value in animal.items())

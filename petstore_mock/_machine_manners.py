@@ -1,0 +1,121 @@
+"""How a client behaves beyond single requests: connections, timeouts, keys that go astray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock._machine_call import Problem
+from petstore_mock._machine_wire import MOST_REQUESTS, TOO_MANY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from petstore_mock._machine_actor import Actor
+    from petstore_mock._machine_call import Call
+    from petstore_mock.entry import Entry
+    from petstore_mock.mock import PetStoreMock
+
+__all__ = [
+    "MOST_CONNECTIONS",
+    "connections_problem",
+    "leak_problem",
+    "runaway_problem",
+    "stray_problem",
+    "timeout_problem",
+    "unclosed_problem",
+]
+
+# A client that makes one call at a time needs one connection, and may hold some more in its pool.
+MOST_CONNECTIONS: Final = 5
+
+
+def stray_problem(call: Call, others: Iterable[Actor]) -> Problem | None:
+    """Return a request that reached another client's world."""
+    for other in others:
+        strays = other.petstore.journal[other.seen :]
+        if strays:
+            other.seen += len(strays)
+            stray = strays[0]
+            check = (
+                f"before = len({other.world}.journal)",
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                f"assert len({other.world}.journal) == before",
+            )
+            how = "without this client's key" if stray.condition is not None else "with the key of another client"
+            words = "the API key is sent as a bearer token, on every operation"
+            return Problem(f"{call} sent {stray.method} {stray.target} {how}", "5", words, check)
+    return None
+
+
+def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Problem | None:
+    """Return a request that carried the key to where a redirection pointed."""
+    if elsewhere is None:
+        return None
+    secret = actor.petstore.api_key.encode("ascii")
+    for entry in elsewhere.journal:
+        if any(secret in value for _, value in entry.request.fields) or secret in entry.request.body:
+            words = (
+                "the key is this service's: a client that follows a redirection to another host "
+                "leaves it out (RFC 9110 §15.4)"
+            )
+            check = (
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                "assert not any('authorization' in entry.headers for entry in elsewhere.journal)",
+            )
+            return Problem(f"{call} followed a redirection and sent the API key to another host", "5", words, check)
+    return None
+
+
+def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
+    """Return what is wrong with a call that had to be ended by force."""
+    check = (
+        "before = len({journal})",
+        "endless = threading.Thread(target=lambda: {call}, daemon=True)",
+        "endless.start()",
+        "endless.join(1)",
+        f"assert len({{journal}}) - before <= {MOST_REQUESTS}",
+    )
+    last = entries[-1]
+    came = f"answered {last.status}" if last.status is not None else "not answered"
+    return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
+
+
+def timeout_problem(call: Call, patience: float) -> Problem:
+    """Return what is wrong with a call that the watchdog had to end."""
+    check = (
+        f"released = threading.Timer({patience:g}, {{petstore}}.reset)",
+        "released.start()",
+        "started = time.monotonic()",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "waited = time.monotonic() - started",
+        "released.cancel()",
+        f"assert waited < {patience:g}, 'no timeout'",
+    )
+    words = f"a service that hangs must not hang its clients; no timeout ended the call within patience={patience:g} s"
+    return Problem(f"{call} waited for an answer that never came", "1", words, check)
+
+
+def connections_problem(call: Call, count: int) -> Problem:
+    """Return what is wrong with a client that holds ``count`` connections open."""
+    check = ("{call}", f"assert {{petstore}}.httpserver.open_connections <= {MOST_CONNECTIONS}")
+    words = f"a client that makes one call at a time needs one connection, and is granted {MOST_CONNECTIONS}"
+    return Problem(f"{call} left {count} connections open", "RFC 9112 §9.4", words, check)
+
+
+def unclosed_problem(count: int) -> Problem:
+    """Return what is wrong with a client that left ``count`` connections behind."""
+    check = (
+        "getattr({client}, 'close', lambda: None)()",
+        "del {client}",
+        "gc.collect()",
+        "deadline = time.monotonic() + 1",
+        "while {petstore}.httpserver.open_connections and time.monotonic() < deadline:",
+        "    time.sleep(0.01)",
+        "assert not {petstore}.httpserver.open_connections",
+    )
+    words = "a client closes its connections when it is closed, or forgotten"
+    connections = "connection" if count == 1 else "connections"
+    return Problem(f"{count} {connections} stayed open after the client was closed", "RFC 9112 §9.6", words, check)

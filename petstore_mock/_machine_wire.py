@@ -1,0 +1,232 @@
+"""Rules that hold on the wire, whatever a client returns: judged from the journal, not by the client's word."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock._machine_call import Problem, literal
+from petstore_mock.contract import OPERATIONS, SENTENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock._machine_call import Call, Outcome
+    from petstore_mock.entry import Entry
+
+__all__ = ["MOST_REQUESTS", "TOO_MANY", "wire_problem"]
+
+# A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
+# a client that does not know when to stop.
+MOST_REQUESTS: Final = 10
+
+_EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
+# What says that a request was not carried out; after any other failure of createPet nobody knows.
+_NOT_CARRIED_OUT: Final = frozenset({400, 401, 403, 404, 410, 413, 415, 429})
+
+
+def wire_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], key: str) -> Problem | None:
+    """Return the first rule that the requests of one call break, or None."""
+    if not entries:
+        return _silence(call, outcome)
+    if len(entries) > MOST_REQUESTS:
+        return _too_many(call, entries)
+    for entry in entries:
+        problem = (
+            _misplaced_key(call, entry, key)
+            or _violation(call, entry)
+            or _other_question(call, entry)
+            or _body_of_a_get(call, entry)
+        )
+        if problem is not None:
+            return problem
+    for first, second in itertools.pairwise(entries):
+        problem = _created_again(call, first, second) or _impatience(call, first, second)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _silence(call: Call, outcome: Outcome) -> Problem | None:
+    """Judge a call that sent nothing: answered from memory, or not sent at all."""
+    words = "every call asks the service; what another client changed shows in the answer"
+    if outcome.error is None:
+        section = OPERATIONS[call.operation].section
+        check = ("before = len({journal})", "{call}", "assert len({journal}) > before, 'no request was sent'")
+        return Problem(f"{call} {outcome} and sent no request", section, words, check)
+    words = "a service may close a kept connection at any time between two requests, and a client opens another"
+    return Problem(f"{call} {outcome} and sent no request", "RFC 9112 §9.3.1", words)
+
+
+TOO_MANY: Final = (
+    f"rate limits are not shown: a client that is refused gives up after a few requests, at most {MOST_REQUESTS} here"
+)
+
+
+def _too_many(call: Call, entries: Sequence[Entry]) -> Problem:
+    check = (
+        "before = len({journal})",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert len({{journal}}) - before <= {MOST_REQUESTS}",
+    )
+    return Problem(f"{call} sent {len(entries)} requests", "8", TOO_MANY, check)
+
+
+def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
+    secret = key.encode("ascii")
+    request = entry.request
+    here = secret in request.body or key in request.target
+    if not here:
+        here = any(secret in value and name.lower() != b"authorization" for name, value in request.fields)
+    if not here:
+        return None
+    places = " and ".join(entry.misplaced_keys) or "another place"
+    sentence = SENTENCES["key"]
+    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.last.misplaced_keys")
+    return Problem(f"{call} sent the API key in {places}, beside Authorization", sentence.section, sentence.text, check)
+
+
+def _violation(call: Call, entry: Entry) -> Problem | None:
+    """Return a request that the contract forbids."""
+    if not entry.is_violation or _is_refused_by_a_gap(call, entry) or _is_removed(call, entry):
+        return None
+    sentence = entry.sentence
+    words = sentence.text if sentence is not None else ""
+    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.violations")
+    sent = f"{entry.method} {entry.target[:80]}"
+    return Problem(f"{call} sent {sent}: {entry.reason}", entry.section or "4", words, check)
+
+
+def _is_refused_by_a_gap(call: Call, entry: Entry) -> bool:
+    """Whether a faithful createPet was refused for what the interface does not show: name_rule or category_rule."""
+    condition = entry.condition
+    if condition is None or condition.name != "invalid_body" or call.operation != "createPet":
+        return False
+    return bool(_json(entry.body) == call.body)
+
+
+def _is_removed(call: Call, entry: Entry) -> bool:
+    """Whether getPet was called after its removal because the machine asked for it."""
+    condition = entry.condition
+    return condition is not None and condition.name.startswith("operation_removed") and call.operation == "getPet"
+
+
+def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or None
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _other_question(call: Call, entry: Entry) -> Problem | None:
+    """Return a valid request that asks for something else than the caller did."""
+    if entry.operation == call.operation:
+        return {"createPet": _other_animal, "getPet": _other_id, "listPets": _other_list}[call.operation](call, entry)
+    if entry.operation != "createPet":
+        return None  # asking more than one operation is the client's own affair
+    check = ("{call}", "assert not {journal}.for_operation('createPet')")
+    return Problem(f"{call} sent POST {entry.target}", "4.2", "createPet adds an animal", check)
+
+
+def _other_animal(call: Call, entry: Entry) -> Problem | None:
+    sent = _json(entry.body)
+    if _same(sent, call.body):
+        return None
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert {{journal}}.last.json() == {literal(call.body)}",
+    )
+    return Problem(f"{call} sent {literal(sent)[:120]}", "4.2", SENTENCES["body"].text, check)
+
+
+def _other_id(call: Call, entry: Entry) -> Problem | None:
+    wanted = call.arguments["pet_id"]
+    if entry.path.rpartition("/")[2] == str(wanted):
+        return None
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert {{journal}}.last.path.endswith('/{wanted}')",
+    )
+    return Problem(f"{call} sent GET {entry.target}", "4.3", SENTENCES["petId"].text, check)
+
+
+def _other_list(call: Call, entry: Entry) -> Problem | None:
+    query, given = entry.query, call.arguments
+    limit, status = given.get("limit"), given.get("status")
+    right_limit = query.get("limit") == str(limit) if limit is not None else query.get("limit", "20") == "20"  # §8
+    if right_limit and query.get("status") == status:
+        return None
+    subject = "limit" if not right_limit else "statusFilter"
+    name, wanted = ("limit", limit) if not right_limit else ("status", status)
+    expected = None if wanted is None else str(wanted)
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert {{journal}}.last.query.get({name!r}) == {expected!r}",
+    )
+    return Problem(f"{call} sent GET {entry.target}", "4.1", SENTENCES[subject].text, check)
+
+
+def _same(sent: object, wanted: dict[str, Any]) -> bool:
+    """Whether the values are equal and of the same types: ``1 == True`` and ``1 == 1.0`` in Python alone."""
+    return (
+        isinstance(sent, dict)
+        and sent == wanted
+        and all(type(sent[name]) is type(value) for name, value in wanted.items())
+    )
+
+
+def _body_of_a_get(call: Call, entry: Entry) -> Problem | None:
+    if entry.method != "GET" or not entry.body:
+        return None
+    check = ("{call}", "assert not {journal}.last.body")
+    section = OPERATIONS[call.operation].section
+    return Problem(f"{call} sent a body of {len(entry.body)} bytes with GET", section, "Request body: none", check)
+
+
+def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
+    """Return a second createPet after one that may have been carried out."""
+    if first.operation != "createPet" or second.operation != "createPet" or first.status in _NOT_CARRIED_OUT:
+        return None
+    came = f"it was answered {first.status}" if first.status is not None else "its answer was lost"
+    check = (
+        "before = len({journal}.for_operation('createPet'))",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "assert len({journal}.for_operation('createPet')) == before + 1",
+    )
+    words = (
+        "every createPet adds an animal: POST is not idempotent (RFC 9110 §9.2.2), "
+        "and the first may have been carried out"
+    )
+    return Problem(f"{call} sent POST /pets again when {came}", "4.2", words, check)
+
+
+def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
+    """Return a repeated request that came before the time that ``Retry-After`` gave (RFC 9110 §10.2.3)."""
+    asked = first.response_headers.get("retry-after") if first.status in {429, 503} else None
+    if asked is None:
+        return None
+    if asked.isdecimal():
+        wanted = float(asked)
+        waited = second.request.started - first.request.started
+    else:
+        wanted = parsedate_to_datetime(asked).timestamp() - first.timestamp
+        waited = second.timestamp - first.timestamp
+    if waited >= wanted - _EARLY:
+        return None
+    check = (
+        "before = len({journal})",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "first, second = {journal}[before], {journal}[before + 1]",
+        f"assert second.request.started - first.request.started >= {max(wanted - _EARLY, 0.01):.2f}",
+    )
+    words = "Retry-After says how long to wait before another request; a client waits as long, or does not ask again"
+    sentence = f"{call} asked again {waited:.2f} s after {first.status} with 'Retry-After: {asked}'"
+    return Problem(sentence, "RFC 9110 §10.2.3", words, check)

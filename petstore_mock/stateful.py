@@ -1,0 +1,186 @@
+"""A model-checking machine for clients of the pet store service (the ``hypothesis`` extra).
+
+Hand it a client of three methods::
+
+    from petstore_mock.stateful import check_client
+
+    def test_client():
+        check_client(lambda petstore: MyClient(petstore.url, petstore.api_key))
+
+It plays every world that the interface allows: all that the interface leaves open varies, answers get lost before and
+after the commit, other actors change things, keys are revoked, connections close. What it finds it shrinks, and tells
+as one sentence, a test to paste, and what went over the wire.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, Phase
+from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, rule, run_state_machine_as_test
+
+from petstore_mock import faults as fault_kinds
+from petstore_mock import strategies
+from petstore_mock._machine import OPERATION_NAMES, ClientMachine
+from petstore_mock._machine_call import PetClient
+from petstore_mock._machine_classify import Kind, classify_exception
+from petstore_mock._machine_explain import ClientBugError
+from petstore_mock._machine_run import Run
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.gaps import GAPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from unittest import TestCase
+
+    from hypothesis.strategies import SearchStrategy
+
+    from petstore_mock.behaviour import Behaviour
+    from petstore_mock.faults import Fault
+    from petstore_mock.mock import PetStoreMock
+
+__all__ = ["ClientBugError", "Kind", "PetClient", "check_client", "classify_exception", "client_machine"]
+
+
+def client_machine(
+    make_client: Callable[[PetStoreMock], PetClient],
+    *,
+    classify: Callable[[BaseException], Kind] | None = None,
+    vary: Collection[str] | None = None,
+    faults: SearchStrategy[Fault] | None = None,
+    patience: float = 2.0,
+) -> type[ClientMachine]:
+    """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
+
+    Args:
+        make_client: makes a client that talks to ``petstore.url`` with ``petstore.api_key``; called once or twice an
+            example. A client that has a ``close()`` is closed.
+        classify: says what an exception of the client means: an HTTP status, "transport", "timeout" or "protocol". One
+            that it does not know (it raises) is a bug of the client. The default knows the usual libraries.
+        vary: the gaps that vary; all of them unless given.
+        faults: draws the faults; ``st.nothing()`` for none.
+        patience: seconds after which a client that waits for an answer has no timeout.
+
+    Raises:
+        PetstoreMockError: an argument can't be right.
+    """
+    if not callable(make_client):
+        raise PetstoreMockError(
+            f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}"
+        )
+    if not _is_positive(patience):
+        raise PetstoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
+    varied = list(GAPS) if vary is None else vary
+    fault_strategy = _machine_faults() if faults is None else faults
+    if not isinstance(fault_strategy, st.SearchStrategy):
+        raise PetstoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
+
+    class Machine(ClientMachine):
+        run = Run(make_client, classify or classify_exception, patience)
+
+        @initialize(behaviour=strategies.behaviours(vary=varied))
+        def begin(self, behaviour: Behaviour) -> None:
+            super().begin(behaviour)
+
+        if not fault_strategy.is_empty:
+
+            @rule(
+                fault=fault_strategy,
+                operation=st.sampled_from(OPERATION_NAMES),
+                times=st.sampled_from([1, 1, 2, 12]),
+                after=st.sampled_from([0, 0, 0, 1]),
+                lost=st.booleans(),
+            )
+            def inject(self, **drawn: Any) -> None:  # noqa: ANN401  # those of the rule
+                super().inject(**drawn)
+
+    Machine.__name__ = Machine.__qualname__ = "ClientMachine"
+    Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class
+    return Machine
+
+
+def _closing(machine: type[ClientMachine]) -> type[TestCase]:
+    """Return a test case that stops listening when it has run."""
+    base: Any = machine.TestCase
+
+    class ClientTestCase(base):  # type: ignore[misc]  # made by Hypothesis
+        settings = machine_settings()
+
+        def runTest(self) -> None:  # noqa: N802  # unittest's name
+            with machine.run:
+                super().runTest()
+
+        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # as Hypothesis marks its own
+
+    return ClientTestCase
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _machine_faults() -> SearchStrategy[Fault]:
+    """Draw the faults that the machine deals in: those that take real time rarely, and never for long."""
+    quick = strategies.faults(allow_waits=False)
+    slow = st.sampled_from(
+        [
+            fault_kinds.delay(0.02),
+            fault_kinds.dribble(1_000_000),
+            fault_kinds.rate_limited(1),
+            fault_kinds.hang(),
+        ]
+    )
+    return st.one_of(quick, quick, quick, slow)
+
+
+def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
+    """Return Hypothesis's settings as the machine needs them."""
+    base = Settings(
+        Settings.default if given is None else given,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        phases=[phase for phase in Phase if phase is not Phase.explain],  # it would explain our lines, not the client's
+        stateful_step_count=30,
+    )
+    return base if max_examples is None else Settings(base, max_examples=max_examples)
+
+
+def check_client(
+    make_client: Callable[[PetStoreMock], PetClient],
+    *,
+    classify: Callable[[BaseException], Kind] | None = None,
+    vary: Collection[str] | None = None,
+    faults: SearchStrategy[Fault] | None = None,
+    patience: float = 2.0,
+    max_examples: int = 200,
+    settings: Settings | None = None,
+) -> None:
+    """Check a client, and raise when it has a bug.
+
+    Args:
+        make_client: as for :func:`client_machine`, as are ``classify``, ``vary``, ``faults`` and ``patience``.
+        classify: says what an exception of the client means.
+        vary: the gaps that vary.
+        faults: draws the faults.
+        patience: seconds after which a client that waits for an answer has no timeout.
+        max_examples: how many examples are tried.
+        settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins.
+
+    Raises:
+        ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.
+        PetstoreMockError: an argument can't be right.
+    """
+    __tracebackhide__ = True
+    machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)
+    found: ClientBugError | None = None
+    with machine.run:
+        try:
+            run_state_machine_as_test(machine, settings=machine_settings(settings, max_examples))
+        except ClientBugError as error:
+            found = error
+    if found is not None:
+        found.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
+        raise found.with_traceback(None)
