@@ -6,18 +6,19 @@ wrong type) or *delays* it. Those of the connection (:attr:`Fault.needs_socket`)
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from petstore_mock.clock import as_moment, http_date
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import Delivery, Head
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from petstore_mock.messages import Delivery
 
 __all__ = [
     "Fault",
@@ -46,6 +47,19 @@ _LARGEST_DELAY: Final = 3600.0
 _INFORMATIONAL: Final = range(100, 200)
 _FINAL: Final = range(200, 600)
 _SERVER_ERRORS: Final = range(500, 600)
+_BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
+
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2: token
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5; Latin-1, as it is sent
+# What only the adapters can set rightly; a wrong one is a fault of its own.
+_FRAMING: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "content-length": "truncate() makes one that lies",
+        "transfer-encoding": "malformed_chunk(), or the gap answer_framing",
+        "connection": "the gap connection closes after each answer",
+        "date": "clock.travel_to() changes the fake's time",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +111,7 @@ class Fault:
         if self.delay is not None:
             low, high = self.delay
             return f"delay({low:g})" if low == high else f"delay(({low:g}, {high:g}))"
-        if self.delivery is not None and self.delivery.value:
+        if self.delivery is not None and self.kind in {"truncate", "dribble"}:
             return f"{self.kind}({self.delivery.value:g})"
         return f"{self.kind}()"
 
@@ -118,7 +132,8 @@ def respond(
         headers: further header fields; they win over ours. One with an empty value leaves the field out.
 
     Raises:
-        PetstoreMockError: the status is no final HTTP status, or both ``json`` and ``body`` are given.
+        PetstoreMockError: the status is no final HTTP status, both ``json`` and ``body`` are given, or one of them or a
+            header is nothing that HTTP can carry.
     """
     if not _is_one_of(status, _FINAL):
         hint = "; 1xx answers are not final ones" if _is_one_of(status, _INFORMATIONAL) else ""
@@ -127,22 +142,42 @@ def respond(
         )
     if json is not None and body is not None:
         raise PetstoreMockError("expected json= or body= or neither, as the body of an answer; got both")
-    content: bytes | None = None
-    content_type = "application/json"
+    content, content_type = _content(json, body)
+    if content and status in _BODILESS:
+        raise PetstoreMockError(f"expected no body with status {status}, which has none (RFC 9110 §6.4.1)")
+    fields = _fields({} if headers is None else headers)
+    if content and "content-type" not in {name.lower() for name, _ in fields}:
+        fields = (("Content-Type", content_type), *fields)
+    return Fault("respond", status=status, body=content, fields=fields)
+
+
+def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN401  # judges whatever a test author passes
+    """Return the body of an answer and its media type."""
     if json is not None:
         try:
-            content = json_module.dumps(json, ensure_ascii=False).encode("utf-8")
+            text = json_module.dumps(json, ensure_ascii=False, allow_nan=False)
+            return text.encode("utf-8"), "application/json"
         except (TypeError, ValueError) as error:
-            raise PetstoreMockError(f"expected json= to be a JSON value; {error}") from error
-    elif body is not None:
-        content = body.encode("utf-8") if isinstance(body, str) else bytes(body)
-        content_type = "text/html; charset=utf-8" if content.lstrip()[:1] == b"<" else "text/plain; charset=utf-8"
-    given = {} if headers is None else dict(headers)
-    fields = tuple((str(name), str(value)) for name, value in given.items())
-    if content and "content-type" not in {name.lower() for name in given}:
-        fields = (("Content-Type", content_type), *fields)
-    Head(status, fields)  # refuses what HTTP does not allow, here and not at the request
-    return Fault("respond", status=status, body=content, fields=fields)
+            raise PetstoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from error
+    if body is None:
+        return None, ""
+    if not isinstance(body, (str, bytes, bytearray)):
+        raise PetstoreMockError(f"expected body= as bytes or text; got body={body!r} ({type(body).__name__})")
+    content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else bytes(body)
+    html = content.lstrip()[:1] == b"<"
+    return content, "text/html; charset=utf-8" if html else "text/plain; charset=utf-8"
+
+
+def _fields(headers: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
+    if not isinstance(headers, Mapping):
+        raise PetstoreMockError(f"expected headers= as a mapping of text to text; got headers={headers!r}")
+    fields = tuple((str(name), str(value)) for name, value in headers.items())
+    for name, value in fields:
+        if not _FIELD_NAME.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
+            raise PetstoreMockError(f"expected a header field that HTTP allows (RFC 9110 §5); got {name!r}: {value!r}")
+        if name.lower() in _FRAMING:
+            raise PetstoreMockError(f"expected no {name} in headers=, which the fake sets: {_FRAMING[name.lower()]}")
+    return fields
 
 
 def unauthorized() -> Fault:
@@ -187,12 +222,17 @@ def rate_limited(retry_after: float | str | datetime | None = 1) -> Fault:
     """
     if retry_after is None:
         return Fault("rate_limited", status=429)
+    value = None
     if isinstance(retry_after, (str, datetime)):
-        value = http_date(as_moment(retry_after).timestamp())
-    elif retry_after < 0 or retry_after != int(retry_after):
-        raise PetstoreMockError(f"expected whole seconds, 0 or more, or a date; got retry_after={retry_after!r}")
-    else:
+        with contextlib.suppress(PetstoreMockError):
+            value = http_date(as_moment(retry_after).timestamp())
+    elif _is_number(retry_after) and retry_after >= 0 and retry_after == int(retry_after):
         value = str(int(retry_after))
+    if value is None:
+        raise PetstoreMockError(
+            "expected whole seconds, 0 or more, or a date as ISO 8601 text or a datetime; "
+            f"got retry_after={retry_after!r} ({type(retry_after).__name__})"
+        )
     return Fault("rate_limited", status=429, fields=(("Retry-After", value),))
 
 
@@ -204,7 +244,11 @@ def delay(seconds: float | tuple[float, float]) -> Fault:
     Raises:
         PetstoreMockError: a negative or absurd time, or a pair the wrong way round.
     """
-    low, high = seconds if isinstance(seconds, tuple) else (seconds, seconds)
+    match seconds:
+        case (low, high):
+            pass
+        case _:
+            low = high = seconds
     if not (_is_number(low) and _is_number(high) and 0 <= low <= high <= _LARGEST_DELAY):
         raise PetstoreMockError(
             f"expected seconds from 0 to {_LARGEST_DELAY:g}, or a (low, high) pair of them; got seconds={seconds!r}"

@@ -122,7 +122,7 @@ class FaultPlan:
     def __init__(self) -> None:
         self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
         self._all: list[FaultHandle] = []
-        self.errors: list[BaseException] = []  # raised by a `when`: the test author's, for the verification
+        self.errors: list[PetstoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
         return iter(self._all)
@@ -158,8 +158,9 @@ class FaultPlan:
             try:
                 fault = handle.fires(request, random)
             except Exception as error:  # noqa: BLE001  # a predicate of the test author's may raise anything
-                error.add_note(f"raised by the when= of {handle}")
-                self.errors.append(error)
+                problem = PetstoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
+                problem.__cause__ = error
+                self.errors.append(problem)
                 continue
             if fault is not None:
                 if handle.spent:
@@ -192,7 +193,7 @@ class FaultPlan:
             raise PetstoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
         if not off_contract:
             for part in chosen.parts or (chosen,):
-                _check_declared(part, on)
+                _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
         handle = FaultHandle(self, chosen, on=on, times=times, after=after, when=when, at=at, probability=probability)
         self._all.append(handle)
         self._live[at] = [*self._live[at], handle]

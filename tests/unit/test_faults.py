@@ -1,0 +1,179 @@
+"""Faults as values: what each says, and which can't be made."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetstoreMockError, faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPLACING = [
+    faults.respond(503),
+    faults.unauthorized(),
+    faults.not_found(),
+    faults.bad_request(),
+    faults.server_error(),
+    faults.rate_limited(),
+    faults.hang(),
+    faults.reset(),
+    faults.empty_reply(),
+]
+GARBLING = [
+    faults.truncate(),
+    faults.dribble(10),
+    faults.malformed_json(),
+    faults.wrong_content_type(),
+    faults.malformed_chunk(),
+]
+NEEDS_SOCKET = {"hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (faults.respond(503, body="x"), "respond(503)"),
+        (faults.server_error(502), "server_error(502)"),
+        (faults.unauthorized(), "unauthorized()"),
+        (faults.rate_limited(), "rate_limited()"),
+        (faults.delay(0.5), "delay(0.5)"),
+        (faults.delay((0.1, 2)), "delay((0.1, 2))"),
+        (faults.truncate(0), "truncate(0)"),
+        (faults.truncate(), "truncate(0.5)"),
+        (faults.dribble(100), "dribble(100)"),
+        (faults.hang(), "hang()"),
+        (faults.sequence(503, faults.reset()), "sequence(server_error(503), reset())"),
+    ],
+)
+def test_fault_reads_as_it_was_written(fault: faults.Fault, text: str) -> None:
+    assert str(fault) == text
+
+
+@pytest.mark.parametrize("fault", [*REPLACING, *GARBLING, faults.delay(1)], ids=str)
+def test_fault_says_what_it_does_to_the_answer(fault: faults.Fault) -> None:
+    assert fault.loses_answer == (fault in REPLACING)
+    assert fault.needs_socket == (fault.kind in NEEDS_SOCKET)
+    assert faults.sequence(500, fault).needs_socket == fault.needs_socket
+
+
+def test_every_kind_is_the_name_of_its_function() -> None:
+    for fault in [*REPLACING, *GARBLING, faults.delay(1)]:
+        assert callable(getattr(faults, fault.kind))
+    assert {"coerce", "sequence", "Fault"} | {fault.kind for fault in [*REPLACING, *GARBLING, faults.delay(1)]} == set(
+        faults.__all__
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, "unauthorized"),
+        (404, "not_found"),
+        (400, "bad_request"),
+        (429, "rate_limited"),
+        (500, "server_error"),
+        (599, "server_error"),
+        (403, "respond"),
+        (302, "respond"),
+        (200, "respond"),
+    ],
+)
+def test_number_becomes_the_fault_of_that_status(status: int, kind: str) -> None:
+    fault = faults.coerce(status)
+    assert (fault.kind, fault.status) == (kind, status)
+
+
+def test_fault_stays_what_it_is() -> None:
+    fault = faults.reset()
+    assert faults.coerce(fault) is fault
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "content_type"),
+    [
+        ({}, None, None),
+        ({"json": {"a": "ö"}}, '{"a": "ö"}'.encode(), "application/json"),
+        ({"json": []}, b"[]", "application/json"),
+        ({"body": "<h1>Bad gateway</h1>"}, b"<h1>Bad gateway</h1>", "text/html; charset=utf-8"),
+        ({"body": "upstream"}, b"upstream", "text/plain; charset=utf-8"),
+        ({"body": b"\xff"}, b"\xff", "text/plain; charset=utf-8"),
+        ({"body": ""}, b"", None),
+        ({"json": {}, "headers": {"content-type": "text/x"}}, b"{}", "text/x"),
+    ],
+)
+def test_respond_takes_any_body_and_names_its_type(
+    options: dict[str, Any], body: bytes | None, content_type: str | None
+) -> None:
+    fault = faults.respond(503, **options)
+    assert fault.body == body
+    assert {name.lower(): value for name, value in fault.fields}.get("content-type") == content_type
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "value"),
+    [
+        (1, "1"),
+        (0, "0"),
+        (2.0, "2"),
+        ("2030-12-05", "Thu, 05 Dec 2030 00:00:00 GMT"),
+        (datetime(2030, 12, 5, 12, tzinfo=UTC), "Thu, 05 Dec 2030 12:00:00 GMT"),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(retry_after: object, value: str) -> None:
+    assert faults.rate_limited(retry_after).fields == (("Retry-After", value),)  # type: ignore[arg-type]
+
+
+def test_retry_after_can_be_left_out() -> None:
+    assert faults.rate_limited(None).fields == ()
+
+
+MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
+    "status 99": (lambda: faults.respond(99), r"status from 200 to 599; got status=99 \(int\)$"),
+    "status 100": (lambda: faults.respond(100), r"got status=100 \(int\); 1xx answers are not final ones"),
+    "status 600": (lambda: faults.respond(600), "got status=600"),
+    "status text": (lambda: faults.respond("503"), r"got status='503' \(str\)"),  # type: ignore[arg-type]
+    "status true": (lambda: faults.respond(True), r"got status=True \(bool\)"),  # noqa: FBT003
+    "two bodies": (lambda: faults.respond(500, json={}, body=""), "json= or body= or neither, .*; got both"),
+    "no json": (lambda: faults.respond(500, json={1, 2}), "expected json= to be a JSON value; .*: body= takes"),
+    "nan": (lambda: faults.respond(500, json=float("nan")), "expected json= to be a JSON value"),
+    "body number": (lambda: faults.respond(500, body=5), r"bytes or text; got body=5 \(int\)"),  # type: ignore[arg-type]
+    "body of 204": (lambda: faults.respond(204, body="x"), r"no body with status 204, .*RFC 9110"),
+    "header text": (lambda: faults.respond(500, headers="A: 1"), "headers= as a mapping"),  # type: ignore[arg-type]
+    "header newline": (lambda: faults.respond(500, headers={"A": "1\r\nB: 2"}), r"HTTP allows .*got 'A': '1\\r\\nB"),
+    "header name": (lambda: faults.respond(500, headers={"A\r\nB": "1"}), "a header field that HTTP allows"),
+    "header blank": (lambda: faults.respond(500, headers={"A B": "1"}), "a header field that HTTP allows"),
+    "header no latin": (lambda: faults.respond(500, headers={"A": "€"}), "a header field that HTTP allows"),
+    "framing": (lambda: faults.respond(500, headers={"content-length": "1"}), r"no content-length .*: truncate\(\)"),
+    "date": (lambda: faults.respond(500, headers={"Date": "x"}), r"no Date .*: clock\.travel_to\(\)"),
+    "server error 404": (lambda: faults.server_error(404), r"from 500 to 599; got status=404.*respond\(\) takes any"),
+    "retry negative": (lambda: faults.rate_limited(-1), r"whole seconds, .*got retry_after=-1 \(int\)"),
+    "retry fraction": (lambda: faults.rate_limited(0.5), r"got retry_after=0\.5"),
+    "retry nan": (lambda: faults.rate_limited(float("nan")), "got retry_after=nan"),
+    "retry infinite": (lambda: faults.rate_limited(float("inf")), "got retry_after=inf"),
+    "retry true": (lambda: faults.rate_limited(True), r"got retry_after=True \(bool\)"),  # noqa: FBT003
+    "retry text": (lambda: faults.rate_limited("soon"), "or a date as ISO 8601 text .*got retry_after='soon'"),
+    "delay negative": (lambda: faults.delay(-1), r"seconds from 0 to 3600, or a \(low, high\) pair.*got seconds=-1"),
+    "delay endless": (lambda: faults.delay(float("inf")), "got seconds=inf"),
+    "delay text": (lambda: faults.delay("1"), "got seconds='1'"),  # type: ignore[arg-type]
+    "delay backwards": (lambda: faults.delay((2, 1)), r"got seconds=\(2, 1\)"),
+    "delay triple": (lambda: faults.delay((1, 2, 3)), r"got seconds=\(1, 2, 3\)"),  # type: ignore[arg-type]
+    "truncate all": (lambda: faults.truncate(1), "at least 0 and below 1; got fraction=1"),
+    "truncate nan": (lambda: faults.truncate(float("nan")), "got fraction=nan"),
+    "dribble zero": (lambda: faults.dribble(0), "a positive number; got bytes_per_second=0"),
+    "empty sequence": (faults.sequence, "one or more faults that are no sequences"),
+    "nested sequence": (lambda: faults.sequence(faults.sequence(500)), "that are no sequences themselves"),
+    "function": (lambda: faults.coerce(faults.reset), r"did you mean faults\.reset\(\)\?"),
+    "text": (lambda: faults.coerce("503"), r"an HTTP status or a fault .*; got fault='503' \(str\)"),
+    "boolean": (lambda: faults.coerce(True), r"got fault=True \(bool\)"),  # noqa: FBT003
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_fault_that_cannot_be_made_says_what_could(mistake: str) -> None:
+    make, words = MISTAKES[mistake]
+    with pytest.raises(PetstoreMockError, match=words):
+        make()
