@@ -38,8 +38,11 @@ __all__ = [
 REALM: Final = "petstore"
 _LONG_KEY: Final = 12  # characters: of a shorter one, four would be too much
 
-# RFC 9110 §9.3 and RFC 5789: methods that a server recognises. Any other token is answered 501 (RFC 9110 §9.1).
-KNOWN_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+# RFC 9110 §9.3, RFC 5789 and draft-ietf-httpbis-safe-method-w-body (QUERY; OpenAPI 3.2 describes it too): methods that a
+# server recognises. Any other token is answered 501 (RFC 9110 §9.1).
+KNOWN_METHODS: Final = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
+)
 
 
 @dataclass(frozen=True, slots=True)
