@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -64,8 +65,9 @@ class Behaviour:
 
     def __post_init__(self) -> None:
         for name, gap in GAPS.items():
-            if getattr(self, name) not in gap.alternatives:
-                check_gap(name, getattr(self, name))
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in gap.alternatives:
+                check_gap(name, value)
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value!r}" for name, value in self.differences().items())
@@ -92,7 +94,8 @@ class Behaviour:
         Raises:
             PetstoreMockError: there is no such preset.
         """
-        if name not in PRESETS:
+        asked: object = name  # from TOML, anything may come
+        if not isinstance(asked, str) or asked not in PRESETS:
             raise PetstoreMockError(
                 f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}.{_near(name, PRESETS)}"
             )
@@ -133,8 +136,9 @@ class Behaviour:
 
 
 def _line_of(text: str, key: str) -> int:
-    lines = text.splitlines()
-    return next((number for number, line in enumerate(lines, 1) if line.split("=")[0].strip(" \"'") == key), 1)
+    # A key stands before "=" or, as the name of a table, in brackets; quotes and a dotted rest don't matter.
+    found = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
 
 
 def _near(name: object, names: Iterable[str]) -> str:
