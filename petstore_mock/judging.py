@@ -78,8 +78,9 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
     if isinstance(value, dict):
         _let_pass(rules, value)
     violations += rules.schemas.judge("NewPet", value, "body")
-    if not violations:
-        violations = _by_gap_rules(rules, value)
+    if isinstance(value, dict):
+        wrong = {one.path for one in violations}
+        violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
     if violations:
         return Refusal("invalid_body", tuple(violations))
     document: dict[str, Any] = value
@@ -99,7 +100,7 @@ def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
     chosen = rules.policies
     if "status" in document and document["status"] is None and not chosen.null_status():
         del document["status"]
-    for name in document.keys() - rules.new_pet_fields:
+    for name in document.keys() - set(rules.new_pet_fields):
         if not chosen.unknown_body_field(name):
             del document[name]
     for name in rules.integer_fields:
@@ -112,10 +113,11 @@ def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
 
 def _by_gap_rules(rules: Rules, document: dict[str, Any]) -> list[Violation]:
     found = []
-    broken = rules.policies.name_rule(document["name"])
+    name, number = document.get("name"), document.get("categoryId")
+    broken = rules.policies.name_rule(name) if isinstance(name, str) else None
     if broken is not None:
-        found.append(Violation("body.name", *broken, document["name"]))
-    broken = rules.policies.category_rule(document["categoryId"])
+        found.append(Violation("body.name", *broken, name))
+    broken = rules.policies.category_rule(number) if isinstance(number, int) else None
     if broken is not None:
-        found.append(Violation("body.categoryId", *broken, document["categoryId"]))
+        found.append(Violation("body.categoryId", *broken, number))
     return found

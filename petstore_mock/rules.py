@@ -85,7 +85,7 @@ class Rules:
         self.behaviour = behaviour
         self.schemas = schemas
         self.policies = policies(behaviour)
-        self.new_pet_fields = frozenset(schemas.properties("NewPet"))
+        self.new_pet_fields = tuple(schemas.properties("NewPet"))
         self.integer_fields = tuple(
             name for name, schema in schemas.properties("NewPet").items() if schema.get("type") == "integer"
         )

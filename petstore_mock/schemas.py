@@ -136,8 +136,8 @@ def _read(directory: Path, name: str) -> dict[str, Any]:
     path = directory / f"{name}.json"
     try:
         document = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise PetstoreMockError(f"expected a schema in {path}; there is no such file") from None
+    except OSError as error:
+        raise PetstoreMockError(f"expected a schema in {path}; {error.strerror}") from None
     except ValueError as error:
         raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
     if not isinstance(document, dict):

@@ -224,10 +224,14 @@ class _Exchange:
         sent = self.document
         assert sent is not None  # noqa: S101  # for the type checker: createPet has a body
         pet_id = world.assign_id()
-        document = {"id": pet_id, "name": sent["name"], "categoryId": sent["categoryId"]}
-        status = sent["status"] if "status" in sent else world.rules.policies.status_when_omitted()
-        if status is not None:
-            document["status"] = status
+        document: dict[str, Any] = {"id": pet_id}
+        for name in world.rules.new_pet_fields:
+            if name in sent:
+                document[name] = sent[name]
+        if "status" not in sent:
+            status = world.rules.policies.status_when_omitted()
+            if status is not None:
+                document["status"] = status
         if commit:
             body = world.store.put(document)
             delay = world.rules.policies.visibility()
@@ -311,11 +315,9 @@ def _challenge(condition: Condition) -> tuple[tuple[str, str], ...]:
 
 def _fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
     """Answer with the status of a fault: its own body, or the interface's error body (§2)."""
-    if fault.body is not None:
+    if fault.body is not None or status in _NO_CONTENT:
         head = Head(status, _overridden((SERVER,), fault.fields))
-        return _response(world, head, b"" if status in _NO_CONTENT else fault.body)
-    if status in _NO_CONTENT:
-        return _response(world, world.rules.head(status, fault.fields, json=False), b"")
+        return _response(world, head, b"" if status in _NO_CONTENT or fault.body is None else fault.body)
     name = _FAULT_CONDITIONS.get(status)
     if name is not None:
         condition = CONDITIONS[name]
