@@ -99,6 +99,7 @@ def test_sdist_holds_what_building_and_testing_need_and_no_more(sdist: Path) -> 
         "Makefile",
         "PKG-INFO",
         "README.md",
+        "docs",
         "petstore_mock",
         "pyproject.toml",
         "schemas",
