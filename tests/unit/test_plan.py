@@ -123,6 +123,11 @@ def test_probability_is_drawn_by_the_random_seed() -> None:
     assert 16 < run(1).count(503) < 48
 
 
+def test_probability_is_the_chance_to_meet_the_fault(core: Core) -> None:
+    inject(core, 503, probability=0.1)
+    assert 0 < statuses(core, 200).count(503) < 60
+
+
 def test_reset_begins_the_draws_anew(core: Core) -> None:
     def run() -> list[int]:
         inject(core, 503, probability=0.5)
