@@ -1,0 +1,292 @@
+"""The schemas are the only source of the rules: shipped ones are right, changed copies are followed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from petstore_mock import PetStoreMock, PetstoreMockError
+from petstore_mock.contract import OPERATIONS, PET_STATUSES
+from petstore_mock.messages import ApiRequest
+from petstore_mock.schemas import SCHEMA_NAMES, Schemas, default_schemas
+from petstore_mock.violations import HugeInteger, JsonNumber
+from tests import data_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages import ApiResponse
+
+SHIPPED = default_schemas().directory
+
+
+# The shipped ones
+
+
+@pytest.mark.parametrize("name", SCHEMA_NAMES)
+def test_shipped_schema_is_a_schema_of_2020_12(name: str) -> None:
+    document = json.loads((SHIPPED / f"{name}.json").read_text(encoding="utf-8"))
+    assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(document)
+    assert default_schemas().documents[name] == document
+
+
+def test_every_shipped_file_is_known() -> None:
+    assert (
+        sorted(path.stem for path in SHIPPED.glob("*.json")) == sorted(SCHEMA_NAMES) == data_cases.schemas_with_cases()
+    )
+
+
+def test_pet_statuses_of_the_contract_are_those_of_the_schema() -> None:
+    assert list(PET_STATUSES) == default_schemas().documents["PetStatus"]["enum"]
+
+
+def test_schemas_of_the_operations_exist() -> None:
+    for operation in OPERATIONS.values():
+        names = {operation.parameters_schema, operation.request_schema or "NewPet", operation.response_schema}
+        assert names <= set(SCHEMA_NAMES)
+
+
+def test_references_are_resolved() -> None:
+    pets = default_schemas().resolved["Pets"]
+    assert "$ref" not in json.dumps(default_schemas().resolved)
+    assert pets["items"]["properties"]["status"]["enum"] == ["available", "pending", "sold"]
+    assert pets["items"]["properties"]["status"]["description"] == "Availability status"
+
+
+CASES = [case for name in SCHEMA_NAMES for case in data_cases.valid(name) + data_cases.invalid(name)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_value_breaks_exactly_the_rules_of_its_case(case: data_cases.Case) -> None:
+    violations = default_schemas().judge(case.schema, case.value, "body")
+    # 1.5 in a data file is a float; a body's number remembers how it was written.
+    assert {(one.path, one.rule) for one in violations} == case.broken_at("body")
+    assert [one.path for one in violations] == sorted(one.path for one in violations)
+    assert len(set(violations)) == len(violations)
+
+
+MEMBERS = ["id", "name", "categoryId", "status", "limit", "petId", "code", "message", "x"]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 0, 1, 100, 101])
+    | st.floats(allow_nan=False)
+    | st.sampled_from([JsonNumber("1.0"), HugeInteger("9" * 500)])
+    | st.sampled_from(["", "sold", "Rex"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner),
+    max_leaves=8,
+)
+
+
+@given(name=st.sampled_from(SCHEMA_NAMES), value=VALUES)
+def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  # noqa: ANN401
+    """The acceptor says yes only to what jsonschema, with our strict integer, accepts; and the judge agrees with both."""
+    from petstore_mock.acceptor import compile_acceptor  # noqa: PLC0415
+    from petstore_mock.schemas import _judge_class, _strip  # noqa: PLC0415
+
+    schema = _strip(default_schemas().resolved[name])
+    right = _judge_class()(schema).is_valid(value)
+    accepts = compile_acceptor(schema)
+    if accepts is not None and accepts(value):
+        assert right
+    assert (default_schemas().judge(name, value, "body") == []) is right
+
+
+def test_usual_values_are_accepted_quickly() -> None:
+    from petstore_mock.acceptor import compile_acceptor  # noqa: PLC0415
+    from petstore_mock.schemas import _strip  # noqa: PLC0415
+
+    for name in ("NewPet", "listPets.parameters", "getPet.parameters"):
+        accepts = compile_acceptor(_strip(default_schemas().resolved[name]))
+        assert accepts is not None
+        assert all(accepts(case.value) for case in data_cases.valid(name))
+        assert not any(accepts(case.value) for case in data_cases.invalid(name))
+
+
+# Violations
+
+
+def test_number_that_is_no_integer_is_not_held_against_bounds() -> None:
+    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": JsonNumber("1e30")}, "body")
+    assert [(one.path, one.rule) for one in found] == [("body.categoryId", "type")]
+
+
+def test_bounds_of_a_number_schema_are_judged(tmp_path: Path) -> None:
+    schemas = changed(
+        tmp_path, "NewPet", lambda doc: doc["properties"].update(weight={"type": "number", "maximum": 9.5})
+    )
+    found = Schemas(schemas).judge("NewPet", {"name": "a", "categoryId": 1, "weight": JsonNumber("10.5")}, "body")
+    assert [str(one) for one in found] == ["body.weight must be at most 9.5, got 10.5 (number)"]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "wanted", "value", "words"),
+    [
+        ("minLength", 3, "ab", "must have at least so many characters: 3"),
+        ("maxLength", 1, "ab", "must have at most so many characters: 1"),
+        ("pattern", "^[A-Z]", "ab", "must match ^[A-Z]"),
+        ("const", "Rex", "ab", "must satisfy const Rex"),
+        ("enum", ["x", "y"], "ab", "must be one of x, y"),
+        ("type", "object", "ab", "must be an object"),
+        ("type", "number", "ab", "must be a number"),
+    ],
+)
+def test_rule_of_a_changed_schema_is_said_in_words(
+    tmp_path: Path,
+    keyword: str,
+    wanted: object,
+    value: str,
+    words: str,
+) -> None:
+    schemas = changed(tmp_path, "NewPet", lambda doc: doc["properties"]["name"].update({keyword: wanted}))
+    (found,) = Schemas(schemas).judge("NewPet", {"name": value, "categoryId": 1}, "body")
+    assert str(found) == f'body.name {words}, got "ab" (string)'
+
+
+@pytest.mark.parametrize(
+    ("keyword", "wanted", "value", "words"),
+    [
+        ("minimum", 5, 4, "must be at least 5"),
+        ("maximum", 5, 6, "must be at most 5"),
+        ("exclusiveMinimum", 5, 5, "must be more than 5"),
+        ("exclusiveMaximum", 5, 5, "must be less than 5"),
+        ("multipleOf", 5, 4, "must be a multiple of 5"),
+    ],
+)
+def test_bound_of_a_changed_schema_is_said_in_words(
+    tmp_path: Path, keyword: str, wanted: int, value: int, words: str
+) -> None:
+    schemas = changed(tmp_path, "NewPet", lambda doc: doc["properties"]["categoryId"].update({keyword: wanted}))
+    (found,) = Schemas(schemas).judge("NewPet", {"name": "a", "categoryId": value}, "body")
+    assert str(found) == f"body.categoryId {words}, got {value} (integer)"
+
+
+# Changed copies
+
+
+def changed(tmp_path: Path, name: str, change: Callable[[dict[str, Any]], object]) -> Path:
+    directory = tmp_path / "schemas"
+    if not directory.exists():
+        shutil.copytree(SHIPPED, directory)
+    path = directory / f"{name}.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return directory
+
+
+def call(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> ApiResponse:
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
+    return petstore._worlds.handle(ApiRequest(method, target, fields, body))  # noqa: SLF001
+
+
+def test_service_follows_changed_bounds_of_limit(tmp_path: Path) -> None:
+    directory = changed(
+        tmp_path, "listPets.parameters", lambda doc: doc["properties"]["limit"].update(minimum=2, maximum=5, default=3)
+    )
+    petstore = PetStoreMock(schemas=directory, seed=10, self_check=True)
+    assert len(json.loads(call(petstore, "GET", "/v1/pets").body)) == 3
+    assert len(json.loads(call(petstore, "GET", "/v1/pets?limit=5").body)) == 5
+    assert call(petstore, "GET", "/v1/pets?limit=6").status == 400
+    assert call(petstore, "GET", "/v1/pets?limit=1").status == 400
+    petstore.configure(invalid_limit="clamp")
+    assert len(json.loads(call(petstore, "GET", "/v1/pets?limit=100").body)) == 5
+    assert len(json.loads(call(petstore, "GET", "/v1/pets?limit=0").body)) == 2
+    petstore.configure(invalid_limit="ignore")
+    assert len(json.loads(call(petstore, "GET", "/v1/pets?limit=0").body)) == 3
+    assert call(PetStoreMock(), "GET", "/v1/pets?limit=6").status == 200
+
+
+def test_service_follows_a_changed_body(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"]["name"].update(maxLength=3))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    assert call(petstore, "POST", "/v1/pets", b'{"name":"Rexy","categoryId":1}').status == 400
+    assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1}').status == 201
+    with pytest.raises(PetstoreMockError, match="so many characters: 3"):
+        petstore.seed(name="Rexy")
+
+
+def test_service_follows_a_further_status(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "PetStatus", lambda doc: doc["enum"].append("lost"))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    pet = petstore.seed(status="lost")
+    assert json.loads(call(petstore, "GET", "/v1/pets?status=lost").body) == [pet]
+    assert call(petstore, "GET", "/v1/pets?status=found").status == 400
+
+
+def test_service_follows_a_further_field(tmp_path: Path) -> None:
+    changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(tag={"type": "string"}))
+    directory = changed(tmp_path, "Pet", lambda doc: doc["properties"].update(tag={"type": "string"}))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    answer = call(petstore, "POST", "/v1/pets", b'{"tag":"x","name":"Rex","categoryId":1}')
+    assert json.loads(answer.body) == {"id": 1, "name": "Rex", "categoryId": 1, "tag": "x"}
+    assert petstore.pets == [json.loads(answer.body)]
+
+
+@pytest.mark.parametrize("behaviour", ["strict", "lenient"])
+def test_service_follows_what_is_required_no_longer(tmp_path: Path, behaviour: str) -> None:
+    changed(tmp_path, "NewPet", lambda doc: doc.update(required=[]))
+    directory = changed(tmp_path, "Pet", lambda doc: doc.update(required=["id"]))
+    petstore = PetStoreMock(schemas=directory, behaviour=behaviour, self_check=True)
+    petstore.configure(name_rule="non_empty", category_rule="positive")
+    assert json.loads(call(petstore, "POST", "/v1/pets", b"{}").body) == {"id": 1}
+    petstore.verify()
+
+
+def test_self_check_holds_answers_against_the_schemas(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "Pet", lambda doc: doc["properties"]["id"].update(maximum=1))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1}').status == 201
+    assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1}').status == 500
+    with pytest.raises(AssertionError, match=r"createPet answered 201 with answer\.id must be at most 1, got 2"):
+        petstore.verify()
+
+
+# Directories that can't be right
+
+
+def test_missing_schema_is_named(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "Pet", lambda _doc: None)
+    (directory / "Error.json").unlink()
+    with pytest.raises(PetstoreMockError, match=r"Error\.json; No such file"):
+        PetStoreMock(schemas=directory)
+    with pytest.raises(PetstoreMockError, match="Not a directory"):
+        PetStoreMock(schemas=Path(__file__))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "expected JSON in"),
+        ("[]", "expected a JSON object in"),
+        ('{"type": "nothing"}', "2020-12"),
+        ('{"maximum": "5"}', r"at \$\.maximum"),
+        ('{"$ref": "Nothing.json"}', "got 'Nothing.json'"),
+        ('{"$ref": "Pet.json#/properties/nothing"}', "got 'Pet.json#/properties/nothing'"),
+    ],
+)
+def test_broken_schema_is_refused_at_once(tmp_path: Path, text: str, words: str) -> None:
+    directory = changed(tmp_path, "Pet", lambda _doc: None)
+    (directory / "NewPet.json").write_text(text, encoding="utf-8")
+    with pytest.raises(PetstoreMockError, match=words):
+        PetStoreMock(schemas=directory)
+
+
+@pytest.mark.parametrize("missing", ["minimum", "maximum", "default"])
+def test_limit_without_its_bounds_is_refused(tmp_path: Path, missing: str) -> None:
+    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"]["limit"].pop(missing))
+    with pytest.raises(PetstoreMockError, match="a minimum, a maximum and a default"):
+        PetStoreMock(schemas=directory)
+
+
+def test_repr_names_the_directory() -> None:
+    assert repr(default_schemas()) == f"<Schemas {SHIPPED}>"
