@@ -89,7 +89,7 @@ VALUES = st.recursive(
 
 @given(name=st.sampled_from(SCHEMA_NAMES), value=VALUES)
 def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  # noqa: ANN401
-    """The acceptor says yes only to what jsonschema, with our strict integer, accepts; and the judge agrees with both."""
+    """The acceptor says yes only to what jsonschema, with our strict integer, accepts; the judge agrees with both."""
     from petstore_mock.acceptor import compile_acceptor  # noqa: PLC0415
     from petstore_mock.schemas import _judge_class, _strip  # noqa: PLC0415
 
