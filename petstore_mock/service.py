@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["admits", "answer_retired", "handle", "refuse"]
 
-_SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields; the journal keeps them all
+_SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
+_KEPT_VIOLATIONS: Final = 1000  # in the journal, which is bounded whatever is sent
 _NO_CONTENT: Final = frozenset({204, 304})
 
 # What a fault that answers by status alone says, beside the statuses of the table of conditions.
@@ -289,7 +290,7 @@ def _refusal(world: World, entry: Entry, refusal: Refusal, fields: tuple[tuple[s
     """Refuse a request: the one place where a condition becomes an error answer (§7)."""
     condition = CONDITIONS[refusal.condition]
     entry.condition = condition
-    entry.violations = refusal.violations
+    entry.violations = refusal.violations[:_KEPT_VIOLATIONS]
     entry.detail = refusal.detail
     parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
     more = len(refusal.violations) - len(parts)

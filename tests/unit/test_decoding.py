@@ -149,7 +149,7 @@ def test_lone_surrogates_are_found_by_their_path(body: bytes, path: str) -> None
 @pytest.mark.parametrize(
     ("text", "huge"),
     [("9" * 400, False), ("-" + "9" * 399, False), ("9" * 401, True), ("-" + "9" * 400, True), ("9" * 100_000, True)],
-    ids=lambda value: str(len(value)) if isinstance(value, str) else str(value),
+    ids=lambda value: f"{value[0]}{len(value)}" if isinstance(value, str) else str(value),
 )
 def test_integers_of_many_digits_are_not_computed(text: str, huge: bool) -> None:
     value, _ = decode_json(text.encode())

@@ -1,0 +1,381 @@
+"""The pipeline on one world: order of its steps, concurrency, faults in and around it, what it writes down."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, VerificationError, faults, service
+from petstore_mock.messages import ApiRequest, ApiResponse
+
+JSON = (b"Content-Type", b"application/json")
+REX = b'{"name":"Rex","categoryId":1}'
+
+
+def request(
+    petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"", *more: tuple[bytes, bytes]
+) -> ApiRequest:
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), JSON, *more]
+    return ApiRequest(method, target, fields, body)
+
+
+def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
+    return petstore._worlds.handle(request(petstore, method, target, body))  # noqa: SLF001
+
+
+def over_wsgi(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> Any:  # noqa: ANN401
+    """Call the app as a server would, and return the decoded body."""
+    environ = {
+        "REQUEST_METHOD": method,
+        "REQUEST_URI": target,
+        "HTTP_AUTHORIZATION": f"Bearer {petstore.api_key}",
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body),
+    }
+    statuses: list[str] = []
+    parts = petstore.app(environ, lambda status, *_: statuses.append(status) or print)  # type: ignore[func-returns-value]
+    assert statuses[0][:2] == "20"
+    return json.loads(b"".join(parts))
+
+
+def entries(petstore: PetStoreMock) -> list[Any]:
+    return list(petstore.journal._entries)  # noqa: SLF001
+
+
+@pytest.fixture
+def petstore() -> PetStoreMock:
+    return PetStoreMock(self_check=True)
+
+
+def in_threads(count: int, work: Any) -> None:  # noqa: ANN401
+    """Run ``work(number)`` in so many threads at once and raise what one of them raised."""
+    problems: list[BaseException] = []
+    begin = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        try:
+            begin.wait()
+            work(number)
+        except BaseException as error:  # noqa: BLE001  # raised again below, in the test's own thread
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    if problems:
+        raise problems[0]
+
+
+# Concurrency
+
+
+def test_sixteen_threads_lose_and_mix_up_nothing(petstore: PetStoreMock) -> None:
+    rounds = 15
+    created: list[list[dict[str, Any]]] = [[] for _ in range(16)]
+
+    def work(number: int) -> None:
+        for step in range(rounds):
+            body = json.dumps({"name": f"{number}/{step}", "categoryId": number}).encode()
+            pet = over_wsgi(petstore, "POST", "/v1/pets", body)
+            created[number].append(pet)
+            assert over_wsgi(petstore, "GET", f"/v1/pets/{pet['id']}") == pet
+            assert len(over_wsgi(petstore, "GET", "/v1/pets?limit=100")) >= min(100, step + 1)
+
+    in_threads(16, work)
+    pets = [pet for mine in created for pet in mine]
+    assert len({pet["id"] for pet in pets}) == len(pets) == 16 * rounds
+    assert {(pet["name"], pet["categoryId"]) for pet in pets} == {
+        (f"{n}/{s}", n) for n in range(16) for s in range(rounds)
+    }
+    assert petstore.pets == sorted(pets, key=lambda pet: pet["id"])
+    journal = entries(petstore)
+    assert [entry.number for entry in journal] == list(range(1, 16 * rounds * 3 + 1))
+    made = [json.loads(entry.response_body)["id"] for entry in journal if entry.operation == "createPet"]
+    assert made == sorted(made), "the journal's order is the order of what happened"
+    assert sorted(mine["id"] for mine in pets) == made
+    petstore.verify()
+
+
+def test_resets_in_between_leave_no_half_of_a_request(petstore: PetStoreMock) -> None:
+    stop = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 0:
+            for _ in range(50):
+                petstore.reset()
+            stop.set()
+            return
+        while not stop.is_set():
+            answer = call(petstore, "POST", body=REX)
+            assert answer.status == 201
+            assert call(petstore, target=f"/v1/pets/{json.loads(answer.body)['id']}").status in {200, 404}
+
+    in_threads(6, work)
+    with petstore._world.lock:  # noqa: SLF001
+        created = sum(entry.operation == "createPet" for entry in entries(petstore))
+        assert len(petstore.pets) == created
+        assert [entry.number for entry in entries(petstore)] == list(range(1, len(petstore.journal) + 1))
+    petstore.verify()
+
+
+# Order of the steps
+
+
+def test_fault_never_hides_what_the_client_did_wrong(petstore: PetStoreMock) -> None:
+    planned = petstore.inject(503, times=1)
+    for method, target, body, status in [
+        ("GET", "/v1/cats", b"", 404),
+        ("PUT", "/v1/pets", b"", 405),
+        ("OPTIONS", "/v1/pets", b"", 204),
+        ("GET", "/v1/pets?limit=0", b"", 400),
+        ("POST", "/v1/pets", b"{}", 400),
+        ("GET", "/v1/pets/x", b"", 404),
+    ]:
+        assert call(petstore, method, target, body).status == status
+    assert planned.hits == 0
+    assert call(petstore).status == 503
+    assert planned.hits == 1
+
+
+def test_rate_limit_comes_before_faults_and_after_validation(petstore: PetStoreMock) -> None:
+    petstore.configure(rate_limit="retry_after_seconds")
+    planned = petstore.inject(503)
+    assert [call(petstore).status for _ in range(5)] == [503, 503, 503, 503, 429]
+    assert planned.hits == 4
+
+
+def test_answer_lost_before_the_commit_creates_nothing_and_after_it_does(petstore: PetStoreMock) -> None:
+    petstore.inject(503, on="createPet", times=1)
+    assert call(petstore, "POST", body=REX).status == 503
+    assert petstore.pets == []
+    petstore.inject(503, on="createPet", times=1, at="after_commit")
+    assert call(petstore, "POST", body=REX).status == 503
+    assert [pet["name"] for pet in petstore.pets] == ["Rex"]
+    assert [entry.executed for entry in entries(petstore)] == [False, True]
+
+
+def test_after_commit_is_not_used_up_where_nothing_is_committed(petstore: PetStoreMock) -> None:
+    planned = petstore.inject(503, times=1, after=1, at="after_commit")
+    for method, target, body in [("GET", "/v1/pets", b""), ("GET", "/v1/pets/1", b""), ("POST", "/v1/pets", b"{}")]:
+        call(petstore, method, target, body)
+    assert call(petstore, "POST", body=REX).status == 201
+    assert planned.hits == 0
+    assert call(petstore, "POST", body=REX).status == 503
+
+
+@pytest.mark.parametrize("fault", [faults.malformed_json(), faults.wrong_content_type()], ids=str)
+def test_garbled_answer_before_the_commit_keeps_nothing(petstore: PetStoreMock, fault: faults.Fault) -> None:
+    with petstore.inject(fault, on="createPet"):
+        assert call(petstore, "POST", body=REX).status == 201
+        assert petstore.pets == []
+    with petstore.inject(fault, on="createPet", at="after_commit"):
+        answer = call(petstore, "POST", body=REX)
+    assert len(petstore.pets) == 1
+    if fault.kind == "malformed_json":
+        with pytest.raises(ValueError, match=r".+"):
+            json.loads(answer.body)
+    else:
+        assert answer.head.get("Content-Type") == "text/html; charset=utf-8"
+        assert json.loads(answer.body)["name"] == "Rex"
+
+
+def test_delay_after_the_commit_holds_the_answer_of_a_kept_animal(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.delay((2, 3)), on="createPet", at="after_commit")
+    answer = call(petstore, "POST", body=REX)
+    assert 2 <= answer.delay <= 3
+    assert answer.resume is None
+    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert len(petstore.pets) == 1
+
+
+def test_client_that_leaves_before_the_commit_leaves_nothing(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.delay(2), on="createPet")
+    answer = call(petstore, "POST", body=REX)
+    assert answer.delay == 2
+    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert answer.abandon is not None
+    answer.abandon()
+    assert petstore.pets == []
+    assert entries(petstore)[0].outcome == "client gone"
+
+
+def test_held_answer_is_journalled_as_it_went_out(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.delay(2), on="createPet", times=1)
+    petstore.inject(418, on="createPet", times=1, at="after_commit")
+    held = call(petstore, "POST", body=REX)
+    (entry,) = entries(petstore)
+    assert entry.outcome == "delayed"
+    assert held.resume is not None
+    answer = held.resume()
+    assert answer.status == entry.status == 418
+    assert answer.entry is entry
+    assert entries(petstore)[0].executed
+
+
+# Fault answers
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 502, 503, 418, 599, 299])
+def test_fault_of_a_status_carries_the_error_body(petstore: PetStoreMock, status: int) -> None:
+    petstore.inject(status, off_contract=True)
+    answer = call(petstore)
+    assert answer.status == status
+    error = json.loads(answer.body)
+    assert set(error) == {"code", "message", "status"}
+    assert error["status"] == status
+    assert "injected" in error["message"]
+    assert [name for name, _ in answer.head.fields].count("Server") == 1
+    assert (answer.head.get("WWW-Authenticate") is not None) is (status == 401)
+
+
+def test_code_of_an_injected_status_is_its_phrase(petstore: PetStoreMock) -> None:
+    codes = {}
+    for status in (403, 404, 429, 503, 599, 507):
+        with petstore.inject(status, off_contract=True):
+            codes[status] = json.loads(call(petstore).body)["code"]
+    assert codes == {
+        403: "forbidden",
+        404: "not_found",
+        429: "rate_limited",
+        503: "service_unavailable",
+        599: "error",
+        507: "insufficient_storage",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "body", "fields"),
+    [
+        (faults.respond(503, body="<p>down</p>"), b"<p>down</p>", {"Content-Type": "text/html; charset=utf-8"}),
+        (faults.respond(503, body=b""), b"", {"Content-Type": None}),
+        (faults.respond(200, json={"a": 1}), b'{"a": 1}', {"Content-Type": "application/json"}),
+        (faults.respond(204), b"", {"Content-Type": None}),
+        (faults.respond(304, headers={"ETag": '"1"'}), b"", {"ETag": '"1"'}),
+        (faults.respond(204, headers={"server": "nginx"}), b"", {"Server": "nginx"}),
+        (faults.respond(503, body=b"", headers={"Server": "nginx"}), b"", {"Server": "nginx"}),
+        (faults.respond(503, body="x", headers={"Server": ""}), b"x", {"Server": None}),
+        (faults.rate_limited(7), None, {"Retry-After": "7", "Content-Type": "application/json"}),
+        (faults.respond(503, headers={"Content-Type": "text/x"}), None, {"Content-Type": "text/x"}),
+    ],
+    ids=range(10),
+)
+def test_fault_answer_has_its_own_body_and_fields(
+    petstore: PetStoreMock, fault: faults.Fault, body: bytes | None, fields: dict[str, str | None]
+) -> None:
+    petstore.inject(fault, off_contract=True)
+    answer = call(petstore)
+    assert body is None or answer.body == body
+    names = [name.lower() for name, _ in answer.head.fields]
+    assert len(names) == len(set(names))
+    for name, value in fields.items():
+        assert answer.head.get(name) == value
+
+
+@pytest.mark.parametrize("kind", ["hang", "reset", "empty_reply", "truncate", "malformed_chunk"])
+def test_fault_of_the_connection_says_how_the_answer_goes_out(petstore: PetStoreMock, kind: str) -> None:
+    petstore.inject(getattr(faults, kind)())
+    answer = call(petstore)
+    assert answer.delivery is not None
+    assert answer.delivery.kind == kind
+    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert entries(petstore)[0].executed is (kind in {"truncate", "malformed_chunk"})
+
+
+# Bugs of the fake
+
+
+def test_exception_inside_is_answered_500_and_fails_the_test(
+    petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("the fake is broken")
+
+    monkeypatch.setattr(service._Exchange, "_list", broken)  # noqa: SLF001
+    answer = call(petstore)
+    assert answer.status == 500
+    assert json.loads(answer.body)["code"] == "internal_error"
+    assert entries(petstore)[0].status == 500
+    with pytest.raises(VerificationError, match="an exception inside the fake: ZeroDivisionError: the fake is broken"):
+        petstore.verify()
+    petstore.reset()
+    petstore.verify()
+
+
+def test_exception_after_a_delay_is_answered_500_and_fails_the_test(
+    petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    petstore.inject(faults.delay(1))
+    held = call(petstore)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("the fake is broken")
+
+    monkeypatch.setattr(service._Exchange, "_list", broken)  # noqa: SLF001
+    assert held.resume is not None
+    assert held.resume().status == 500
+    with pytest.raises(VerificationError, match="ZeroDivisionError"):
+        petstore.verify()
+
+
+# What adapters ask
+
+
+@pytest.mark.parametrize(
+    ("change", "admitted"),
+    [
+        ({}, True),
+        ({"length": None}, True),
+        ({"length": 1024 * 1024}, True),
+        ({"length": 1024 * 1024 + 1}, False),
+        ({"method": "GET"}, True),
+        ({"method": "GET", "target": "/v1/pets?limit=0"}, False),
+        ({"method": "PUT"}, False),
+        ({"target": "/v1/cats"}, False),
+        ({"fields": [JSON]}, False),
+        ({"fields": [JSON, (b"Authorization", b"Bearer nobodys")]}, False),
+        ({"type": b"text/plain"}, False),
+    ],
+    ids=str,
+)
+def test_body_is_admitted_when_its_head_is_right(
+    petstore: PetStoreMock, change: dict[str, Any], admitted: bool
+) -> None:
+    asked = request(petstore, change.get("method", "POST"), change.get("target", "/v1/pets"))
+    if "type" in change:
+        asked.fields = [asked.fields[0], (b"Content-Type", change["type"])]
+    asked.fields = change.get("fields", asked.fields)
+    assert petstore._worlds.admits(asked, change.get("length", 10)) is admitted  # noqa: SLF001
+    assert len(petstore.journal) == 0
+
+
+def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
+    petstore.revoke_key()
+    assert not petstore._worlds.admits(request(petstore, "POST"), 10)  # noqa: SLF001
+
+
+def test_body_limit_is_that_of_the_world_whose_key_is_borne(petstore: PetStoreMock) -> None:
+    with petstore.fresh(behaviour="lenient") as inner:
+        assert petstore._worlds.body_limit(request(petstore)) == 1024 * 1024  # noqa: SLF001
+        assert petstore._worlds.body_limit(request(inner)) is None  # noqa: SLF001
+
+
+def test_refusal_of_the_adapter_is_answered_and_journalled(petstore: PetStoreMock) -> None:
+    answer = petstore._worlds.refuse("header_too_large", "64 KiB", None)  # noqa: SLF001
+    assert answer.status == 431
+    assert "64 KiB" in json.loads(answer.body)["message"]
+    (entry,) = entries(petstore)
+    assert (entry.number, entry.condition.name, entry.status) == (1, "header_too_large", 431)
+
+
+def test_thousands_of_violations_weigh_in_the_journal(petstore: PetStoreMock) -> None:
+    body = json.dumps({f"field{number}": 1 for number in range(20_000)}).encode()
+    call(petstore, "POST", body=body)
+    (entry,) = entries(petstore)
+    assert len(entry.violations) <= 1000, "the journal is bounded, whatever is sent"
