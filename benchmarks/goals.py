@@ -1,0 +1,107 @@
+"""What petstore_mock must reach, and what a measurement hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["GOALS", "Figure", "Goal", "Plan", "Result", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One row of what must be reached.
+
+    Attributes:
+        what: what is measured.
+        reach: the target, in words.
+    """
+
+    what: str
+    reach: str
+
+
+GOALS: Final[Mapping[str, Goal]] = {
+    "limit": Goal("list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.4"),
+    "peers": Goal(
+        "list, get, create against the fastest mock server in the same run, taken for each operation apart",
+        "5, 4 and 2 times",
+    ),
+    "latency": Goal(
+        "one sequential client with `http.client`: median over a raw Python socket echo of the same bytes",
+        "at most 2 times; p99 under 5 ms, no 40 ms stalls",
+    ),
+    "in_process": Goal("in process, called as WSGI without a client: list of 20, create", "at most 25 µs and 40 µs"),
+    "fixture": Goal("cost of the fixture a test, over an empty test", "at most 150 µs"),
+    "plugin": Goal(
+        "cost of our own installed, unused entry point on a pytest run",
+        "at most 3 ms, no import of werkzeug, jsonschema, hypothesis or asyncio",
+    ),
+    "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
+    "large_store": Goal(
+        "list, get and create in a store of 1,000,000 against 100 animals",
+        "at most 1.3 times; at most 400 bytes an animal beyond its JSON",
+    ),
+    "reset": Goal("`reset()` after ten changes to a starting state of 1,000,000 animals", "at most 1 ms"),
+    "memory": Goal("a million requests", "resident memory grows by at most 10 MiB"),
+    "machine": Goal(
+        "the machine over the socket, urllib3 or http.client, real waits left out (httpx reported)",
+        "at least 1,000 steps a second",
+    ),
+    "lifecycle": Goal(
+        "start and stop of the listener, hung faults and open connections included",
+        "start within 10 ms after imports, stop within 50 ms",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What was measured for a goal, and whether that is enough."""
+
+    text: str
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a report.
+
+    Attributes:
+        title: what it shows.
+        head: the names of the columns; the first is of text, the others are of numbers.
+        rows: the cells.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(slots=True)
+class Result:
+    """What one measurement found out.
+
+    Attributes:
+        figures: by the name of their goal.
+        tables: the figures behind them.
+        notes: what a reader must know, such as who could not run and why.
+    """
+
+    figures: dict[str, Figure] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How thoroughly to measure."""
+
+    quick: bool = False
+
+    def pick(self, full: int, quick: int) -> int:
+        """Return how many, for a full or for a quick run."""
+        return quick if self.quick else full

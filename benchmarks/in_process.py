@@ -1,0 +1,102 @@
+"""Calls without a socket: our WSGI app, and what patches a client library."""
+
+from __future__ import annotations
+
+import io
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.bodies import ANIMALS, KEY, NEW_PET, bodies, call, environ
+from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.timing import in_turns, isolated
+from petstore_mock import PetStoreMock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["measure", "timings"]
+
+_REACH: Final = {"list": 25.0, "create": 40.0}  # µs
+_US: Final = 1e6
+_URL: Final = "http://petstore.test/v1/pets"
+
+
+def _start_response(*_: object) -> Any:  # noqa: ANN401  # PEP 3333's write(), never used
+    return None
+
+
+def _wsgi() -> dict[str, Callable[[], object]]:
+    """Return calls of the app as a server makes them; the journal keeps its usual number of them."""
+    app = PetStoreMock(seed=ANIMALS, api_key=KEY).app
+    listing, getting = environ("GET", "/v1/pets", KEY), environ("GET", "/v1/pets/1", KEY)
+    creating = environ("POST", "/v1/pets", KEY, NEW_PET)
+    for asked in (listing, getting, creating):
+        call(app, asked)  # each is a success
+
+    def create() -> object:
+        creating["wsgi.input"] = io.BytesIO(NEW_PET)
+        return app(creating, _start_response)
+
+    return {
+        "petstore_mock: WSGI, list": lambda: app(listing, _start_response),
+        "petstore_mock: WSGI, get": lambda: app(getting, _start_response),
+        "petstore_mock: WSGI, create": create,
+    }
+
+
+def _with_clients() -> tuple[dict[str, Callable[[], object]], list[str]]:
+    """Return calls through requests and httpx, ours and those of the libraries that patch them."""
+    import httpx  # noqa: PLC0415  # of the bench group
+    import requests  # noqa: PLC0415
+
+    calls: dict[str, Callable[[], object]] = {}
+    notes = []
+    headers = {"Authorization": f"Bearer {KEY}"}
+    app: Any = PetStoreMock(seed=ANIMALS, api_key=KEY).app
+    ours = httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://petstore.test", headers=headers)
+    calls["petstore_mock: httpx over WSGI, list"] = lambda: ours.get("/v1/pets")
+    body = bodies().listed
+    if find_spec("respx"):
+        import respx  # noqa: PLC0415
+
+        router = respx.Router()
+        router.get(_URL).mock(return_value=httpx.Response(200, content=body))
+        patched = httpx.Client(transport=httpx.MockTransport(router.handler), headers=headers)
+        calls["respx: httpx, list"] = lambda: (router.calls.reset(), patched.get(_URL))
+    else:
+        notes.append("respx left out: not installed.")
+    if find_spec("responses"):
+        import responses  # noqa: PLC0415
+
+        mock = responses.RequestsMock()
+        mock.start()
+        mock.add("GET", _URL, body=body, content_type="application/json")
+        session = requests.Session()
+        session.trust_env = False
+        calls["responses: requests Session, list"] = lambda: (mock.calls.reset(), session.get(_URL, headers=headers))
+    else:
+        notes.append("responses left out: not installed.")
+    return calls, notes
+
+
+def timings(*, rounds: int) -> dict[str, Any]:
+    """Return seconds a call by name, and notes; to be run in a process of its own."""
+    calls, notes = _with_clients()
+    return {"seconds": in_turns({**_wsgi(), **calls}, rounds=rounds), "notes": notes}
+
+
+def measure(plan: Plan) -> Result:
+    """Measure calls in process."""
+    measured = isolated("in_process:timings", rounds=plan.pick(60, 8))
+    taken = {name: seconds * _US for name, seconds in measured["seconds"].items()}
+    listed, created = taken["petstore_mock: WSGI, list"], taken["petstore_mock: WSGI, create"]
+    result = Result(notes=list(measured["notes"]))
+    result.figures["in_process"] = Figure(
+        f"{listed:.1f} µs, {created:.1f} µs", listed <= _REACH["list"] and created <= _REACH["create"]
+    )
+    rows = [[name, f"{value:.1f}"] for name, value in taken.items()]
+    result.tables.append(Table("One call in process", ["call", "median µs"], rows))
+    peers = [f"{name} {version(name)}" for name in ("httpx", "requests", "responses", "respx") if find_spec(name)]
+    result.notes.append(f"With {', '.join(peers)}; a client is shared by all calls, and their records are cleared.")
+    return result

@@ -1,0 +1,28 @@
+"""pytest-httpserver's plain server with three canned answers: ``python -m benchmarks.peers.httpserver_stub PORT``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from pytest_httpserver import HTTPServer
+
+from benchmarks.bodies import NEW_PET, bodies
+
+SHOWN = bodies()
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    server = HTTPServer(host="127.0.0.1", port=int(sys.argv[1]))
+    for path, body in (("/v1/pets", SHOWN.listed), ("/v1/pets/1", SHOWN.got)):
+        server.expect_request(path, method="GET").respond_with_data(body, content_type="application/json")
+    server.expect_request("/v1/pets", method="POST", data=NEW_PET).respond_with_data(
+        SHOWN.created, status=201, content_type="application/json"
+    )
+    server.start()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Writes what was measured: the goals first, then the figures behind them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from benchmarks import machine
+from benchmarks.goals import GOALS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.goals import Result, Table
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Collects results and renders them; what was not measured is named as such."""
+
+    def __init__(self, *, quick: bool) -> None:
+        self._quick = quick
+        self._began = datetime.now(UTC)
+        self._machine = machine.describe()
+        self._results: dict[str, Result] = {}
+        self._failures: dict[str, str] = {}
+
+    def add(self, name: str, result: Result) -> None:
+        """Take in a result."""
+        self._results[name] = result
+
+    def failed(self, name: str, error: Exception) -> None:
+        """Note that a measurement did not come to its end."""
+        self._failures[name] = f"{type(error).__name__}: {error}"
+
+    def render(self) -> str:
+        """Return the report as Markdown."""
+        seconds = (datetime.now(UTC) - self._began).total_seconds()
+        facts = [
+            f"- Taken on {self._began:%d %B %Y} in one run of {seconds / 60:.1f} minutes by `make bench`",
+            *(f"- {line}" for line in self._machine),
+            f"- {', '.join(machine.versions())}",
+        ]
+        if self._quick:
+            facts.append("- **A quick run: these figures say that the benchmarks work, and nothing else**")
+        parts = [
+            "# Results",
+            "Ratios within this run are worth something; absolute figures of two runs or machines are not comparable.",
+            "\n".join(facts),
+            "## What it must reach",
+            _table(["what", "reach", "figure", "met"], self._goals(), numbers=False),
+            *(self._section(name, result) for name, result in self._results.items()),
+        ]
+        if self._failures:
+            failures = "\n".join(f"- {name}: {why}" for name, why in self._failures.items())
+            parts.append(f"## Not measured\n\n{failures}")
+        return "\n\n".join(parts) + "\n"
+
+    def _goals(self) -> list[list[str]]:
+        figures = {goal: figure for result in self._results.values() for goal, figure in result.figures.items()}
+        rows = []
+        for name, goal in GOALS.items():
+            figure = figures.get(name)
+            found = ["not measured in this run", "-"] if figure is None else [figure.text, _verdict(met=figure.met)]
+            rows.append([goal.what, goal.reach, *found])
+        return rows
+
+    @staticmethod
+    def _section(name: str, result: Result) -> str:
+        parts = [f"## {name.replace('_', ' ').capitalize()}"]
+        parts += map(_titled, result.tables)
+        if result.notes:
+            parts.append("\n".join(f"- {note}" for note in result.notes))
+        return "\n\n".join(parts)
+
+
+def _verdict(*, met: bool) -> str:
+    return "yes" if met else "**no**"
+
+
+def _titled(table: Table) -> str:
+    return f"{table.title}\n\n{_table(table.head, table.rows, numbers=True)}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool) -> str:
+    ruler = ["---", *(["--:"] * (len(head) - 1) if numbers else ["---"] * (len(head) - 1))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ruler, *rows))

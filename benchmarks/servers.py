@@ -1,0 +1,306 @@
+"""Who takes part: how each is started, and what it is asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks import npm
+from benchmarks.bodies import ANIMALS, KEY, bodies
+from benchmarks.processes import free_port, started
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from benchmarks.processes import Running
+
+__all__ = ["FAKE", "FASTAPI", "HEADERS", "LIMIT", "PRISM", "RAW", "SERVERS", "WIREMOCK", "Server", "running"]
+
+HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A contestant.
+
+    Attributes:
+        name: as the tables show it.
+        command: starts it on a port; may write what it needs into a folder of its own.
+        version: its version; raises when it is not installed.
+        missing: says what is not installed, or nothing.
+        is_mock: a mock server that others offer; the fastest of them is what we compare with.
+        validates: it judges requests by the interface.
+        stores: it keeps what is created, and is started anew for each round, before it has grown much.
+        listing: the path that lists 20 animals.
+        getting: the path of one animal.
+        creating: the path to create one.
+    """
+
+    name: str
+    command: Callable[[int, Path], list[str]]
+    version: Callable[[], str]
+    missing: Callable[[], str] = field(default=lambda: "")
+    is_mock: bool = False
+    validates: bool = False
+    stores: bool = False
+    listing: str = "/v1/pets"
+    getting: str = "/v1/pets/1"
+    creating: str = "/v1/pets"
+
+
+@contextmanager
+def running(server: Server) -> Generator[Running]:
+    """Run ``server`` for the length of a block.
+
+    Raises:
+        RuntimeError: it does not answer.
+    """
+    port = free_port()
+    with TemporaryDirectory(prefix="petstore-bench-") as name:
+        folder = Path(name)
+        with started(server.command(port, folder), port, server.listing, HEADERS, folder) as process:
+            yield process
+
+
+# petstore_mock
+
+
+def _fake(port: int, _: Path) -> list[str]:
+    program = str(Path(sys.executable).with_name("petstore-mock"))
+    return [program, "serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
+
+
+def _fake_logging(port: int, folder: Path) -> list[str]:
+    return [part for part in _fake(port, folder) if part != "--quiet"]
+
+
+# The limit and the floor
+
+_NGINX: Final = """
+daemon off;
+master_process off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log crit;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_requests 1000000000;
+    open_file_cache max=100;
+    default_type application/json;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port} backlog=1024;
+        location = /v1/pets {{ alias {folder}/listed; error_page 405 =201 /created; }}
+        location = /v1/pets/1 {{ alias {folder}/got; }}
+        location = /created {{ alias {folder}/created; }}
+    }}
+}}
+"""
+
+
+def _nginx(port: int, folder: Path) -> list[str]:
+    shown = bodies()
+    for name in ("listed", "got", "created"):
+        (folder / name).write_bytes(getattr(shown, name))
+    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
+    return [_nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+def _nginx_program() -> str:
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
+
+
+def _nginx_missing() -> str:
+    return "" if _nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
+
+
+def _nginx_version() -> str:
+    done = subprocess.run([_nginx_program(), "-v"], capture_output=True, text=True, check=True)
+    return done.stderr.strip().rpartition("/")[2].split()[0]
+
+
+def _raw_socket(port: int, folder: Path) -> list[str]:
+    body = bodies().listed
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    (folder / "answer").write_bytes(head.encode() + body)
+    return [*_module("raw_socket"), str(port), str(folder / "answer")]
+
+
+# Peers in Python
+
+
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-m", f"benchmarks.peers.{name}"]
+
+
+def _python_version() -> str:
+    return sys.version.split()[0]
+
+
+def _needs(*modules: str) -> Callable[[], str]:
+    def missing() -> str:
+        lacking = [module for module in modules if find_spec(module) is None]
+        return f"{', '.join(lacking)} not installed (make bench installs the group)" if lacking else ""
+
+    return missing
+
+
+# Peers from npm
+
+
+def _prism(port: int, folder: Path) -> list[str]:
+    (folder / "openapi.json").write_text(json.dumps(_openapi_with_examples()))
+    mock = ["mock", "--verboseLevel", "silent", "--host", "127.0.0.1", "--port", str(port)]
+    return [*npm.program("@stoplight/prism-cli", "prism"), *mock, str(folder / "openapi.json")]
+
+
+def _openapi_with_examples() -> dict[str, Any]:
+    from petstore_mock.openapi import openapi_document  # noqa: PLC0415
+    from petstore_mock.schemas import default_schemas  # noqa: PLC0415
+
+    document: dict[str, Any] = json.loads(json.dumps(openapi_document(default_schemas())))
+    shown = bodies()
+    examples = {"listPets": shown.listed, "getPet": shown.got, "createPet": shown.created}
+    for path in document["paths"].values():
+        for operation in path.values():
+            if isinstance(operation, dict) and operation.get("operationId") in examples:
+                body = json.loads(examples[operation["operationId"]])
+                for status, answer in operation["responses"].items():
+                    if status.startswith("2"):
+                        answer["content"]["application/json"]["example"] = body
+    return document
+
+
+def _wiremock(port: int, folder: Path) -> list[str]:
+    shown = bodies()
+    mappings = folder / "mappings"
+    mappings.mkdir()
+    for name, method, path, status, body in (
+        ("list", "GET", "/v1/pets", 200, shown.listed),
+        ("get", "GET", "/v1/pets/1", 200, shown.got),
+        ("create", "POST", "/v1/pets", 201, shown.created),
+    ):
+        answer = {"status": status, "headers": {"Content-Type": "application/json"}, "body": body.decode()}
+        stub = {"request": {"method": method, "urlPath": path}, "response": answer}
+        (mappings / f"{name}.json").write_text(json.dumps(stub))
+    jar = next(iter(sorted(npm.package("wiremock").glob("build/*.jar"))))
+    quiet = ["--no-request-journal", "--disable-banner", "--bind-address", "127.0.0.1"]
+    return ["java", "-jar", str(jar), "--port", str(port), "--root-dir", str(folder), *quiet]
+
+
+def _mountebank(port: int, folder: Path) -> list[str]:
+    shown = bodies()
+    stubs = [
+        {
+            "predicates": [{"equals": {"method": method, "path": path}}],
+            "responses": [
+                {
+                    "is": {
+                        "statusCode": status,
+                        "headers": {"Content-Type": "application/json", "Connection": "keep-alive"},
+                        "body": body.decode(),
+                    }
+                }
+            ],
+        }
+        for method, path, status, body in (
+            ("GET", "/v1/pets", 200, shown.listed),
+            ("GET", "/v1/pets/1", 200, shown.got),
+            ("POST", "/v1/pets", 201, shown.created),
+        )
+    ]
+    config = {"imposters": [{"port": port, "protocol": "http", "recordRequests": False, "stubs": stubs}]}
+    (folder / "imposters.json").write_text(json.dumps(config))
+    options = ["--configfile", str(folder / "imposters.json"), "--port", str(free_port()), "--host", "127.0.0.1"]
+    quiet = ["--nologfile", "--loglevel", "error", "--pidfile", str(folder / "mb.pid")]
+    return [*npm.program("mountebank", "mb"), "start", *options, *quiet]
+
+
+def _json_server(port: int, folder: Path) -> list[str]:
+    (folder / "db.json").write_text(json.dumps({"pets": json.loads(bodies().listed)}))
+    options = ["--host", "127.0.0.1", "--port", str(port), "--quiet"]
+    return [*npm.program("json-server", "json-server"), *options, str(folder / "db.json")]
+
+
+FAKE: Final = Server("petstore_mock", _fake, lambda: version("petstore-mock"), stores=True)
+FAKE_LOGGING: Final = Server(
+    "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
+)
+LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
+RAW: Final = Server("raw Python socket", _raw_socket, _python_version)
+PRISM: Final = Server(
+    "Prism, no log",
+    _prism,
+    is_mock=True,
+    validates=True,
+    listing="/pets",
+    getting="/pets/1",
+    creating="/pets",
+    version=partial(npm.version, "@stoplight/prism-cli"),
+    missing=partial(npm.missing, "@stoplight/prism-cli"),
+)
+WIREMOCK: Final = Server(
+    "WireMock, no journal",
+    _wiremock,
+    is_mock=True,
+    version=partial(npm.version, "wiremock"),
+    missing=partial(npm.missing, "wiremock"),
+)
+MOUNTEBANK: Final = Server(
+    "mountebank",
+    _mountebank,
+    is_mock=True,
+    version=partial(npm.version, "mountebank"),
+    missing=partial(npm.missing, "mountebank"),
+)
+JSON_SERVER: Final = Server(
+    "json-server",
+    _json_server,
+    is_mock=True,
+    stores=True,
+    listing=f"/pets?_limit={ANIMALS}",
+    getting="/pets/1",
+    creating="/pets",
+    version=partial(npm.version, "json-server"),
+    missing=partial(npm.missing, "json-server"),
+)
+HTTPSERVER: Final = Server(
+    "pytest-httpserver", lambda port, _: [*_module("httpserver_stub"), str(port)], lambda: version("pytest-httpserver")
+)
+FLASK: Final = Server(
+    "Flask, development server",
+    lambda port, _: [*_module("flask_fake"), str(port)],
+    lambda: version("flask"),
+    _needs("flask"),
+    stores=True,
+    validates=True,
+)
+FASTAPI: Final = Server(
+    "FastAPI on uvicorn",
+    lambda port, _: [*_module("fastapi_fake"), str(port)],
+    lambda: version("fastapi"),
+    _needs("fastapi", "uvicorn"),
+    stores=True,
+    validates=True,
+)
+SERVERS: Final = (
+    *(FAKE, FAKE_LOGGING, LIMIT, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
+    *(HTTPSERVER, FLASK, FASTAPI),
+)

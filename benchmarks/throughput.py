@@ -1,0 +1,167 @@
+"""Requests a second: eight kept connections for each operation, all contestants in turns."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from benchmarks import wrk
+from benchmarks.bodies import NEW_PET
+from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.servers import FAKE, HEADERS, LIMIT, SERVERS, Server, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from benchmarks.processes import Running
+    from benchmarks.wrk import Load
+
+__all__ = ["measure"]
+
+OPERATIONS: Final = ("list", "get", "create")
+_AGAINST_LIMIT: Final = 0.4
+_AGAINST_PEERS: Final = {"list": 5.0, "get": 4.0, "create": 2.0}
+_MIB: Final = 1 << 20
+
+
+def _ask(server: Server, process: Running, operation: str, seconds: int) -> Load:
+    if operation == "list":
+        return wrk.load(process.port, server.listing, HEADERS, seconds=seconds)
+    if operation == "get":
+        return wrk.load(process.port, server.getting, HEADERS, seconds=seconds)
+    headers = {**HEADERS, "Content-Type": "application/json"}
+    return wrk.load(process.port, server.creating, headers, seconds=seconds, method="POST", body=NEW_PET)
+
+
+class _Contest:
+    """The contestants that run, and what they have reached so far."""
+
+    def __init__(self, servers: Iterable[Server], plan: Plan) -> None:
+        self.seconds = plan.pick(2, 1)
+        self.rounds = plan.pick(3, 1)
+        self.warm_up = plan.pick(2, 1)
+        self.notes: list[str] = []
+        self.loads: dict[Server, dict[str, list[Load]]] = {}
+        self.resident: dict[Server, tuple[float, float]] = {}
+        self._servers = list(servers)
+
+    def run(self) -> None:
+        """Let all take turns; what keeps animals is started anew for each round."""
+        with ExitStack() as lasting:
+            processes = {}
+            for server in self._servers:
+                problem = server.missing()
+                if not problem and not server.stores:
+                    try:
+                        processes[server] = lasting.enter_context(running(server))
+                        self._warm(server, processes[server])
+                    except RuntimeError as error:
+                        problem = str(error)
+                if problem:
+                    self.notes.append(f"{server.name} left out: {problem}.")
+                else:
+                    self.loads[server] = {operation: [] for operation in OPERATIONS}
+            for _ in range(self.rounds):
+                self._round(processes)
+
+    def _round(self, lasting: dict[Server, Running]) -> None:
+        with ExitStack() as stack:
+            processes = dict(lasting)
+            for server in [server for server in self.loads if server.stores]:
+                try:
+                    processes[server] = stack.enter_context(running(server))
+                except RuntimeError as error:
+                    self.notes.append(f"{server.name} left out: {error}.")
+                    del self.loads[server]
+            before = {server: process.resident_bytes() for server, process in processes.items()}
+            for operation in OPERATIONS:
+                for server in list(self.loads):
+                    try:
+                        load = _ask(server, processes[server], operation, self.seconds)
+                    except RuntimeError as error:
+                        self.notes.append(f"{server.name}, {operation}: {error}.")
+                        continue
+                    self.loads[server][operation].append(load)
+            for server, process in processes.items():
+                self.resident.setdefault(server, (before[server] / _MIB, 0.0))
+                self.resident[server] = (self.resident[server][0], process.resident_bytes() / _MIB)
+
+    def _warm(self, server: Server, process: Running) -> None:
+        for operation in OPERATIONS:
+            with suppress(RuntimeError):  # a cold JVM may answer nothing for a second
+                _ask(server, process, operation, self.warm_up)
+
+    def rate(self, server: Server, operation: str) -> float:
+        """Return the median of the rates, 0 when there is none."""
+        return median([load.rate for load in self.loads.get(server, {}).get(operation, [])] or [0.0])
+
+
+def measure(plan: Plan) -> Result:
+    """Measure requests a second and latency under load."""
+    result = Result()
+    if problem := wrk.missing():
+        result.notes.append(f"{problem}: no figure for load.")
+        return result
+    contest = _Contest(SERVERS, plan)
+    contest.run()
+    result.notes += contest.notes
+    result.notes.append(
+        f"wrk -t1 -c{wrk.CONNECTIONS} -d{contest.seconds}s, median of {contest.rounds} rounds in which all take turns; "
+        "wrk has one of the cores at times. Refused: answers that were no success, and failures of sockets."
+    )
+    _judge_limit(contest, result)
+    _judge_peers(contest, result)
+    result.tables += [_rates(contest), _latencies(contest)]
+    return result
+
+
+def _judge_limit(contest: _Contest, result: Result) -> None:
+    limit = contest.rate(LIMIT, "list")
+    if limit:
+        ratio = contest.rate(FAKE, "list") / limit
+        others = ", ".join(
+            f"{operation} {contest.rate(FAKE, operation) / max(1.0, contest.rate(LIMIT, operation)):.2f}"
+            for operation in OPERATIONS[1:]
+        )
+        result.figures["limit"] = Figure(f"{ratio:.2f} ({others})", ratio >= _AGAINST_LIMIT)
+
+
+def _judge_peers(contest: _Contest, result: Result) -> None:
+    mocks = [server for server in contest.loads if server.is_mock]
+    if not mocks:
+        return
+    parts, met = [], True
+    for operation, wanted in _AGAINST_PEERS.items():
+        fastest = max(mocks, key=lambda server: contest.rate(server, operation))  # used at once
+        ratio = contest.rate(FAKE, operation) / max(1.0, contest.rate(fastest, operation))
+        parts.append(f"{operation} {ratio:.1f} ({fastest.name})")
+        met = met and ratio >= wanted
+    result.figures["peers"] = Figure(", ".join(parts), met)
+
+
+def _rates(contest: _Contest) -> Table:
+    rows = []
+    for server, loads in contest.loads.items():
+        cells = [server.name, server.version()]
+        for operation in OPERATIONS:
+            limit = contest.rate(LIMIT, operation)
+            rate = contest.rate(server, operation)
+            cells += [f"{rate:,.0f}", f"{rate / limit:.2f}" if limit else "-"]
+        refused = sum(load.refused for runs in loads.values() for load in runs)
+        before, after = contest.resident.get(server, (0.0, 0.0))
+        rows.append([*cells, f"{refused:,}", f"{before:.0f}", f"{after:.0f}"])
+    head = ["server", "version", "list /s", "of nginx", "get /s", "of nginx", "create /s", "of nginx", "refused"]
+    return Table("Requests a second", [*head, "MiB before", "MiB after"], rows)
+
+
+def _latencies(contest: _Contest) -> Table:
+    rows = []
+    for server, loads in contest.loads.items():
+        cells = [server.name]
+        for operation in OPERATIONS:
+            runs = loads[operation]
+            cells += [f"{median([getattr(run, part) for run in runs] or [0.0]):,.0f}" for part in ("median", "p99")]
+        rows.append(cells)
+    head = [part for operation in OPERATIONS for part in (f"{operation} p50", "p99")]
+    return Table("Latency under that load, microseconds", ["server", *head], rows)

@@ -1,0 +1,79 @@
+"""Repeats, medians and percentiles. Whatever is compared runs in turns, so that a busy moment meets all alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["ROOT", "in_turns", "isolated", "percentile"]
+
+ROOT: Final = Path(__file__).parents[1]
+_PATIENCE: Final = 240.0  # seconds for one isolated measurement
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value below which ``share`` (0 to 1) of ``values`` lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def in_turns(functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float = 0.05) -> dict[str, float]:
+    """Return the seconds that one call of each function takes: the median over rounds in which all take turns.
+
+    Args:
+        functions: what is compared, by name.
+        rounds: how often each has its turn.
+        seconds: about how long a turn lasts; the calls of a turn are timed together.
+    """
+    calls = {name: _calls_within(function, seconds) for name, function in functions.items()}
+    taken: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            count = calls[name]
+            start = perf_counter()
+            for _ in range(count):
+                function()
+            taken[name].append((perf_counter() - start) / count)
+    return {name: median(values) for name, values in taken.items()}
+
+
+def _calls_within(function: Callable[[], object], seconds: float) -> int:
+    """Return how many calls take about ``seconds``; this is the warm-up as well."""
+    count = 1
+    while True:
+        start = perf_counter()
+        for _ in range(count):
+            function()
+        taken = perf_counter() - start
+        if taken >= seconds / 4:
+            return max(1, int(count * seconds / taken))
+        count *= 4
+
+
+def isolated(name: str, **arguments: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Call ``module:function`` of this package in a Python process of its own, and return what it returns.
+
+    Memory and imports are then its own, and what one measurement leaves behind slows no other.
+    """
+    program = (
+        "import importlib, json, sys\n"
+        "module, name = sys.argv[1].split(':')\n"
+        "function = getattr(importlib.import_module(f'benchmarks.{module}'), name)\n"
+        "print(json.dumps(function(**json.loads(sys.argv[2]))))\n"
+    )
+    done = subprocess.run(  # our own interpreter and module
+        [sys.executable, "-c", program, name, json.dumps(arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        timeout=_PATIENCE,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])

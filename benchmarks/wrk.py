@@ -1,0 +1,77 @@
+"""Load by wrk: one thread, eight kept connections, and a script that says in JSON what came of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.processes import HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Load", "load", "missing"]
+
+CONNECTIONS: Final = 8
+_SCRIPT: Final = Path(__file__).with_name("load.lua")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What came of one run of wrk.
+
+    Attributes:
+        requests: how many were answered.
+        rate: requests a second.
+        median: of the latency, in microseconds.
+        p99: of the latency, in microseconds.
+        refused: answers that were no success, and failures of the socket.
+    """
+
+    requests: int
+    rate: float
+    median: float
+    p99: float
+    refused: int
+
+
+def missing() -> str:
+    """Say why there is no wrk, or nothing."""
+    return "" if shutil.which("wrk") else "wrk is not installed (Debian: apt install wrk)"
+
+
+def load(
+    port: int, path: str, headers: Mapping[str, str], *, seconds: int, method: str = "GET", body: bytes = b""
+) -> Load:
+    """Ask as fast as the server answers.
+
+    Args:
+        port: where the server listens.
+        path: what to ask for; several, separated by blanks, are asked for in turn.
+        headers: the header fields.
+        seconds: how long.
+        method: the method.
+        body: the body.
+
+    Raises:
+        RuntimeError: not one request was answered.
+    """
+    fields = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
+    first = path.split(maxsplit=1)[0]
+    done = subprocess.run(  # wrk, from the path that Debian gives it
+        [
+            *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", *fields),
+            *("-s", str(_SCRIPT), f"http://{HOST}:{port}{first}", "--", method, path, body.decode()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=seconds + 60,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"wrk failed: {(done.stderr or done.stdout).strip()[-200:]}")
+    return Load(**json.loads(done.stdout.rpartition("RESULT ")[2]))
