@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TYPE_CHECKING, Any, Final
 
@@ -154,6 +153,8 @@ def check_markers(items: Iterable[pytest.Item]) -> None:
 def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for name in given:
         if name not in known:
+            import difflib  # noqa: PLC0415  # for a mistake only: every pytest run imports this module
+
             near = difflib.get_close_matches(str(name), known, n=1)
             hint = f". Did you mean {near[0]!r}?" if near else ""
             raise pytest.UsageError(f"{where}: expected keywords of {', '.join(known)}; got {name!r}{hint}")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from petstore_mock._pytest_worlds import name_without_variant
+from petstore_mock.errors import PetstoreMockError
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from petstore_mock._pytest_worlds import Keeper, Run
+    from petstore_mock.entry import Entry
 
-__all__ = ["FailureReport", "Leaks"]
+__all__ = ["FailureReport", "Leaks", "Removal"]
 
 SECTION: Final = "petstore journal"
+_NEEDS_GET_PET: Final = "petstore_needs_get_pet"  # attribute of a report
 _SHOWN_LEAKS: Final = 10  # owners: the first ones tell enough
 _LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
 
@@ -45,17 +50,20 @@ class FailureReport:
         lines.append(render_journal(run.entries()))
         if self._directory is not None:
             assert run.petstore is not None  # noqa: S101  # for the type checker: it uses petstore
-            self._directory.mkdir(parents=True, exist_ok=True)
             path = self._directory / f"{file_name(run.item.nodeid)}.har"
-            run.petstore.journal.to_har(path)
-            lines.append(f"HAR: {path}")
+            try:
+                self._directory.mkdir(parents=True, exist_ok=True)
+                run.petstore.journal.to_har(path)
+                lines.append(f"HAR: {path}")
+            except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
+                lines.append(f"no HAR file: {error}")
         return "\n".join(lines)
 
 
 def file_name(nodeid: str) -> str:
     """Return a file name for a test that every file system takes, and that no other test has."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
-    return safe if safe == nodeid else f"{safe}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
 class Leaks:
@@ -103,3 +111,44 @@ class Leaks:
             "These requests were answered 401 and belong to no journal."
             + (" They fail the session: petstore_leaks = warn or ignore lets it pass." if self._mode == "error" else "")
         )
+
+
+class Removal:
+    """Lists the tests that call getPet when it is gone (``--petstore-at``)."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        keeper.observers.append(self._observe)
+        self._keeper = keeper
+        self._needing: list[str] = []  # of this process, by test
+        self._reported: list[str] = []
+
+    def _observe(self, run: Run, entries: list[Entry]) -> None:
+        from petstore_mock.contract import REMOVAL_DATE  # noqa: PLC0415  # every pytest run imports this module
+
+        removed = REMOVAL_DATE.timestamp()
+        if any(entry.operation == "getPet" and entry.timestamp >= removed for entry in entries):
+            self._needing.append(run.item.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note it on the report of the teardown; xdist carries it to the controller."""
+        report = yield
+        if call.when == "teardown" and item.nodeid in self._needing:
+            report.__dict__[_NEEDS_GET_PET] = name_without_variant(item)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a report into account."""
+        test = getattr(report, _NEEDS_GET_PET, None)
+        if test is not None and test not in self._reported:
+            self._reported.append(test)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List them."""
+        terminalreporter.section("petstore: tests that still need getPet")
+        for test in sorted(self._reported):
+            terminalreporter.write_line(test)
+        if not self._reported:
+            terminalreporter.write_line("none: no test called it on or after 5 December 2030 of the fake's time")

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from petstore_mock.mock import PetStoreMock
     from petstore_mock.worlds import Leak
 
-__all__ = ["FIXTURE", "KEEPER", "VARIANT", "Keeper", "Run", "merged_marks"]
+__all__ = [
+    "FIXTURE",
+    "KEEPER",
+    "VARIANT",
+    "Keeper",
+    "Run",
+    "assumptions_of",
+    "name_without_variant",
+    "variant_of",
+    "variant_text",
+]
 
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
@@ -34,6 +44,31 @@ def merged_marks(item: pytest.Item, name: str) -> dict[str, Any]:
     for mark in item.iter_markers(name):
         merged = {**mark.kwargs, **merged}
     return merged
+
+
+def variant_of(item: pytest.Item) -> dict[str, str]:
+    """Return the gap that is varied in this item, with its alternative; empty in a test as it is."""
+    callspec = getattr(item, "callspec", None)
+    varied: dict[str, str] | None = None if callspec is None else callspec.params.get(VARIANT)
+    return varied or {}
+
+
+def variant_text(variant: Mapping[str, str]) -> str:
+    """Return a variant as it stands in the id of its item."""
+    return ",".join(f"{gap}={alternative}" for gap, alternative in variant.items())
+
+
+def name_without_variant(item: pytest.Item) -> str:
+    """Return the id that the test would have if it were not multiplied."""
+    text = variant_text(variant_of(item))
+    if not text:
+        return item.nodeid
+    return item.nodeid.replace(f"-{text}]", "]").replace(f"[{text}]", "").replace(f"[{text}-", "[")
+
+
+def assumptions_of(item: pytest.Item) -> dict[str, str]:
+    """Return the leanings that the marks of a test declare."""
+    return merged_marks(item, "petstore_assumes")
 
 
 class Run:
@@ -71,7 +106,7 @@ class Run:
         self._registry: dict[Any, Any] = {}
         self._asked = FIXTURE in getattr(item, "fixturenames", ())
         self.start = merged_marks(item, "petstore")
-        gaps = {**assumed, **merged_marks(item, "petstore_assumes"), **variant_of(item)}
+        gaps = {**assumed, **assumptions_of(item), **variant_of(item)}
         if gaps:
             self.start["gaps"] = gaps
 
@@ -141,13 +176,6 @@ def _raise_at(item: pytest.Item, error: BaseException) -> None:
 @contextmanager
 def _nothing() -> Generator[None]:
     yield
-
-
-def variant_of(item: pytest.Item) -> dict[str, str]:
-    """Return the gap that exploration varies in this item, with its alternative; empty in a test as it is."""
-    callspec = getattr(item, "callspec", None)
-    varied: dict[str, str] | None = None if callspec is None else callspec.params.get(VARIANT)
-    return varied or {}
 
 
 class Keeper:

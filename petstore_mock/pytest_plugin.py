@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock._pytest_options import assumed_gaps, check_at, check_markers, leak_mode, options_of
-from petstore_mock._pytest_report import FailureReport, Leaks
+from petstore_mock._pytest_report import FailureReport, Leaks, Removal
 from petstore_mock._pytest_worlds import KEEPER, Keeper
 
 if TYPE_CHECKING:
@@ -95,11 +95,41 @@ def pytest_configure(config: pytest.Config) -> None:
     register(keeper, "petstore-worlds")
     register(Leaks(keeper, leaks), "petstore-leaks")
     register(FailureReport(config, keeper), "petstore-report")
+    if config.getoption("petstore_at"):
+        register(Removal(keeper), "petstore-removal")
+    if config.getoption("petstore_coverage"):
+        from petstore_mock._pytest_coverage import Coverage  # noqa: PLC0415  # most runs do without
+
+        register(Coverage(keeper), "petstore-coverage")
+    if config.getoption("petstore_explore"):
+        from petstore_mock._pytest_explore import Exploration  # noqa: PLC0415  # as above
+
+        register(Exploration(config, keeper, assumed), "petstore-exploration")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Multiply tests by the gaps of the interface, once all other parameters are known."""
+    count = metafunc.config.getoption("petstore_explore")
+    if count or metafunc.definition.get_closest_marker("petstore_each") is not None:
+        from petstore_mock._pytest_explore import multiply  # noqa: PLC0415  # as above
+
+        multiply(metafunc, count, metafunc.config.getoption("petstore_random_seed"), assumed_gaps(metafunc.config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse markers that can't be right."""
     check_markers(items)
+    if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
+        from petstore_mock._pytest_explore import check_each  # noqa: PLC0415  # as above
+
+        check_each(items)
+
+
+@pytest.fixture
+def _petstore_variant(request: pytest.FixtureRequest) -> object:
+    """Give the varied gap; the world is begun with it before any fixture is set up."""
+    return request.param
 
 
 @pytest.fixture(scope="session")

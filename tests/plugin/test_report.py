@@ -1,0 +1,171 @@
+"""The report of a failing test, its HAR file, and what crosses xdist."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock._pytest_report import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+_FAILING = """
+    def test_fails(petstore):
+        call(petstore, path="/pets?lim=1")
+        assert call(petstore)[1] == ["Rex"]
+
+    def test_passes(petstore):
+        assert call(petstore, path="/pets?limit=7")[0] == 200
+
+    def test_has_nothing_to_do_with_it():
+        assert 1 == 2
+
+    @pytest.fixture
+    def broken(petstore):
+        call(petstore, path="/pets?limit=3")
+        raise RuntimeError("in a fixture")
+
+    @pytest.mark.parametrize("name", ["a/b", "a b", ".."])
+    def test_errs(broken, name):
+        pass
+
+    @pytest.mark.xfail
+    def test_expected(petstore):
+        call(petstore, path="/pets?limit=9")
+        assert 3 == 4
+"""
+
+
+def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: Inner, output: Output) -> None:
+    result = inner(_FAILING)
+    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
+    text = output(result)
+    assert text.count("petstore journal") == 4, "one for each that failed and used petstore"
+    result.stdout.re_match_lines(
+        [
+            r"-+ petstore journal -+",
+            r"1  GET /v1/pets\?limit=3  200 .* listPets",
+            r"-+ petstore journal -+",
+            r"1  GET /v1/pets\?lim=1  400 .* listPets .*\(§4.1\)",
+            r"2  GET /v1/pets +200 .* listPets",
+            r"  §4.1  The query parameters are limit and status, both optional",
+            r"  curl .*Bearer \$PETSTORE_KEY.*/v1/pets\?lim=1",
+        ]
+    )
+    assert "limit=7" not in text
+    assert "limit=9" not in text
+
+
+def test_har_files_are_written_for_failing_tests_only(inner: Inner, pytester: pytest.Pytester) -> None:
+    result = inner(_FAILING, "--petstore-har=har/of-failures")
+    written = {path.name: path for path in (pytester.path / "har" / "of-failures").iterdir()}
+    assert len(written) == 4
+    for path in written.values():
+        assert json.loads(path.read_text())["log"]["entries"]
+        assert f"HAR: {path}" in result.stdout.str()
+    assert file_name("test_inner.py::test_fails") + ".har" in written
+
+
+def test_a_har_that_can_not_be_written_does_not_hide_the_failure(
+    inner: Inner, output: Output, pytester: pytest.Pytester
+) -> None:
+    (pytester.path / "taken").write_text("a file")
+    result = inner(_FAILING, "--petstore-har=taken")
+    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
+    assert "no HAR file:" in output(result)
+    assert "assert [] == ['Rex']" in output(result)
+
+
+@pytest.mark.parametrize(
+    "nodeid", ["tests/test_a.py::test_a[../../etc]", "tests/test_a.py::test_a[" + "x" * 500 + "]", "t.py::test[ä\0]"]
+)
+def test_a_file_name_is_safe_and_no_other_tests(nodeid: str) -> None:
+    name = file_name(nodeid)
+    assert len(name.encode()) < 200
+    assert not set(name) & set("/\\:\0[] ")
+    assert not name.startswith(".")
+    assert name != file_name(nodeid.replace("[", "(")), "what is left out still counts"
+
+
+_WORKERS = """
+    kept = []
+
+    @pytest.mark.xdist_group("one")
+    @pytest.mark.petstore(strict=True)
+    def test_fails(petstore):
+        kept.append(petstore.api_key)
+        call(petstore, path="/pets?lim=1")
+
+    @pytest.mark.xdist_group("one")
+    def test_leaks(petstore):
+        call(petstore, key=kept[0])
+        assert call(petstore, path="/pets/1")[0] in (404, 410)
+
+    @pytest.mark.xdist_group("two")
+    @pytest.mark.petstore_assumes(list_order="by_name")
+    def test_leans(petstore):
+        petstore.inject(503, on="listPets", times=1)
+        assert call(petstore)[0] == 503
+        assert "status" not in call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[1]
+
+    @pytest.mark.xdist_group("one")
+    def test_by_name(request):
+        assert call(request.getfixturevalue("petstore")) == (200, [])
+"""
+
+
+def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest.Pytester) -> None:
+    """Reports, HAR files, leaks, coverage, exploration and the tests that need getPet."""
+    result = inner(
+        _WORKERS,
+        "-n2",
+        "--dist=loadgroup",
+        "--petstore-har=har",
+        "--petstore-coverage",
+        "--petstore-explore=26",  # as many as there are gaps
+        "--petstore-at=2030-12-06",
+    )
+    text = output(result)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in text
+    assert "  §4.1  The query parameters are limit and status, both optional" in text
+    assert list((pytester.path / "har").iterdir())
+    assert "GET /v1/pets and " in text
+    assert "leaked by test_inner.py::test_fails" in text
+    result.stdout.re_match_lines_random(
+        [
+            r"201 status absent +- +1 +-",
+            r"fault server_error +1 +0 +0",
+            r"3 tests as they are and under up to 26 behaviours each .*",
+            r"The client leans on status_when_omitted \(§3\): .*",
+            r"  status_when_omitted=(available|pending|sold): test_inner\.py::test_leans",
+            r"  list_order=by_name: test_inner\.py::test_leans",
+            r"  test_inner\.py::test_by_name",
+            r"=+ petstore: tests that still need getPet =+",
+            r"test_inner\.py::test_leaks",
+        ]
+    )
+    assert "The client leans on list_order" not in text, "a declared assumption is held"
+
+
+def test_a_leak_on_a_worker_fails_a_session_whose_tests_all_pass(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        kept = []
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_leaks(petstore, number):
+            kept.append(petstore.api_key)
+            assert call(petstore, key=kept[0])[0] in (200, 401)
+        """,
+        "-n1",
+    )
+    result.assert_outcomes(passed=6)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "GET /v1/pets and 4 more: leaked by test_inner.py::test_leaks[0]" in output(result)
