@@ -186,7 +186,7 @@ class Watchdog:
             if time.perf_counter() - latest.request.started >= patience:
                 self._fired = "hung"
                 self.never_times_out.add(operation)
-                petstore._world.waits.release()  # noqa: SLF001  # as reset() lets held answers go
+                petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

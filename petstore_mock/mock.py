@@ -163,7 +163,7 @@ class PetStoreMock:
 
     def stop(self) -> None:
         """Stop listening: connections are closed and held answers let go. Harmless when it does not listen."""
-        self._world.waits.release()
+        self._world.let_go()
         listener = self._host.made
         if listener is not None and listener.is_running():
             listener.stop()

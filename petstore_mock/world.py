@@ -39,16 +39,20 @@ class Key:
 
 
 class Waiting:
-    """The answers of a world that are held back; implements ``messages.Waits``."""
+    """The answers of a world that are held back, until all are let go at once; implements ``messages.Waits``."""
 
     def __init__(self) -> None:
         self._held: set[Callable[[], None]] = set()
         self._lock = threading.Lock()
+        self._over = False
 
     def add(self, release: Callable[[], None]) -> None:
-        """Remember how to let a held answer go."""
+        """Remember how to let a held answer go; one that comes after all were let go is let go at once."""
         with self._lock:
-            self._held.add(release)
+            if not self._over:
+                self._held.add(release)
+                return
+        release()  # the core decided before the reset, and the adapter began to wait after it
 
     def discard(self, release: Callable[[], None]) -> None:
         """Forget an answer that is held no longer."""
@@ -56,10 +60,9 @@ class Waiting:
             self._held.discard(release)
 
     def release(self) -> None:
-        """Let every held answer go."""
-        if not self._held:
-            return
+        """Let every held answer go, and whatever is still added."""
         with self._lock:
+            self._over = True
             held, self._held = self._held, set()
         for release in held:
             release()
@@ -156,7 +159,14 @@ class World:
             self.rotating = None
             self.answered = 0
             self.random.setstate(self._start_random)
-        self.waits.release()
+            waits, self.waits = self.waits, Waiting()
+        waits.release()
+
+    def let_go(self) -> None:
+        """Let every held answer go; the state stays."""
+        with self.lock:
+            waits, self.waits = self.waits, Waiting()
+        waits.release()
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the state: animals, keys, behaviour, clock and randomness."""

@@ -1,0 +1,74 @@
+"""Held answers are let go, even those that an adapter registers too late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import faults
+from tests.core import Core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WAYS: dict[str, Callable[[Core], None]] = {
+    "reset": lambda core: core.world.reset([core.key]),
+    "let_go": lambda core: core.world.let_go(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", [faults.delay(60), faults.hang(), faults.dribble(1)], ids=str)
+def test_held_answer_is_let_go_once(way: str, fault: faults.Fault) -> None:
+    core = Core()
+    core.world.plan.add(fault)
+    waits = core.list().waits
+    assert waits is not None
+    released: list[str] = []
+    waits.add(lambda: released.append("it"))
+    WAYS[way](core)
+    WAYS[way](core)
+    assert released == ["it"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_answer_that_begins_to_wait_after_the_reset_is_let_go_at_once(way: str) -> None:
+    """The core decides in one step, the adapter waits in the next: a reset may come between the two."""
+    core = Core()
+    core.world.plan.add(faults.hang())
+    waits = core.list().waits
+    WAYS[way](core)
+    released: list[str] = []
+    assert waits is not None
+    waits.add(lambda: released.append("it"))
+    assert released == ["it"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_answer_that_comes_after_the_reset_is_held_again(way: str) -> None:
+    core = Core()
+    WAYS[way](core)
+    core.world.plan.add(faults.hang())
+    waits = core.list().waits
+    released: list[str] = []
+    assert waits is not None
+    waits.add(lambda: released.append("it"))
+    assert released == []
+
+
+def test_answer_that_ended_is_not_let_go() -> None:
+    core = Core()
+    core.world.plan.add(faults.hang())
+    waits = core.list().waits
+    released: list[str] = []
+    assert waits is not None
+
+    def release() -> None:
+        released.append("it")
+
+    waits.add(release)
+    waits.discard(release)
+    waits.discard(release)
+    core.world.let_go()
+    assert released == []
