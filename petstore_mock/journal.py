@@ -123,6 +123,11 @@ class Journal:
             except RuntimeError:  # an append came between; the next copy meets none, or the one after
                 continue
 
+    @property
+    def kept(self) -> list[Entry]:
+        """The entries that are still here, the oldest first, whatever is gone; for those who show rather than judge."""
+        return list(self._kept())
+
     def _gone(self, kept: Sequence[Entry]) -> int:
         """Return how many entries came before ``kept``, as far as that can make an answer wrong."""
         return 0 if self._ring or not kept else kept[0].number - 1

@@ -122,17 +122,19 @@ def _wait(response: ApiResponse) -> ApiResponse:
     release: Callable[[], None] = released.set
     if response.waits is not None:
         response.waits.add(release)
+    began = time.perf_counter()
     try:
         released.wait(response.delay)
     finally:
         if response.waits is not None:
             response.waits.discard(release)
+    waited = time.perf_counter() - began
     entry = response.entry
     final = response.resume() if response.resume is not None else response
     if final.delay and final is not response:
         final = _wait(final)
     if entry is not None:
-        entry.duration += response.delay
+        entry.duration += waited
         entry.outcome = "delayed"
     return final
 

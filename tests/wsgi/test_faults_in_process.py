@@ -293,9 +293,10 @@ def test_reset_lets_a_delayed_answer_go_and_commits_nothing(petstore: PetStoreMo
     petstore.inject(faults.delay(600), on="createPet")
     answers = []
     thread = later(lambda: answers.append(caller.create()))
-    petstore.journal.wait_for("createPet", timeout=PATIENCE)
+    (entry,) = petstore.journal.wait_for("createPet", timeout=PATIENCE)
     petstore.reset()
     thread.join(PATIENCE)
+    assert entry.duration < PATIENCE
     assert len(petstore.pets) == 1
     assert error_of(answers[0])["code"] == "reset"
     assert len(petstore.journal) == 0
