@@ -35,6 +35,7 @@ INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is h
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
+_CR: Final = 13
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
 _NOBODY: Final = RequestHead("GET", "/", (), modern=True).closing()  # whom a refusal answers when no line was read
@@ -65,6 +66,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_advancing",
         "_awaiting",
+        "_blocked",
         "_buffer",
         "_connections",
         "_discarding",
@@ -84,7 +86,6 @@ class Connection(asyncio.Protocol):
         "_since",
         "_touched",
         "_transport",
-        "blocked",
         "loop",
         "send",
     )
@@ -97,7 +98,6 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self.loop = loop
         self._connections = connections
-        self.blocked = False  # the client does not take what was sent
         self._shared = shared
         self._handle = shared.handler.handle
         self._expected = shared.neighbours.expected
@@ -109,6 +109,7 @@ class Connection(asyncio.Protocol):
         self._incoming: _Incoming | None = None
         self._held: Held | None = None  # the answer that is held back
         self._awaiting = False  # an expectation's answer is being made in a thread
+        self._blocked = False  # the client does not take what was sent
         self._paused = False  # we do not take what the client sends
         self._eof = False  # it sends no more
         self._discarding = False  # nothing will be served any more: input is dropped
@@ -144,7 +145,7 @@ class Connection(asyncio.Protocol):
         self._eof = True
         if self._held is not None:  # a half-closed client can't be told from one that has gone
             self._held.gone()
-        elif self._awaiting or (self.blocked and self._buffer):
+        elif self._awaiting or (self._blocked and self._buffer):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:
             what = "head" if self._incoming is None else "body"
@@ -161,11 +162,11 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Serve no further request until the client has read."""
-        self.blocked, self._idle = True, False
+        self._blocked, self._idle = True, False
 
     def resume_writing(self) -> None:
         """Go on: the client has read."""
-        self.blocked = False
+        self._blocked = False
         self._touched = perf_counter()
         self._advance()
 
@@ -191,7 +192,7 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def _may_serve(self) -> bool:
-        return not (self._held is not None or self._awaiting or self.blocked or self._discarding)
+        return not (self._held is not None or self._awaiting or self._blocked or self._discarding)
 
     def _throttle(self, *, wanted: bool) -> None:
         if wanted is not self._paused and not self._transport.is_closing():
@@ -201,7 +202,7 @@ class Connection(asyncio.Protocol):
     def _take_head(self) -> bool:
         """Take the next head out of the buffer and act on it; say whether there was a whole one."""
         buffer = self._buffer
-        if not self._scanned:
+        if not self._scanned and buffer[0] == _CR:
             if empty := _EMPTY_LINES.match(buffer):
                 del buffer[: empty.end()]
             if not buffer or buffer == b"\r":
@@ -253,7 +254,6 @@ class Connection(asyncio.Protocol):
     def _refuse_body(self, incoming: _Incoming, *, oversized: bool) -> None:
         """Answer without the body, then close; closing drains it, so that the client reads the answer."""
         self._incoming = None
-        self._buffer.clear()
         incoming.request.oversized = oversized
         self._dispatch(incoming.head.closing(), incoming.request)
 
@@ -441,10 +441,10 @@ class Connection(asyncio.Protocol):
             unread = self._transport.get_write_buffer_size() > 0
             if now - self._since > (shared.idle_timeout if unread else shared.linger_timeout):
                 self._transport.abort()
-        elif self._incoming is not None and not self.blocked:
+        elif self._incoming is not None:
             if now - self._since > shared.body_timeout:
                 self._refuse(RefusedError("request_timeout", f"no more of the body in {shared.body_timeout:g} s"))
-        elif self._scanned and not self.blocked:
+        elif self._scanned:
             if now - self._since > shared.head_timeout:
                 self._refuse(RefusedError("request_timeout", f"no whole head in {shared.head_timeout:g} s"))
         elif now - self._touched > shared.idle_timeout:

@@ -71,7 +71,6 @@ class Carrier(Protocol):
     """What a held answer needs of its connection."""
 
     loop: asyncio.AbstractEventLoop
-    blocked: bool  # the client reads more slowly than we send
     send: Callable[[bytes], None]
 
     def send_whole(self, head: RequestHead, response: ApiResponse) -> None:
@@ -178,8 +177,6 @@ class Held:
                 entry.duration = time.perf_counter() - self._request.started
 
     def _due(self) -> None:
-        if self._ended:
-            return
         response = self._response
         if response.resume is not None:
             try:
@@ -236,12 +233,10 @@ class Held:
 
     def _dribble(self, rate: float) -> None:
         """Send as much of the body as is due by now, and come again."""
-        if self._ended:
-            return
         carrier = self._carrier
         due = min(int((carrier.loop.time() - self._since) * rate), len(self._payload))
-        piece = b"" if carrier.blocked else self._payload[self._sent : due]
-        self._sent += len(piece)
+        piece = self._payload[self._sent : due]
+        self._sent = due
         if self._sent < len(self._payload):
             if piece:
                 carrier.send(piece)

@@ -59,22 +59,32 @@ def test_started_is_when_the_request_began_to_come(client: RawClient, echo: Echo
 
 
 @pytest.mark.parametrize("whole", [GET, POST, CHUNKED], ids=["get", "length", "chunked"])
-def test_request_may_come_in_two_pieces_split_anywhere(client: RawClient, echo: Echo, whole: bytes) -> None:
+def test_request_may_come_in_two_pieces_split_anywhere(
+    connect: Callable[[], RawClient], echo: Echo, whole: bytes
+) -> None:
+    """And a request that follows it is neither eaten nor begun too early."""
+    client, other = connect(), connect()
     client.send(whole).answer()
     for at in range(1, len(whole)):
         client.send(whole[:at])
-        client.send(whole[at:]).answer()
-    assert len({content(request) for request in echo.requests}) == 1
-    assert len(echo.requests) == len(whole)
+        other.get("/meanwhile")  # one loop serves both: it has read the first piece by now
+        client.send(whole[at:] + GET)
+        assert client.answer().status == client.answer().status == 200
+    own = [content(request) for request in echo.requests if request.connection == 1]
+    assert own[1::2] == own[:1] * (len(whole) - 1)
+    assert [target for _, target, _, _ in own[2::2]] == ["/a?b=c"] * (len(whole) - 1)
 
 
 @pytest.mark.parametrize("whole", [GET, POST, CHUNKED], ids=["get", "length", "chunked"])
-def test_request_may_come_byte_by_byte(client: RawClient, echo: Echo, whole: bytes) -> None:
-    for at in range(len(whole)):
-        client.send(whole[at : at + 1])
+def test_request_may_come_byte_by_byte(connect: Callable[[], RawClient], echo: Echo, whole: bytes) -> None:
+    client, other = connect(), connect()
+    for byte in whole:
+        client.send(bytes([byte]))
+        other.get("/meanwhile")
     assert client.answer().status == 200
     client.send(whole).answer()
-    assert content(echo.requests[0]) == content(echo.requests[1])
+    first, second = [content(request) for request in echo.requests if request.connection == 1]
+    assert first == second
 
 
 def test_chunked_body_ends_where_it_ends(client: RawClient, echo: Echo) -> None:
@@ -103,9 +113,11 @@ def test_pipelined_requests_are_answered_in_order(client: RawClient, echo: Echo)
     assert [request.exchange for request in echo.requests] == list(range(1, 201))
 
 
-def test_empty_lines_before_a_request_are_ignored(client: RawClient) -> None:
+def test_empty_lines_before_a_request_are_ignored(connect: Callable[[], RawClient]) -> None:
+    client, other = connect(), connect()
     for piece in (b"\r\n", b"\r", b"\n\r\n\r", b"\n" + GET):
         client.send(piece)
+        other.get("/meanwhile")
     assert client.answer().status == 200
 
 

@@ -157,6 +157,7 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo) -> None:
     server.stop()
     assert time.perf_counter() - began < 0.05
     assert events == ["abandoned"] * 10
+    assert sorted(str(record.outcome) for record in echo.records) == ["hang"] * 10 + ["reset"] * 20
     assert isinstance(echo.waits, Held)
     assert echo.waits.releases == []
     for client in clients:

@@ -88,12 +88,16 @@ def test_limit_is_asked_for_only_above_64_kib(client: RawClient, echo: Echo) -> 
     assert echo.limits_asked == 0
 
 
-def test_body_up_to_the_limit_is_served(client: RawClient, echo: Echo) -> None:
+def test_body_up_to_the_limit_is_served(connect: Callable[[], RawClient], echo: Echo) -> None:
+    client, other = connect(), connect()
     echo.limit = size = 200_000
     client.send(POST + b"Content-Length: %d\r\n\r\n" % size + b"a" * size)
     assert len(client.answer().body) == size
-    client.send(CHUNKED + b"10000\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (b"a" * 65536, size - 65536, b"b" * (size - 65536)))
-    assert len(client.answer().body) == size
+    client.send(CHUNKED)
+    for _ in range(8):
+        client.send(b"%x\r\n%b\r\n" % (size // 8, b"a" * (size // 8)))
+        other.get("/meanwhile")  # one loop serves both: it has read the chunk by now
+    assert len(client.send(b"0\r\n\r\n").answer().body) == size
     assert echo.limits_asked == 2
 
 
@@ -258,6 +262,37 @@ def test_flood_of_requests_behind_a_held_one_is_not_read_on(client: RawClient, e
     with pytest.raises(TimeoutError):
         client.send((LINE + b"\r\n") * 1_000_000)
     assert len(echo.requests) == 1
+
+
+def test_held_answer_outlasts_all_timeouts(serve: Callable[..., WireServer], echo: Echo) -> None:
+    echo.delay("/slow", 0.3)
+    server = serve(head_timeout=0.05, body_timeout=0.05, idle_timeout=0.05, linger_timeout=0.05)
+    with RawClient(server) as client:
+        assert client.get("/slow").body == b"/slow"
+
+
+def test_last_answer_waits_for_a_slow_reader(serve: Callable[..., WireServer], echo: Echo) -> None:
+    """The time to linger begins when all is sent, or a large answer would be cut."""
+    echo.answers["/big"] = lambda _: answer(200, b"a" * 5_000_000)
+    echo.delay("/pause", 0.3)
+    server = serve(linger_timeout=0.05)
+    with RawClient(server, receive_buffer=65536) as slow, RawClient(server) as other:
+        slow.send(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        other.get("/pause")
+        assert len(slow.answer().body) == 5_000_000
+        assert slow.is_closed()
+
+
+def test_half_closed_slow_reader_gets_all_and_then_the_end(serve: Callable[..., WireServer], echo: Echo) -> None:
+    echo.answers["/big"] = lambda _: answer(200, b"a" * 5_000_000)
+    server = serve(linger_timeout=60)
+    with RawClient(server, receive_buffer=4096) as client:
+        client.send(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
+        client.socket.shutdown(1)
+        for _ in range(4):
+            assert len(client.answer().body) == 5_000_000
+        assert client.is_closed()
+        eventually(lambda: server.open_connections == 0, "the connection closed")
 
 
 def test_client_that_never_reads_is_left_after_a_while(serve: Callable[..., WireServer], echo: Echo) -> None:
