@@ -6,6 +6,7 @@ Neither side knows a socket or an environ: :mod:`petstore_mock.wsgi` and :mod:`p
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
@@ -37,6 +38,9 @@ __all__ = [
 
 REALM: Final = "petstore"
 _LONG_KEY: Final = 12  # characters: of a shorter one, four would be too much
+
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 
 # RFC 9110 §9.3, RFC 5789 and draft-ietf-httpbis-safe-method-w-body (QUERY; OpenAPI 3.2 describes it too): methods that a
 # server recognises. Any other token is answered 501 (RFC 9110 §9.1).
@@ -287,7 +291,7 @@ class Head:
 
     def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
         for name, value in fields:
-            if "\n" in value or "\r" in value or "\0" in value or not name or not name.isascii():
+            if not _FIELD_NAME.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
                 raise PetstoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
         self.status = status
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
