@@ -72,10 +72,16 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
     added = []
     for index, pet in enumerate(pets):
         try:
-            added.append(world.seed(pet, {}))
+            added.append(_seed(world, pet))
         except PetstoreMockError as error:
             raise PetstoreMockError(f"animal {index} of {source}: {error}") from None
     return added
+
+
+def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
+    if pet is None:  # what a list may hold by mistake; left out of a call, it would mean a plausible animal
+        raise PetstoreMockError("expected an animal as a mapping; got None")
+    return world.seed(pet, {})
 
 
 def _seed_file(world: World, path: str | PathLike[str]) -> None:
@@ -91,7 +97,7 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
         raise PetstoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
     for index, animal in enumerate(animals):
         try:
-            world.seed(animal, {})
+            _seed(world, animal)
         except PetstoreMockError as error:
             raise PetstoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
 

@@ -1,0 +1,96 @@
+"""The options of the starting state."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError
+from petstore_mock.start import as_behaviour
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_behaviour_comes_as_value_preset_or_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('list_order = "by_name"', encoding="utf-8")
+    own = Behaviour(list_order="by_name")
+    assert as_behaviour(None) == Behaviour()
+    assert as_behaviour(own) is own
+    assert as_behaviour("hostile") == Behaviour.preset("hostile")
+    assert as_behaviour(path) == as_behaviour(str(path)) == own
+
+
+@pytest.mark.parametrize("wrong", ["hostil", "", "own.tml", 5, ["strict"], {"list_order": "by_name"}, "absent.toml"])
+def test_other_behaviours_are_refused(wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError) as caught:
+        PetStoreMock(behaviour=wrong)
+    assert str(wrong) in str(caught.value)
+
+
+def test_seed_comes_as_count_animals_or_file(tmp_path: Path) -> None:
+    animals = [{"name": "Rex", "categoryId": 2**63 - 1}, {"id": 9, "status": "sold"}]
+    path = tmp_path / "pets.json"
+    path.write_text(json.dumps(animals), encoding="utf-8")
+    expected = [
+        {"id": 1, "name": "Rex", "categoryId": 2**63 - 1},
+        {"id": 9, "name": "Luna", "categoryId": 2, "status": "sold"},
+    ]
+    for seed in (animals, iter(animals), tuple(animals), path, str(path)):
+        assert PetStoreMock(seed=seed).pets == expected
+    assert len(PetStoreMock(seed=300).pets) == 300
+    assert PetStoreMock(seed=0).pets == PetStoreMock().pets == []
+
+
+def test_three_hundred_plausible_animals_are_more_than_a_page_of_available_ones() -> None:
+    """The replacement that §4.3 names can't find an id then."""
+    assert sum(pet["status"] == "available" for pet in PetStoreMock(seed=300).pets) > 100
+
+
+@pytest.mark.parametrize("wrong", [-1, True, 1.5, {"name": "Rex"}, b"ab", [5], ["Rex"], [None]], ids=repr)
+def test_other_seeds_are_refused(wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError):
+        PetStoreMock(seed=wrong)
+
+
+def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
+    with pytest.raises(PetstoreMockError, match=r"animal 1 of seed: .*seed\.name must be a string"):
+        PetStoreMock(seed=[{}, {"name": 5}])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"{", "line 1"),
+        (b"{}", "a JSON array of animals"),
+        (b"\xff", "a readable JSON file"),
+        (b'[\n {"name": "Rex"},\n\n {"name": 5}]', "line 4"),
+        (b'[{"name": "Rex"},\n {"name": "\\ud800"}]', "line 2"),
+        (b'[{"id": 1},\n{"id": 1}]', "line 2"),
+        (b"[5]", "line 1"),
+        (b'[{"categoryId": NaN}]', "line 1"),
+        (b"[" * 100_000, "JSON"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else value[:20].decode("latin-1"),
+)
+def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: bytes, words: str) -> None:
+    path = tmp_path / "pets.json"
+    path.write_bytes(text)
+    with pytest.raises(PetstoreMockError) as caught:
+        PetStoreMock(seed=path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value) or "readable" in words
+
+
+def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PetstoreMockError, match="readable JSON file"):
+        PetStoreMock(seed=tmp_path / "absent.json")
+
+
+def test_date_of_the_start() -> None:
+    assert PetStoreMock(at="2030-12-06").clock.moment.date().isoformat() == "2030-12-06"
+    with pytest.raises(PetstoreMockError, match="got when='tomorrow'"):
+        PetStoreMock(at="tomorrow")
