@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from petstore_mock import PetStoreMock, VerificationError, faults, service
 from petstore_mock.messages import ApiRequest, ApiResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 JSON = (b"Content-Type", b"application/json")
 REX = b'{"name":"Rex","categoryId":1}'
@@ -38,7 +41,12 @@ def over_wsgi(petstore: PetStoreMock, method: str, target: str, body: bytes = b"
         "wsgi.input": io.BytesIO(body),
     }
     statuses: list[str] = []
-    parts = petstore.app(environ, lambda status, *_: statuses.append(status) or print)  # type: ignore[func-returns-value]
+
+    def start_response(status: str, _fields: object, _info: object = None) -> Callable[[bytes], None]:
+        statuses.append(status)
+        return lambda _data: None
+
+    parts = petstore.app(environ, start_response)
     assert statuses[0][:2] == "20"
     return json.loads(b"".join(parts))
 

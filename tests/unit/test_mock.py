@@ -1,0 +1,261 @@
+"""``PetStoreMock``: the promises of the face that need no socket."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from petstore_mock import ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError
+from petstore_mock.messages import ApiRequest, ApiResponse
+
+
+def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
+    return petstore._worlds.handle(ApiRequest(method, target, fields, body))  # noqa: SLF001
+
+
+@pytest.fixture
+def petstore() -> PetStoreMock:
+    return PetStoreMock(self_check=True)
+
+
+# Animals
+
+
+def test_seed_returns_the_animal_as_a_plain_dict(petstore: PetStoreMock) -> None:
+    rex = petstore.seed(name="Rex", categoryId=1, status="available")
+    assert rex == {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
+    assert type(rex) is dict
+    assert list(rex) == ["id", "name", "categoryId", "status"]
+    assert petstore.pets == [rex]
+
+
+def test_seed_takes_a_mapping_and_fields_the_fields_win(petstore: PetStoreMock) -> None:
+    assert petstore.seed({"name": "Rex", "id": 7}, id=8)["id"] == 8
+    assert petstore.seed({"name": "Rex"}, status="sold") == {"id": 9, "name": "Rex", "categoryId": 2, "status": "sold"}
+
+
+def test_what_is_left_out_is_plausible_and_deterministic(petstore: PetStoreMock) -> None:
+    pets = [petstore.seed() for _ in range(50)]
+    assert pets == [
+        {"id": number, "name": pet["name"], "categoryId": (number - 1) % 5 + 1} for number, pet in enumerate(pets, 1)
+    ]
+    assert [pet["name"] for pet in pets[:3]] == ["Rex", "Luna", "Bella"]
+    assert pets[20]["name"] == "Rex 2"
+    assert len({pet["name"] for pet in pets}) == 50
+    assert pets == [other.seed() for other in [PetStoreMock()] for _ in range(50)]
+
+
+def test_status_stays_absent_unless_given(petstore: PetStoreMock) -> None:
+    petstore.configure(status_when_omitted="sold")
+    assert "status" not in petstore.seed(name="Rex")
+
+
+def test_no_gap_applies_to_seeds(petstore: PetStoreMock) -> None:
+    petstore.configure(name_rule="non_empty", category_rule="positive", visibility="delayed")
+    assert petstore.seed(name="", categoryId=-1)["name"] == ""
+    assert call(petstore, target="/v1/pets/1").status == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": 5}, "seed.name must be a string, got 5 (integer)"),
+        ({"name": None}, "seed.name must be a string, got null"),
+        ({"name": "a\ud800"}, "seed.name must not hold a lone surrogate"),
+        ({"categoryId": "1"}, 'seed.categoryId must be an integer, got "1" (string)'),
+        ({"categoryId": 1.0}, "seed.categoryId must be an integer, got 1.0 (number)"),
+        ({"categoryId": True}, "seed.categoryId must be an integer, got true (boolean)"),
+        ({"categoryId": 2**63}, "seed.categoryId must be at most 9223372036854775807"),
+        ({"id": -(2**63) - 1}, "seed.id must be at least -9223372036854775808"),
+        ({"id": "x"}, "seed.id must be an integer"),
+        ({"id": None}, "seed.id must be an integer"),
+        ({"status": "lost"}, "seed.status must be one of available, pending, sold"),
+        ({"status": None}, "seed.status must be a string, got null"),
+        ({"colour": "red"}, "seed.colour is not a field of Pet; the fields are id, name, categoryId, status"),
+        ({"category_id": 1}, "seed.category_id is not a field of Pet"),
+    ],
+    ids=str,
+)
+def test_wrong_seed_raises_at_once_and_names_the_field(
+    petstore: PetStoreMock, fields: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(PetstoreMockError) as caught:
+        petstore.seed(**fields)
+    assert words in str(caught.value)
+    assert petstore.pets == []
+
+
+def test_every_wrong_field_of_a_seed_is_named(petstore: PetStoreMock) -> None:
+    with pytest.raises(PetstoreMockError, match=r"seed\.categoryId.*seed\.name.*seed\.x"):
+        petstore.seed(name=1, categoryId="1", x=2)
+
+
+def test_taken_id_is_refused(petstore: PetStoreMock) -> None:
+    petstore.seed(id=5)
+    with pytest.raises(PetstoreMockError, match="got id=5, which is taken"):
+        petstore.seed(id=5)
+    with pytest.raises(PetstoreMockError, match=r"animal 1 of seed_many: .*id=5"):
+        petstore.seed_many([{"id": 6}, {"id": 5}])
+
+
+@pytest.mark.parametrize("pet", [5, "Rex", [("name", "Rex")]])
+def test_seed_of_what_is_no_mapping_is_refused(petstore: PetStoreMock, pet: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError, match="an animal as a mapping"):
+        petstore.seed(pet)
+
+
+def test_seed_many_makes_animals_of_every_status(petstore: PetStoreMock) -> None:
+    pets = petstore.seed_many(8)
+    assert petstore.pets == pets
+    assert [pet["status"] for pet in pets] == ["available", "pending", "available", "sold"] * 2
+    assert petstore.seed_many(0) == []
+    assert petstore.seed_many(iter([{"name": "Rex"}]))[0]["name"] == "Rex"
+
+
+@pytest.mark.parametrize("wrong", [-1, True, "ab", b"cd", {"name": "Rex"}, 1.5, None, [5]])
+def test_seed_many_of_neither_count_nor_animals_is_refused(petstore: PetStoreMock, wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError):
+        petstore.seed_many(wrong)
+    assert petstore.pets == []
+
+
+def test_pets_are_in_id_order(petstore: PetStoreMock) -> None:
+    petstore.seed_many([{"id": number} for number in (5, -1, 3)])
+    assert [pet["id"] for pet in petstore.pets] == [-1, 3, 5]
+
+
+def test_update_changes_fields_and_takes_the_status_away(petstore: PetStoreMock) -> None:
+    rex = petstore.seed(name="Rex", categoryId=1)
+    updated = petstore.update(rex["id"], status="sold", name="Max")
+    assert updated == {"id": 1, "name": "Max", "categoryId": 1, "status": "sold"}
+    assert list(updated) == ["id", "name", "categoryId", "status"]
+    assert petstore.pets == [updated]
+    assert petstore.update(1, status=None) == {"id": 1, "name": "Max", "categoryId": 1}
+    assert petstore.update(1, status=None) == petstore.update(1, id=1) == petstore.pets[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": 1}, "update.name must be a string"),
+        ({"name": "\ud800"}, "update.name must not hold a lone surrogate"),
+        ({"id": 2}, "expected the id to stay"),
+        ({"id": 1.0}, "update.id must be an integer"),
+        ({"colour": "red"}, "update.colour is not a field"),
+        ({"name": None}, "update.name must be a string"),
+    ],
+    ids=str,
+)
+def test_wrong_update_changes_nothing(petstore: PetStoreMock, fields: dict[str, Any], words: str) -> None:
+    rex = petstore.seed()
+    with pytest.raises(PetstoreMockError, match=re.escape(words)):
+        petstore.update(1, **fields)
+    assert petstore.pets == [rex]
+
+
+def test_update_and_remove_of_an_absent_animal_are_refused(petstore: PetStoreMock) -> None:
+    for act in (petstore.update, petstore.remove):
+        with pytest.raises(PetstoreMockError, match="got pet_id=7"):
+            act(7)
+
+
+def test_remove_takes_the_animal_out(petstore: PetStoreMock) -> None:
+    petstore.seed_many(2)
+    petstore.remove(1)
+    assert [pet["id"] for pet in petstore.pets] == [2]
+    assert call(petstore, target="/v1/pets/1").status == 404
+
+
+def test_ids_are_unique_to_the_end_of_int64(petstore: PetStoreMock) -> None:
+    petstore.seed(id=2**63 - 1)
+    petstore.seed_many([{"id": number} for number in (1, 2, 4)])
+    ids = [petstore.seed()["id"] for _ in range(5)]
+    assert len(set(ids) | {1, 2, 4, 2**63 - 1}) == 9
+    assert all(0 < number < 2**63 for number in ids)
+
+
+def test_lowest_free_id_is_given_when_luck_fails(petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch) -> None:
+    petstore.seed_many([{"id": number} for number in (1, 2, 2**63 - 1)])
+    monkeypatch.setattr(petstore._world.random, "randint", lambda *_: 2)  # noqa: SLF001
+    assert [petstore.seed()["id"] for _ in range(2)] == [3, 4]
+
+
+# The starting state
+
+
+@pytest.mark.parametrize("name", ["api_key", "seed", "behaviour", "at"])
+def test_wrong_option_raises_at_once(name: str) -> None:
+    with pytest.raises(PetstoreMockError):
+        PetStoreMock(**{name: object()})  # type: ignore[arg-type]
+
+
+def test_app_and_state_work_without_listening(petstore: PetStoreMock) -> None:
+    assert petstore.headers == {"Authorization": f"Bearer {petstore.api_key}"}
+    with pytest.raises(PetstoreMockError, match="expected a mock that listens"):
+        _ = petstore.url
+    petstore.stop()
+    assert repr(petstore) == "<PetStoreMock not listening, 0 animals>"
+
+
+def test_default_keys_can_be_told_apart() -> None:
+    assert PetStoreMock().api_key != PetStoreMock().api_key
+
+
+# Configuration
+
+
+def test_configure_holds_until_the_next_reset(petstore: PetStoreMock) -> None:
+    petstore.configure(list_order="by_name")
+    petstore.configure(json_style="pretty")
+    assert petstore.behaviour.differences() == {"list_order": "by_name", "json_style": "pretty"}
+    petstore.reset()
+    assert petstore.behaviour.differences() == {}
+    with pytest.raises(PetstoreMockError, match="Did you mean 'list_order'"):
+        petstore.configure(list_ordr="by_name")
+
+
+# Verification
+
+
+def test_nothing_to_answer_for_verifies(petstore: PetStoreMock) -> None:
+    call(petstore, target="/v1/pets?x=1")
+    petstore.inject(500, times=1)
+    call(petstore)
+    petstore.inject(500)
+    petstore.verify()
+
+
+def test_fault_that_never_fired_fails(petstore: PetStoreMock) -> None:
+    petstore.inject(404, on="getPet", times=1)
+    with pytest.raises(VerificationError, match=r"inject\(not_found\(\), on='getPet', times=1\) never fired"):
+        petstore.verify()
+
+
+def test_strict_mock_fails_for_violations_that_nobody_expected() -> None:
+    petstore = PetStoreMock(strict=True)
+    call(petstore, target="/v1/pets/9")
+    petstore.verify()
+    with petstore.expect_violation("query.limit"):
+        call(petstore, target="/v1/pets?limit=0")
+    petstore.verify()
+    call(petstore, target="/v1/pets?limit=0")
+    with pytest.raises(
+        ContractViolationError, match=r"GET /v1/pets\?limit=0 broke the contract \(§4\.1\): query\.limit"
+    ):
+        petstore.verify()
+    petstore.inject(500, times=1)
+    with pytest.raises(VerificationError) as caught:
+        petstore.verify()
+    assert type(caught.value) is VerificationError, "more than violations"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "target"), [(None, "/v1/pets"), (r"query\.limit", "/v1/pets?x=1"), ("x", "/v1/pets/9")]
+)
+def test_expected_violation_that_never_came_fails(petstore: PetStoreMock, pattern: str | None, target: str) -> None:
+    call(petstore, target="/v1/pets?limit=0&x=0")  # before the block: does not count
+    with pytest.raises(VerificationError, match="expected a contract violation"), petstore.expect_violation(pattern):
+        call(petstore, target=target)
