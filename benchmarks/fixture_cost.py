@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.timing import ENVIRONMENT
 
 __all__ = ["measure"]
 
@@ -79,9 +79,7 @@ _SUITES: Final = (
 
 
 def _seconds_a_test(folder: Path, suite: _Suite) -> float:
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
-        environment.pop(name, None)
+    environment = {**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     plugins = [part for plugin in suite.plugins for part in ("-p", plugin)]
     done = subprocess.run(  # our own interpreter
         [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *plugins, str(folder)],

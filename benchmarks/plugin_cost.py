@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import resource
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.timing import ENVIRONMENT
 
 __all__ = ["measure"]
 
@@ -33,18 +34,17 @@ def _run(folder: Path, allowed: set[str]) -> tuple[float, float, set[str]]:
     """Run one empty test with the entry points ``allowed``; return wall and processor seconds, and what is imported."""
     names = {point.name for point in entry_points(group="pytest11")}
     blocked = [f"-pno:{name}" for name in sorted(names - allowed)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV_"))}
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-pno:cacheprovider", *blocked, str(folder)]
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     done = subprocess.run(  # our own interpreter
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_PATIENCE, check=False
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=_PATIENCE, check=False
     )
     wall = perf_counter() - start
-    after = os.times()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(f"pytest failed: {done.stdout[-300:]}")
-    used = after.children_user + after.children_system - before.children_user - before.children_system
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     line = next(line for line in done.stdout.splitlines() if "MODULES " in line)
     return wall, used, set(line.split()[1:])
 

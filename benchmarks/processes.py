@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.timing import ROOT
+from benchmarks.timing import ENVIRONMENT, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -123,7 +123,13 @@ def started(
     with log.open("wb") as output:
         started_at = time.perf_counter()
         process = subprocess.Popen(  # the contestants' own commands
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     running = Running(process, port)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["ROOT", "in_turns", "isolated", "percentile"]
+__all__ = ["ENVIRONMENT", "ROOT", "in_turns", "isolated", "percentile"]
 
 ROOT: Final = Path(__file__).parents[1]
+
+# Of every process that is started here. Without what would spoil a measurement: compiling each module anew, which an
+# installed package never does, and options meant for our own suite.
+ENVIRONMENT: Final = {
+    name: value
+    for name, value in os.environ.items()
+    if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith(("PYTEST", "COV", "HYPOTHESIS"))
+}
 _PATIENCE: Final = 240.0  # seconds for one isolated measurement
 
 
@@ -72,6 +81,7 @@ def isolated(name: str, **arguments: Any) -> Any:  # noqa: ANN401  # a JSON valu
     done = subprocess.run(  # our own interpreter and module
         [sys.executable, "-c", program, name, json.dumps(arguments)],
         cwd=ROOT,
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         timeout=_PATIENCE,
         check=True,
