@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, date, datetime, timedelta
 from email.utils import formatdate
@@ -68,6 +69,16 @@ class Clock:
         """Return the fake's time in seconds since 1970."""
         frozen = self._frozen
         return time.time() + self._offset if frozen is None else frozen
+
+    def moment_from(self, when: float | str | date | datetime) -> float:
+        """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.
+
+        Raises:
+            PetstoreMockError: ``when`` is neither.
+        """
+        if isinstance(when, (int, float)) and not isinstance(when, bool) and not math.isnan(when):
+            return self.now() + when
+        return as_moment(when).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
 
     @property
     def moment(self) -> datetime:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import re
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from petstore_mock import no_proxy
-from petstore_mock.contract import BASE_PATH
-from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.host import Host
 from petstore_mock.schemas import Schemas, default_schemas
 from petstore_mock.start import Seed, as_behaviour, fill, seed_each
+from petstore_mock.verification import expected_violation, verify
 from petstore_mock.world import Key, Snapshot, World
-from petstore_mock.worlds import Worlds
-from petstore_mock.wsgi import WsgiApp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
+    from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
     from types import TracebackType
@@ -30,33 +27,21 @@ if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest
     from petstore_mock.plan import FaultHandle, Moment
     from petstore_mock.server import Listener
+    from petstore_mock.wsgi import WsgiApp
 
 __all__ = ["PetStoreMock"]
 
 
-class _Host:
-    """What the worlds of one mock share: the registry of keys and the listener."""
+class WorldOptions(TypedDict, total=False):
+    """The options of a world: those of :class:`PetStoreMock` that are not its listener's."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self.address = host
-        self.port = port
-        self.worlds = Worlds()
-        self.app = WsgiApp(self.worlds)
-        self._listener: Listener | None = None
-
-    @property
-    def listener(self) -> Listener:
-        """The listener, made on first use: its imports are the heaviest of the package."""
-        if self._listener is None:
-            from petstore_mock.server import Listener  # noqa: PLC0415
-
-            self._listener = Listener(self.worlds, host=self.address, port=self.port)
-        return self._listener
-
-    @property
-    def made(self) -> Listener | None:
-        """The listener if it was ever asked for."""
-        return self._listener
+    api_key: str | None
+    seed: Seed | None
+    behaviour: Behaviour | str | PathLike[str] | None
+    at: str | date | datetime | None
+    strict: bool
+    self_check: bool
+    random_seed: int
 
 
 class PetStoreMock:
@@ -97,7 +82,7 @@ class PetStoreMock:
     ) -> None:
         rules = default_schemas() if schemas is None else Schemas(Path(schemas))
         self._open(
-            _Host(host, port),
+            Host(host, port),
             rules,
             api_key=api_key,
             seed=seed,
@@ -110,7 +95,7 @@ class PetStoreMock:
 
     def _open(  # as __init__
         self,
-        host: _Host,
+        host: Host,
         schemas: Schemas,
         *,
         api_key: str | None = None,
@@ -143,8 +128,7 @@ class PetStoreMock:
         self._worlds.add_key(self._key, self._world)
 
     def __repr__(self) -> str:
-        listener = self._host.made
-        where = self.url if listener is not None and listener.is_running() else "not listening"
+        where = self.url if self._host.is_listening else "not listening"
         return f"<PetStoreMock {where}, {len(self._world.store)} animals>"
 
     # Listening
@@ -155,19 +139,13 @@ class PetStoreMock:
         Raises:
             PetstoreMockError: the address is taken.
         """
-        listener = self._host.listener
-        if not listener.is_running():
-            listener.start()
-            no_proxy.exempt(self._host.address)
+        self._host.start()
         return self
 
     def stop(self) -> None:
         """Stop listening: connections are closed and held answers let go. Harmless when it does not listen."""
         self._world.let_go()
-        listener = self._host.made
-        if listener is not None and listener.is_running():
-            listener.stop()
-            no_proxy.unexempt(self._host.address)
+        self._host.stop()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -191,12 +169,7 @@ class PetStoreMock:
         Raises:
             PetstoreMockError: the mock does not listen.
         """
-        listener = self._host.made
-        if listener is None or not listener.is_running():
-            raise PetstoreMockError(
-                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
-            )
-        return str(listener.url_for(BASE_PATH))
+        return self._host.url
 
     @property
     def api_key(self) -> str:
@@ -222,9 +195,7 @@ class PetStoreMock:
         """Return the interface as an OpenAPI 3.1 document, by this mock's schemas; its own address comes first."""
         from petstore_mock.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
 
-        listener = self._host.made
-        listening = listener is not None and listener.is_running()
-        return openapi_document(self._world.schemas, server=self.url if listening else None)
+        return openapi_document(self._world.schemas, server=self.url if self._host.is_listening else None)
 
     # Animals
 
@@ -283,17 +254,11 @@ class PetStoreMock:
         Raises:
             PetstoreMockError: ``expires`` is no moment.
         """
-        from petstore_mock.clock import as_moment  # noqa: PLC0415
-
         world = self._world
-        until = expires
-        if isinstance(expires, (int, float)) and not isinstance(expires, bool) and not math.isnan(expires):
-            until = world.clock.now() + expires
-        elif expires is not None:
-            until = as_moment(expires).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
+        until = None if expires is None else world.clock.moment_from(expires)
         with world.lock:
             key = self._worlds.new_key(world.owner)
-            world.keys[key] = Key(until)  # type: ignore[arg-type]  # a number or None by now
+            world.keys[key] = Key(until)
             self._worlds.add_key(key, world)
         return key
 
@@ -360,8 +325,7 @@ class PetStoreMock:
         """Every request in order, with what was decided about it."""
         return self._world.journal
 
-    @contextmanager
-    def expect_violation(self, pattern: str | None = None) -> Generator[None]:
+    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
         """Declare that the client breaks the contract in this block.
 
         Args:
@@ -370,20 +334,7 @@ class PetStoreMock:
         Raises:
             VerificationError: no such violation came.
         """
-        __tracebackhide__ = True
-        before = self.journal.total
-        yield
-        with self._world.lock:
-            found = [entry for entry in self.journal.violations if entry.number > before]
-            matching = [entry for entry in found if pattern is None or re.search(pattern, entry.reason)]
-            for entry in matching:
-                entry.expected = True
-        if not matching:
-            wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
-            came = "; ".join(f"{entry.method} {entry.target}: {entry.reason}" for entry in found)
-            raise VerificationError(
-                f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}"
-            )
+        return expected_violation(self._world, pattern)
 
     def verify(self) -> None:
         """Raise for what a test must answer for.
@@ -395,38 +346,7 @@ class PetStoreMock:
             VerificationError: names all of them.
         """
         __tracebackhide__ = True
-        world = self._world
-        with world.lock:
-            errors = [*world.errors, *world.plan.errors]
-            problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
-            problems += [str(error) for error in world.plan.errors]
-            problems += [f"{handle} never fired: no request matched it" for handle in world.plan.never_fired()]
-            broken = [entry for entry in self.journal.violations if not entry.expected] if self._strict else []
-        problems += self._neighbour_problems()
-        problems += [
-            f"{entry.method} {entry.target} broke the contract (§{entry.section}): {entry.reason}" for entry in broken
-        ]
-        if not problems:
-            return
-        text = "\n".join(problems)
-        error = ContractViolationError(text) if len(problems) == len(broken) else VerificationError(text)
-        raise error from (errors[0] if errors else None)
-
-    def _neighbour_problems(self) -> list[str]:
-        listener = self._host.made
-        if listener is None:
-            return []
-        problems = []
-        while True:
-            try:
-                listener.check()
-            except Exception as error:  # noqa: BLE001  # a handler may raise anything
-                problems.append(f"httpserver: {type(error).__name__}: {error}")
-            else:
-                break
-        if listener.ordered_handlers:
-            problems.append(f"httpserver: {len(listener.ordered_handlers)} ordered expectations were not met")
-        return problems
+        verify(self._world, self._host.problems(), strict=self._strict)
 
     # Behaviour and time
 
@@ -456,8 +376,7 @@ class PetStoreMock:
         self._world.reset([self._key])
         if self._added is not None:
             fill(self._world, self._added, mark=False)
-        if self._host.made is not None:
-            self._host.made.clear()
+        self._host.clear()
 
     def _renew(  # the options of a starting state
         self,
@@ -511,7 +430,7 @@ class PetStoreMock:
         self._world.restore(snapshot, self._key)
 
     @contextmanager
-    def fresh(self, **options: Any) -> Generator[PetStoreMock]:  # noqa: ANN401  # the options of PetStoreMock
+    def fresh(self, **options: Unpack[WorldOptions]) -> Generator[PetStoreMock]:
         """Give an empty, independent world behind the same listener, for the length of a block.
 
         Args:
@@ -522,12 +441,14 @@ class PetStoreMock:
             VerificationError: at the end, as :meth:`verify`.
         """
         __tracebackhide__ = True
-        unknown = options.keys() - {"api_key", "seed", "behaviour", "at", "strict", "self_check", "random_seed"}
+        unknown = options.keys() - WorldOptions.__annotations__.keys()
         if unknown:
-            raise PetstoreMockError(f"expected options of a world; got {', '.join(sorted(unknown))}")
+            known = ", ".join(WorldOptions.__annotations__)
+            raise PetstoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
         inner = object.__new__(type(self))
-        options = {"self_check": self._world.self_check, "strict": self._strict, **options}
-        inner._open(self._host, self._world.schemas, **options)  # the same class
+        options.setdefault("self_check", self._world.self_check)
+        options.setdefault("strict", self._strict)
+        inner._open(self._host, self._world.schemas, **options)
         inner._world.owner = self._world.owner
         try:
             yield inner

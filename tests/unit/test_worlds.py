@@ -83,7 +83,7 @@ def test_fresh_takes_the_options_of_a_world_only(petstore: PetStoreMock) -> None
         assert inner.behaviour.list_order == "arbitrary"
         assert inner.clock.moment.year == 2030
         assert len(inner.pets) == 1
-    with pytest.raises(PetstoreMockError, match="options of a world; got port"), petstore.fresh(port=1):
+    with pytest.raises(PetstoreMockError, match="options of a world, .*; got port"), petstore.fresh(port=1):
         pass
     with pytest.raises(PetstoreMockError, match="this one is taken"), petstore.fresh(api_key=petstore.api_key):
         pass

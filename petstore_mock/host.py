@@ -1,0 +1,97 @@
+"""What the worlds of one mock share: the registry of keys, the WSGI app and the listener."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from petstore_mock import no_proxy
+from petstore_mock.contract import BASE_PATH
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.worlds import Worlds
+from petstore_mock.wsgi import WsgiApp
+
+if TYPE_CHECKING:
+    from petstore_mock.server import Listener
+
+__all__ = ["Host"]
+
+
+class Host:
+    """The way in to the worlds of one mock.
+
+    Args:
+        address: the address to listen on.
+        port: the port; 0 takes a free one.
+    """
+
+    def __init__(self, address: str, port: int) -> None:
+        self.worlds = Worlds()
+        self.app = WsgiApp(self.worlds)
+        self._address = address
+        self._port = port
+        self._listener: Listener | None = None
+
+    @property
+    def listener(self) -> Listener:
+        """The listener, made on first use: its imports are the heaviest of the package."""
+        if self._listener is None:
+            from petstore_mock.server import Listener  # noqa: PLC0415
+
+            self._listener = Listener(self.worlds, host=self._address, port=self._port)
+        return self._listener
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether clients can connect."""
+        return self._listener is not None and self._listener.is_running()
+
+    @property
+    def url(self) -> str:
+        """The base address, ending in ``/v1`` (§1).
+
+        Raises:
+            PetstoreMockError: nobody listens.
+        """
+        if not self.is_listening:
+            raise PetstoreMockError(
+                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
+            )
+        return str(self.listener.url_for(BASE_PATH))
+
+    def start(self) -> None:
+        """Listen; harmless when it listens already.
+
+        Raises:
+            PetstoreMockError: the address is taken.
+        """
+        if not self.is_listening:
+            self.listener.start()
+            no_proxy.exempt(self._address)
+
+    def stop(self) -> None:
+        """Stop listening; harmless when it does not listen."""
+        if self.is_listening:
+            self.listener.stop()
+            no_proxy.unexempt(self._address)
+
+    def clear(self) -> None:
+        """Forget the expectations."""
+        if self._listener is not None:
+            self._listener.clear()
+
+    def problems(self) -> list[str]:
+        """Return what went wrong with the expectations, and forget it: failed handlers, unmet ordered ones."""
+        listener = self._listener
+        if listener is None:
+            return []
+        problems = []
+        while True:
+            try:
+                listener.check()
+            except Exception as error:  # noqa: BLE001  # a handler may raise anything
+                problems.append(f"httpserver: {type(error).__name__}: {error}")
+            else:
+                break
+        if listener.ordered_handlers:
+            problems.append(f"httpserver: {len(listener.ordered_handlers)} ordered expectations were not met")
+        return problems

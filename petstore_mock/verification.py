@@ -1,0 +1,68 @@
+"""What a test must answer for, and what it said beforehand would be wrong."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from petstore_mock.errors import ContractViolationError, VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from petstore_mock.world import World
+
+__all__ = ["expected_violation", "verify"]
+
+
+def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None:
+    """Raise for what went wrong in ``world``.
+
+    Args:
+        world: whose errors, faults and journal count.
+        neighbour_problems: what went wrong with the expectations of ``httpserver``.
+        strict: whether violations by the client count.
+
+    Raises:
+        VerificationError: names all of it; a ``ContractViolationError`` when it is violations only.
+    """
+    __tracebackhide__ = True
+    with world.lock:
+        errors = [*world.errors, *world.plan.errors]
+        problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
+        problems += [str(error) for error in world.plan.errors]
+        problems += [f"{handle} never fired: no request matched it" for handle in world.plan.never_fired()]
+        broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
+    problems += neighbour_problems
+    only_violations = not problems
+    problems += [
+        f"{entry.method} {entry.target} broke the contract (§{entry.section}): {entry.reason}" for entry in broken
+    ]
+    if not problems:
+        return
+    text = "\n".join(problems)
+    error = ContractViolationError(text) if only_violations else VerificationError(text)
+    raise error from (errors[0] if errors else None)
+
+
+@contextmanager
+def expected_violation(world: World, pattern: str | None) -> Generator[None]:
+    """Mark the violations of a block that match ``pattern`` as expected.
+
+    Raises:
+        VerificationError: there was none.
+    """
+    __tracebackhide__ = True
+    journal = world.journal
+    before = journal.total
+    yield
+    with world.lock:
+        found = [entry for entry in journal.violations if entry.number > before]
+        matching = [entry for entry in found if pattern is None or re.search(pattern, entry.reason)]
+        for entry in matching:
+            entry.expected = True
+    if not matching:
+        wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
+        came = "; ".join(f"{entry.method} {entry.target}: {entry.reason}" for entry in found)
+        raise VerificationError(f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}")
