@@ -194,11 +194,18 @@ def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytes
         import socket
         from urllib.parse import urlsplit
 
-        def test_writes_its_port(petstore):
+        @pytest.fixture(scope="session")
+        def open_sockets():
+            opened = []
+            yield opened
+            for one in opened:  # after the fixture petstore, which was set up later
+                one.close()
+
+        def test_writes_its_port(open_sockets, petstore):
             petstore.inject(__import__("petstore_mock").faults.hang(), on="listPets")
             parts = urlsplit(petstore.url)
-            global hanging
             hanging = socket.create_connection((parts.hostname, parts.port), timeout=10)
+            open_sockets.append(hanging)
             head = f"GET /v1/pets HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {petstore.api_key}\\r\\n\\r\\n"
             hanging.sendall(head.encode())
             petstore.journal.wait_for("listPets")
