@@ -295,13 +295,17 @@ def _path(value: object) -> Callable[[Entry], str | None]:
 
 def _fault(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     if isinstance(value, faults.Fault):
-        return lambda entry: None if entry.fault == value else f"fault was {entry.fault or 'none'}, expected {value}"
+        return lambda entry: (
+            None if value in {entry.fault, entry.delayed_by} else f"fault was {entry.fault or 'none'}, expected {value}"
+        )
     if value is not None:
         _require(value, _KINDS, "fault", "the kind of a fault, or None")
 
     def check(entry: Entry) -> str | None:
         came = None if entry.fault is None else entry.fault.kind
-        return None if came == value else f"fault was {came or 'none'}, expected {value or 'none'}"
+        earlier = None if entry.delayed_by is None else entry.delayed_by.kind
+        matches = value == came or (value is not None and value == earlier)
+        return None if matches else f"fault was {came or 'none'}, expected {value or 'none'}"
 
     return check
 

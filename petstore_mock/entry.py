@@ -40,7 +40,8 @@ class Entry:
         duration: seconds from its first byte to the answer, by the real clock.
         condition: why it was refused, or None.
         violations: the rules that it broke.
-        fault: the fault that met it, or None.
+        fault: the fault that met it, or None; of two, the one after the commit.
+        delayed_by: the delay that came before that other fault, or None.
         executed: whether the operation was carried out (and what it changes was kept).
         outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
         expected: whether the test said that this violation would come.
@@ -51,6 +52,7 @@ class Entry:
     __slots__ = (
         "_response",
         "condition",
+        "delayed_by",
         "detail",
         "duration",
         "executed",
@@ -78,6 +80,7 @@ class Entry:
         self.detail = ""
         self.violations: tuple[Violation, ...] = ()
         self.fault: Fault | None = None
+        self.delayed_by: Fault | None = None
         self.executed = False
         self.outcome: str | None = None
         self.expected = False
@@ -265,7 +268,8 @@ class Entry:
     @property
     def decision(self) -> str:
         """What was decided, in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
-        parts = ["executed"] if self.executed else []
+        parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
+        parts += ["executed"] if self.executed else []
         if self.fault is not None:
             parts.append(f"fault {self.fault}")
         if self.condition is not None:

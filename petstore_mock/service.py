@@ -138,6 +138,7 @@ class _Exchange:
         fault = world.plan.choose("after_commit", self.request, world.random)
         if fault is None:
             return response
+        self.entry.delayed_by = self.entry.fault  # whatever else meets a request before the commit ends it
         self.entry.fault = fault
         if fault.delay is not None:
             response.delay = world.random.uniform(*fault.delay)

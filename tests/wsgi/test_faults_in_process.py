@@ -325,6 +325,9 @@ def test_fault_after_the_commit_still_meets_a_delayed_request(petstore: PetStore
     petstore.inject(503, on="createPet", at="after_commit", times=1)
     assert caller.create().status_code == 503
     assert len(petstore.pets) == 2
+    assert petstore.journal.last.decision == "fault delay(0.01), executed, fault server_error(503)"
+    for fault in ("delay", "server_error", faults.delay(0.01), faults.server_error(503)):
+        petstore.journal.assert_called("createPet", times=1, fault=fault)
     petstore.verify()
 
 
