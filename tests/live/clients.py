@@ -1,0 +1,312 @@
+"""Real HTTP clients, each behind one small function, and what each is asked to do.
+
+What came of it stands in ``docs/clients.md``; the tests hold every cell of that table against what happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import re
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import aiohttp
+import httpx
+import requests
+import urllib3
+
+if TYPE_CHECKING:
+    from petstore_mock import PetStoreMock
+
+__all__ = ["CLIENTS", "STEPS", "Answer", "Client", "Send", "documented", "talk"]
+
+TABLE: Final = Path(__file__).parents[2] / "docs" / "clients.md"
+TIMEOUT: Final = 20
+
+Answer = tuple[int, Any]
+Send = Callable[[str, str, "dict[str, str]", Any], Answer]  # method, url, headers, JSON value or None
+Open = Callable[["PetStoreMock"], AbstractContextManager[Send]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client: its name in the table, and how to get a function that sends."""
+
+    name: str
+    open: Open
+
+
+# The clients
+
+
+def _simple(send: Send) -> Open:
+    return lambda _petstore: nullcontext(send)
+
+
+def _requests(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+    answer = requests.request(method, url, headers=headers, json=value, timeout=TIMEOUT)
+    return answer.status_code, answer.json()
+
+
+@contextmanager
+def _requests_session(_petstore: PetStoreMock) -> Iterator[Send]:
+    with requests.Session() as session:
+
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            answer = session.request(method, url, headers=headers, json=value, timeout=TIMEOUT)
+            return answer.status_code, answer.json()
+
+        yield send
+
+
+def _send_by_httpx(client: httpx.Client) -> Send:
+    def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+        answer = client.request(method, url, headers=headers, json=value)
+        return answer.status_code, answer.json()
+
+    return send
+
+
+@contextmanager
+def _httpx(_petstore: PetStoreMock) -> Iterator[Send]:
+    with httpx.Client(timeout=TIMEOUT) as client:
+        yield _send_by_httpx(client)
+
+
+@contextmanager
+def _httpx_wsgi(petstore: PetStoreMock) -> Iterator[Send]:
+    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app)) as client:
+        yield _send_by_httpx(client)
+
+
+@contextmanager
+def _httpx_async(_petstore: PetStoreMock) -> Iterator[Send]:
+    with asyncio.Runner() as runner:
+        client = httpx.AsyncClient(timeout=TIMEOUT)
+
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            answer = runner.run(client.request(method, url, headers=headers, json=value))
+            return answer.status_code, answer.json()
+
+        yield send
+        runner.run(client.aclose())
+
+
+@contextmanager
+def _urllib3(_petstore: PetStoreMock) -> Iterator[Send]:
+    with urllib3.PoolManager() as pool:
+
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            answer = pool.request(method, url, headers=headers, timeout=TIMEOUT, **_if_given(json=value))
+            return answer.status, answer.json()
+
+        yield send
+
+
+@contextmanager
+def _aiohttp(_petstore: PetStoreMock) -> Iterator[Send]:
+    async def make() -> aiohttp.ClientSession:
+        return aiohttp.ClientSession()
+
+    with asyncio.Runner() as runner:
+        session = runner.run(make())
+
+        async def ask(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            async with session.request(method, url, headers=headers, **_if_given(json=value)) as answer:
+                return answer.status, await answer.json()
+
+        yield lambda method, url, headers, value: runner.run(ask(method, url, headers, value))
+        runner.run(session.close())
+
+
+def _urllib(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+    body = None if value is None else json.dumps(value).encode("utf-8")
+    more = {} if body is None else {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, body, {**headers, **more}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+@contextmanager
+def _http_client(petstore: PetStoreMock) -> Iterator[Send]:
+    connection = http.client.HTTPConnection(str(urllib.parse.urlsplit(petstore.url).netloc), timeout=TIMEOUT)
+
+    def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+        body = None if value is None else json.dumps(value)
+        more = {} if body is None else {"Content-Type": "application/json"}
+        parts = urllib.parse.urlsplit(url)
+        connection.request(method, f"{parts.path}?{parts.query}".rstrip("?"), body, {**headers, **more})
+        answer = connection.getresponse()
+        return answer.status, json.load(answer)
+
+    yield send
+    connection.close()
+
+
+def _curl(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+    fields = [f"-H{name}: {text}" for name, text in headers.items()]
+    body = [] if value is None else ["--json", json.dumps(value)]
+    out = _run("curl", "-sS", "-w", "\n%{http_code}", "-X", method, *fields, *body, url)
+    text, _, status = out.rpartition("\n")
+    return int(status), json.loads(text)
+
+
+_FETCH: Final = """
+import { createInterface } from "node:readline";
+for await (const line of createInterface({ input: process.stdin })) {
+  const { method, url, headers, value } = JSON.parse(line);
+  const more = value === null ? {} : { "Content-Type": "application/json" };
+  const body = value === null ? undefined : JSON.stringify(value);
+  const answer = await fetch(url, { method, headers: { ...headers, ...more }, body });
+  console.log(JSON.stringify([answer.status, await answer.json()]));
+}
+"""
+
+
+@contextmanager
+def talk(*command: str, cwd: Path | None = None) -> Iterator[Send]:
+    """Let a program send, which reads requests and writes answers as lines of JSON."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd) as process:
+        requests_in, answers_out = process.stdin, process.stdout
+        assert requests_in is not None
+        assert answers_out is not None
+
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            request = {"method": method, "url": url, "headers": headers, "value": value}
+            print(json.dumps(request), file=requests_in, flush=True)
+            status, body = json.loads(answers_out.readline())
+            return status, body
+
+        yield send
+        requests_in.close()
+        assert process.wait(TIMEOUT) == 0
+
+
+def _node(_petstore: PetStoreMock) -> AbstractContextManager[Send]:
+    return talk("node", "--input-type=module", "-e", _FETCH)
+
+
+def _run(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
+
+
+def _if_given(**options: object) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+CLIENTS: Final = (
+    Client("requests", _simple(_requests)),
+    Client("requests.Session", _requests_session),
+    Client("httpx.Client", _httpx),
+    Client("httpx.AsyncClient", _httpx_async),
+    Client("httpx over WSGITransport", _httpx_wsgi),
+    Client("urllib3", _urllib3),
+    Client("aiohttp", _aiohttp),
+    Client("urllib.request", _simple(_urllib)),
+    Client("http.client", _http_client),
+    Client("curl", _simple(_curl)),
+    Client("Node's fetch", _node),
+)
+
+
+# What each is asked to do. A step returns the cell of the table, or fails.
+
+
+def _creates(petstore: PetStoreMock, send: Send) -> str:
+    sent = {"name": "Žofka 🐈 \u202e", "categoryId": 4, "status": "pending"}
+    status, body = send("POST", f"{petstore.url}/pets", petstore.headers, sent)
+    assert (status, body) == (201, {"id": body["id"], **sent})
+    assert petstore.pets == [body]
+    return "yes"
+
+
+def _lists(petstore: PetStoreMock, send: Send) -> str:
+    rex = petstore.seed(name="Rex", categoryId=1, status="available")
+    petstore.seed(name="Tom", categoryId=2, status="sold")
+    assert send("GET", f"{petstore.url}/pets?limit=5&status=available", petstore.headers, None) == (200, [rex])
+    return "yes"
+
+
+def _gets(petstore: PetStoreMock, send: Send) -> str:
+    rex = petstore.seed(name="Rex")
+    assert send("GET", f"{petstore.url}/pets/{rex['id']}", petstore.headers, None) == (200, rex)
+    return "yes"
+
+
+def _meets_400(petstore: PetStoreMock, send: Send) -> str:
+    status, body = send("POST", f"{petstore.url}/pets", petstore.headers, {"name": 1, "categoryId": "x"})
+    assert (status, body["status"], body["code"]) == (400, 400, "invalid_body")
+    assert "body.categoryId" in body["message"]
+    assert "body.name" in body["message"]
+    return "yes"
+
+
+def _meets_401(petstore: PetStoreMock, send: Send) -> str:
+    for headers in ({"Authorization": "Bearer wrong"}, {}):
+        status, body = send("GET", f"{petstore.url}/pets", headers, None)
+        assert (status, body["status"]) == (401, 401)
+    return "yes"
+
+
+def _meets_404(petstore: PetStoreMock, send: Send) -> str:
+    status, body = send("GET", f"{petstore.url}/pets/404", petstore.headers, None)
+    assert (status, body["status"], body["code"]) == (404, 404, "not_found")
+    return "yes"
+
+
+def _carries_int64(petstore: PetStoreMock, send: Send) -> str:
+    large = 2**53 + 1
+    petstore.seed(id=2**63 - 1, name="Rex", categoryId=-(2**63))
+    status, created = send("POST", f"{petstore.url}/pets", petstore.headers, {"name": "Tom", "categoryId": large})
+    assert status == 201
+    status, found = send("GET", f"{petstore.url}/pets/{2**63 - 1}", petstore.headers, None)
+    if status == 404:
+        return "lost"
+    assert status == 200
+    exact = created["categoryId"] == large and (found["id"], found["categoryId"]) == (2**63 - 1, -(2**63))
+    return "exact" if exact else "rounded"
+
+
+def _keeps_connection(petstore: PetStoreMock, send: Send) -> str:
+    for _ in range(2):
+        assert send("GET", f"{petstore.url}/pets", petstore.headers, None)[0] == 200
+    first, second = petstore.journal
+    if not first.connection:
+        return "none"
+    return "kept" if first.connection == second.connection else "new each time"
+
+
+STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
+    "createPet": _creates,
+    "listPets": _lists,
+    "getPet": _gets,
+    "400": _meets_400,
+    "401": _meets_401,
+    "404": _meets_404,
+    "int64": _carries_int64,
+    "connection": _keeps_connection,
+}
+
+
+def documented() -> dict[tuple[str, str], str]:
+    """Return the cells of the table in ``docs/clients.md`` by client and column."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in TABLE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("|") and not re.fullmatch(r"[|\-: ]+", line)
+    ]
+    header, *clients = rows
+    return {(row[0], column): cell for row in clients for column, cell in zip(header[1:], row[1:], strict=True)}

@@ -1,0 +1,60 @@
+"""A ``petstore-mock serve`` process for tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["COMMAND", "PATIENCE", "Stub", "stub"]
+
+COMMAND: Final = (sys.executable, "-m", "petstore_mock")
+PATIENCE: Final = 30  # seconds; everything here takes a fraction of one, on a machine that has nothing else to do
+
+
+class Stub:
+    """A running stub, and what it printed first."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.stdout: IO[str] = process.stdout
+        self.first = [self.stdout.readline().rstrip("\n") for _ in range(3)]
+        self.url = self.first[0].split()[2]
+        self.curl = self.first[2].removeprefix("Try: ")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self.url.removeprefix("http://").removesuffix("/v1").rsplit(":", 1)
+        return host.strip("[]"), int(port)
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """Send a signal; return the exit code and what was printed since."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def stub(
+    *arguments: str, command: Sequence[str] = COMMAND, environment: Mapping[str, str] | None = None
+) -> Iterator[Stub]:
+    """Start a stub on a free port; it ends with the block."""
+    process = subprocess.Popen(
+        [*command, "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    try:
+        yield Stub(process)
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)

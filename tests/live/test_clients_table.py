@@ -1,0 +1,28 @@
+"""Every real client does what ``docs/clients.md`` says of it."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from tests.live.clients import CLIENTS, STEPS, Client, documented
+
+PROGRAMS = {"curl": "curl", "Node's fetch": "node"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_client_does_what_the_table_says(client: Client, step: str) -> None:
+    program = PROGRAMS.get(client.name)
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    with PetStoreMock(self_check=True) as petstore, client.open(petstore) as send:
+        assert STEPS[step](petstore, send) == documented()[client.name, step]
+
+
+def test_the_table_has_every_client_and_every_step() -> None:
+    cells = documented()
+    assert {column for _, column in cells} == set(STEPS)
+    assert {client.name for client in CLIENTS} <= {name for name, _ in cells}
