@@ -13,6 +13,8 @@ RUN := $(VENV)/.has-package
 TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
 BENCH := $(VENV)/.has-bench
+# Other people's programs, from PyPI and npm, in environments of their own.
+PEERS := .cache/.has-peers
 # A .venv whose Python has gone (upgraded, moved) is made anew, and then holds nothing yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
@@ -32,7 +34,7 @@ test: $(TEST)  ## run the suite and report branch coverage
 	@$(COVERAGE) combine --quiet
 	$(COVERAGE) report
 
-check: test lint slow  ## all that CI demands
+check: test lint slow peers  ## all that CI demands
 
 lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff check
@@ -47,8 +49,8 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
 	$(PYTEST) -m "slow and not peers and not soak"
 
-peers: $(TEST)  ## the tests against other people's software
-	$(PYTEST) -m "peers and not soak"
+peers: $(TEST) $(PEERS)  ## the tests against other people's software, which it installs into .cache
+	$(PYTEST) -m "peers and not soak" --durations=5
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
@@ -57,7 +59,7 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
 clean:  ## take away .venv and all that the tools made
-	rm -rf $(VENV) .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
 
 # pip before 25.1, which older Pythons bring along, knows no --group.
@@ -84,6 +86,17 @@ $(TEST): pyproject.toml $(VENV)/.has-pip
 
 $(LINT): pyproject.toml $(TEST)
 	$(INSTALL) --group lint
+	@touch $@
+
+# Without npm, the tests that need its programs are skipped, and say so.
+$(PEERS): tests/peers/requirements.txt tests/peers/package.json pyproject.toml $(VENV)/.has-pip
+	$(PYTHON) -m venv .cache/peers
+	.cache/peers/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable . --requirement tests/peers/requirements.txt
+	mkdir -p .cache/npm
+	cp tests/peers/package.json .cache/npm/package.json
+	@command -v npm >/dev/null || echo 'npm is not installed: the tests of its programs will be skipped.' >&2
+	! command -v npm >/dev/null || npm install --prefix .cache/npm --no-audit --no-fund --no-package-lock --loglevel=error
 	@touch $@
 
 $(BENCH): pyproject.toml $(TEST)

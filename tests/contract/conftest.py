@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +35,10 @@ def _over_socket(stack: ExitStack, options: dict[str, Any]) -> Service:
 
 
 _DOORS = {"wsgi": _over_wsgi, "socket": _over_socket}
+if os.environ.get("PETSTORE_DOOR") == "prism":  # tests/peers/test_prism.py runs this suite once more
+    from tests.peers.prism import over_prism
+
+    _DOORS["prism"] = over_prism
 
 
 def _serve(door: str) -> Iterator[Serve]:
@@ -45,7 +50,7 @@ def _serve(door: str) -> Iterator[Serve]:
         yield serve
 
 
-@pytest.fixture(params=_DOORS)
+@pytest.fixture(params=["prism"] if "prism" in _DOORS else _DOORS)
 def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
     """Make services over either door; at the end each verifies that nothing went wrong inside."""
     yield from _serve(request.param)

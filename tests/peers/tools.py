@@ -1,0 +1,53 @@
+"""Where ``make peers`` has put other people's programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "python_tool", "run"]
+
+HERE: Final = Path(__file__).parent
+CACHE: Final = HERE.parents[1] / ".cache"
+PYTHON_BIN: Final = CACHE / "peers" / "bin"
+NODE_MODULES: Final = CACHE / "npm" / "node_modules"
+
+
+def python_tool(name: str) -> str:
+    """Return the path of a program from ``requirements.txt``."""
+    return _existing(PYTHON_BIN / name)
+
+
+def node_tool(name: str) -> str:
+    """Return the path of a program from ``package.json``."""
+    return _existing(NODE_MODULES / ".bin" / name)
+
+
+def _existing(path: Path) -> str:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not installed: 'make peers' does it")
+    return str(path)
+
+
+def run(*command: str, cwd: Path, environment: Mapping[str, str] | None = None, timeout: float = 240) -> str:
+    """Run a program and return what it printed; fails with all of it when the program does."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{command[0]} exited with {done.returncode}:\n{done.stdout}")
+    return done.stdout
