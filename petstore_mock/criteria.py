@@ -62,9 +62,6 @@ class Criteria:
         self._asked = dict(asked)
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
-    def __str__(self) -> str:
-        return self.claim("")
-
     def claim(self, times: str) -> str:
         """Return what is asked for in words: ``createPet once with name='Rex'``."""
         asked = ", ".join(

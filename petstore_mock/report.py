@@ -233,6 +233,8 @@ def _body(entry: Entry) -> tuple[str, str]:
     if plain.isprintable() and plain and not plain.startswith("@"):  # curl reads a file of that name
         return "", shlex.quote(plain)
     escaped = "".join(_escaped(byte) for byte in text)
+    if escaped.startswith("-"):  # printf would take it for an option
+        escaped = f"\\055{escaped[1:]}"
     return f"printf '{escaped}' | ", "@-"
 
 

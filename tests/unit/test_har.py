@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from importlib.metadata import PackageNotFoundError
 from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema
@@ -224,6 +225,14 @@ def test_empty_journal_makes_a_valid_file(tmp_path: Path) -> None:
     Core().journal.to_har(str(tmp_path / "journal.har"))
     document = json.loads((tmp_path / "journal.har").read_bytes())
     jsonschema.Draft202012Validator(HAR_1_2).validate(document)
+
+
+def test_checkout_that_was_never_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
+    assert har_document([])["log"]["creator"] == {"name": "petstore-mock", "version": "0"}
 
 
 def test_file_that_cannot_be_written_raises(tmp_path: Path) -> None:

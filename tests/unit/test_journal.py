@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetstoreMockError
 from petstore_mock import journal as journal_module
+from petstore_mock.entry import Entry
 from tests.core import Core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from petstore_mock.journal import Journal
 
@@ -202,6 +204,23 @@ def test_one_request_above_the_bound_is_kept(monkeypatch: pytest.MonkeyPatch) ->
 
 
 # Threads
+
+
+def test_copy_that_an_append_disturbs_is_made_again(core: Core) -> None:
+    """On an interpreter that lets another thread in between, a copy may fail; the reader must not."""
+
+    class Disturbed(deque[Entry]):
+        disturbances = 2
+
+        def __iter__(self) -> Iterator[Entry]:
+            if self.disturbances:
+                self.disturbances -= 1
+                raise RuntimeError("deque mutated during iteration")
+            return super().__iter__()
+
+    core.list()
+    core.journal._entries = Disturbed(core.journal._entries)  # noqa: SLF001  # no interpreter of today does it
+    assert [entry.number for entry in core.journal] == [1]
 
 
 def test_reading_while_others_write_misses_nothing_that_was_answered() -> None:

@@ -98,6 +98,12 @@ def test_decision_says_what_happened(core: Core, case: str) -> None:
     assert bool(entry.reason) == bool(reason)
 
 
+def test_answer_of_httpserver_is_a_decision(core: Core) -> None:
+    core.list()
+    core.journal.last.neighbour = True
+    assert core.journal.last.decision == "executed, answered by httpserver"
+
+
 def test_violation_names_the_sentence_of_the_interface(core: Core) -> None:
     create_without_category(core)
     sentence = core.journal.last.sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -151,6 +152,19 @@ def test_wait_for_inside_an_event_loop_names_its_twin(core: Core, run: Callable[
         PetstoreMockError, match=r"runs in this thread: await journal\.wait_for_async\(\.\.\.\) instead"
     ):
         run(argument)
+
+
+def test_imported_trio_that_does_not_run_is_no_event_loop(core: Core) -> None:
+    assert "trio" in sys.modules
+    core.list()
+    assert len(core.journal.wait_for("listPets", timeout=0)) == 1
+
+
+def test_wait_without_any_event_loop_library_blocks_plainly(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("asyncio", "trio"):
+        monkeypatch.delitem(sys.modules, name)
+    core.list()
+    assert len(core.journal.wait_for("listPets", timeout=0)) == 1
 
 
 def test_wait_whose_loop_is_closed_harms_nobody(core: Core) -> None:

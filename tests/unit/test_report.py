@@ -237,7 +237,8 @@ def test_curl_sends_the_same_bytes(stand_in: Path, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"@/etc/passwd", b"$(id)", b"`id`", b"a'b\"c\\d", b"%s%n", b"\x00", b"a\nb", b"--", b"\\x41 \\101"]
+    "body",
+    [b"@/etc/passwd", b"$(id)", b"`id`", b"a'b\"c\\d", b"%s%n", b"\x00", b"a\nb", b"--", b"-\x00", b"\\x41 \\101"],
 )
 def test_curl_sends_bodies_that_a_shell_or_curl_would_read_otherwise(stand_in: Path, body: bytes) -> None:
     core = Core()
