@@ -8,6 +8,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
+from petstore_mock.report import render_line
+
 if TYPE_CHECKING:
     from petstore_mock.entry import Entry
     from petstore_mock.messages import ApiRequest, ApiResponse, Handler
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["Logged", "RequestLog"]
 
 _LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory
-_LONGEST_TARGET: Final = 200  # characters, so that a line stays a line
 
 
 class RequestLog:
@@ -85,17 +86,8 @@ class Logged:
         return response
 
 
-def _printable(text: str) -> str:
-    """Escape what would move a terminal's cursor: targets and bodies are a stranger's words."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-
-
 def _text_line(entry: Entry) -> str:
-    target = entry.target
-    shown = target if len(target) <= _LONGEST_TARGET else f"{target[:_LONGEST_TARGET]}..."
-    reason = f"  {entry.reason}" if entry.reason else ""
-    moment = entry.moment.strftime("%H:%M:%S")
-    return _printable(f"{moment} {entry.method} {shown} {entry.status or '-'} {entry.duration * 1000:.1f} ms{reason}")
+    return f"{entry.moment:%H:%M:%S} {render_line(entry)}"
 
 
 def _json_line(entry: Entry) -> str:
