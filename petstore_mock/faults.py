@@ -92,6 +92,11 @@ class Fault:
         return self.delivery is not None or any(part.needs_socket for part in self.parts)
 
     @property
+    def breaks_contract(self) -> bool:
+        """Whether the answer is no answer of the interface on purpose."""
+        return self.edit is not None or self.body is not None or self.delivery is not None
+
+    @property
     def loses_answer(self) -> bool:
         """Whether the client gets something else than the operation's answer."""
         return self.status is not None or (

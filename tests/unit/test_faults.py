@@ -57,7 +57,13 @@ def test_fault_reads_as_it_was_written(fault: faults.Fault, text: str) -> None:
 def test_fault_says_what_it_does_to_the_answer(fault: faults.Fault) -> None:
     assert fault.loses_answer == (fault in REPLACING)
     assert fault.needs_socket == (fault.kind in NEEDS_SOCKET)
+    assert fault.breaks_contract == (fault in GARBLING or fault.kind in NEEDS_SOCKET)
     assert faults.sequence(500, fault).needs_socket == fault.needs_socket
+
+
+def test_body_of_its_own_breaks_the_contract() -> None:
+    assert faults.respond(503, body="<p>").breaks_contract
+    assert not faults.respond(503).breaks_contract
 
 
 def test_every_kind_is_the_name_of_its_function() -> None:
