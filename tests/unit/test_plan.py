@@ -145,6 +145,18 @@ def test_request_that_was_spared_is_no_hit(core: Core) -> None:
     assert handle.hits == 5
 
 
+def test_ranged_delay_stays_in_its_range_and_follows_the_seed() -> None:
+    def delays(random_seed: int) -> list[float]:
+        core = Core(random_seed=random_seed)
+        inject(core, faults.delay((1, 2)))
+        return [core.list().delay for _ in range(8)]
+
+    first = delays(1)
+    assert first == delays(1) != delays(2)
+    assert len(set(first)) > 1
+    assert all(1 <= delay <= 2 for delay in first)
+
+
 # Several faults
 
 
