@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hypothesis import strategies as st
@@ -9,25 +10,50 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from petstore_mock import strategies
 from petstore_mock._machine_example import Example
+from petstore_mock.contract import PET_STATUSES, OperationName
 
 if TYPE_CHECKING:
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
-    from petstore_mock.contract import OperationName
     from petstore_mock.faults import Fault
     from petstore_mock.plan import Moment
 
-__all__ = ["OPERATION_NAMES", "ClientMachine"]
+__all__ = ["OPERATION_NAMES", "PLANS", "ClientMachine"]
 
 OPERATION_NAMES: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
 
-_STATUSES = st.none() | strategies.pet_statuses()
-_LIMITS = st.none() | st.sampled_from([1, 2, 3, 20, 21, 100]) | st.integers(1, 100)
-_EDGE_IDS = st.sampled_from([0, -1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63)])
-_LONG_NAMES = st.sampled_from(
+# Each rule draws as little as it can, and the simplest comes first: a draw costs as much as a request.
+_STATUSES: Final = (None, *PET_STATUSES)
+_LIMITS: Final = (None, 1, 2, 3, 20, 21, 50, 99, 100)
+_QUERIES: Final = st.sampled_from(list(product(_LIMITS, _STATUSES)))
+_EDGE_IDS: Final = (0, -1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
+_UNKNOWN: Final = st.sampled_from([None, *_EDGE_IDS, None, None])
+_ANIMALS: Final = st.sampled_from(
+    [
+        {"name": "Rex", "categoryId": 1},
+        *({"name": "Tom", "categoryId": 2, "status": status} for status in PET_STATUSES),
+        {"name": "", "categoryId": 0},
+        {"name": "\u00e9\U0001f415", "categoryId": -1, "status": "available"},
+        {"name": '\u2028\r\n\0"\\', "categoryId": 2**63 - 1, "status": "sold"},
+        {"name": "\u05e9\u05dc\u05d5\u05dd", "categoryId": 2**53 + 1},
+    ]
+)
+_LONG_NAMES: Final = st.sampled_from(
     [("x", 1_000), ("x", 70_000), ("\u00e9", 70_000), ("\U0001f415", 70_000), ("ab", 150_000)]
 )
-_RARELY = st.integers(0, 7).map(lambda number: number == 0)  # shrinks to yes: what is in the way must be worth it
+_CHANGES: Final = st.sampled_from(list(product(range(4), PET_STATUSES, (False, True))))
+_REMOVALS: Final = st.sampled_from(list(product(range(4), (False, True))))
+# When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
+Plan = tuple[OperationName, int, int, bool]
+PLANS: Final = st.sampled_from(
+    [
+        (operation, times, after, lost)
+        for times, after in ((1, 0), (2, 0), (12, 0), (1, 1))
+        for operation in OPERATION_NAMES
+        for lost in ((False, True) if operation == "createPet" else (False,))
+    ]
+)
+_RARELY: Final = st.integers(0, 23)  # the lowest ones are the event: it is simple, and should be rare
 
 
 class ClientMachine(RuleBasedStateMachine):
@@ -57,14 +83,15 @@ class ClientMachine(RuleBasedStateMachine):
 
     # Calls
 
-    @rule(name=strategies.names(), category_id=strategies.category_ids(), status=_STATUSES)
+    @rule(name=strategies.names(), category_id=strategies.category_ids(), status=st.sampled_from(_STATUSES))
     def create(self, name: str, category_id: int, status: str | None) -> None:
         """Add an animal."""
         self._now.call("createPet", name=name, category_id=category_id, status=status)
 
-    @rule(limit=_LIMITS, status=_STATUSES)
-    def list_some(self, limit: int | None, status: str | None) -> None:
+    @rule(query=_QUERIES)
+    def list_some(self, query: tuple[int | None, str | None]) -> None:
         """List animals, with every combination of the parameters."""
+        limit, status = query
         self._now.call("listPets", limit=limit, status=status)
 
     @rule(which=st.integers(0, 7))
@@ -73,11 +100,11 @@ class ClientMachine(RuleBasedStateMachine):
         ids = self._now.actor.oracle.ids()
         self._now.call("getPet", pet_id=ids[-1 - which % len(ids)] if ids else 1)
 
-    @rule(which=st.integers(0, 3), edge=_EDGE_IDS)
-    def get_unknown(self, which: int, edge: int) -> None:
-        """Get an animal that has vanished, or one that was never there."""
+    @rule(pet_id=_UNKNOWN)
+    def get_unknown(self, pet_id: int | None) -> None:
+        """Get an animal that was never there, or one that has vanished."""
         vanished = self._now.actor.oracle.vanished
-        self._now.call("getPet", pet_id=vanished[-1 - which % len(vanished)] if vanished and which else edge)
+        self._now.call("getPet", pet_id=(vanished[-1] if vanished else 404) if pet_id is None else pet_id)
 
     @rule()
     def repeat(self) -> None:
@@ -92,7 +119,7 @@ class ClientMachine(RuleBasedStateMachine):
 
     # Other actors
 
-    @rule(pet=strategies.new_pets(), edge=st.none() | _EDGE_IDS)
+    @rule(pet=_ANIMALS, edge=_UNKNOWN)
     def seed(self, pet: dict[str, Any], edge: int | None) -> None:
         """Let another actor add an animal, with an id from the edge of int64 at times."""
         oracle = self._now.actor.oracle
@@ -117,18 +144,20 @@ class ClientMachine(RuleBasedStateMachine):
         if len(self._now.actor.oracle.pets) < 120:
             self._now.seed_many(count)
 
-    @rule(which=st.integers(0, 7), status=strategies.pet_statuses(), by_list=st.booleans())
-    def update(self, which: int, status: str, by_list: bool) -> None:  # noqa: FBT001  # Hypothesis passes it by name
+    @rule(change=_CHANGES)
+    def update(self, change: tuple[int, str, bool]) -> None:
         """Let another actor change an animal, and look at it."""
+        which, status, by_list = change
         ids = self._now.actor.oracle.ids()
         if ids:
             pet_id = ids[-1 - which % len(ids)]
             self._now.update(pet_id, {"name": f"{status} now", "status": status})
             self._look(pet_id, by_list=by_list)
 
-    @rule(which=st.integers(0, 7), by_list=st.booleans())
-    def remove(self, which: int, by_list: bool) -> None:  # noqa: FBT001
+    @rule(removal=_REMOVALS)
+    def remove(self, removal: tuple[int, bool]) -> None:
         """Let another actor remove an animal, and look for it."""
+        which, by_list = removal
         ids = self._now.actor.oracle.ids()
         if ids:
             pet_id = ids[-1 - which % len(ids)]
@@ -158,17 +187,19 @@ class ClientMachine(RuleBasedStateMachine):
         self._now.close_connections()
         self._call(operation)
 
-    @rule(now=_RARELY, operation=st.sampled_from(OPERATION_NAMES))
-    def revoke_key(self, now: bool, operation: OperationName) -> None:  # noqa: FBT001
+    @rule(number=_RARELY)
+    def revoke_key(self, number: int) -> None:
         """Let the key become invalid."""
-        if now:
+        if number < len(OPERATION_NAMES):
             self._now.revoke_key()
-        self._call(operation)
+        self._call(OPERATION_NAMES[number % len(OPERATION_NAMES)])
 
-    @rule(now=_RARELY)
-    def travel(self, now: bool) -> None:  # noqa: FBT001
+    @rule(number=_RARELY)
+    def travel(self, number: int) -> None:
         """Let the day after getPet's removal come."""
-        if now and self._now.behaviour.rate_limit == "none":  # a date to wait for means nothing then
+        if (
+            number < len(OPERATION_NAMES) and self._now.behaviour.rate_limit == "none"
+        ):  # a date to wait for means nothing then
             self._now.travel_past_the_removal()
         self._call("getPet")
 
@@ -178,14 +209,18 @@ class ClientMachine(RuleBasedStateMachine):
         self._now.switch()
         self._call(operation)
 
-    @rule(status=st.sampled_from([307, 302, 301, 303, 308]), operation=st.sampled_from(OPERATION_NAMES))
-    def redirect(self, status: int, operation: OperationName) -> None:
+    @rule(redirection=st.sampled_from(list(product((307, 302, 301, 303, 308), OPERATION_NAMES))))
+    def redirect(self, redirection: tuple[int, OperationName]) -> None:
         """Let a call be redirected to another host."""
+        status, operation = redirection
         self._now.redirect(status, operation)
         self._call(operation)
 
-    def inject(self, fault: Fault, operation: OperationName, times: int, after: int, lost: bool) -> None:  # noqa: FBT001
+    def inject(self, fault: Fault, plan: Plan) -> None:
         """Let a call meet a fault; a rule of the class that ``client_machine`` makes, which knows the faults."""
+        operation, times, after, lost = plan
+        # What can still be read must be true: before the commit, these two would tell of an animal that is not kept.
+        lost = lost or fault.kind in {"dribble", "wrong_content_type"}
         at: Moment = "after_commit" if lost and operation == "createPet" else "before_commit"
         if self._now.inject(fault, on=operation, times=times, after=after, at=at):
             self._call(operation)

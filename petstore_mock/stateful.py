@@ -23,7 +23,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from petstore_mock import faults as fault_kinds
 from petstore_mock import strategies
-from petstore_mock._machine import OPERATION_NAMES, ClientMachine
+from petstore_mock._machine import PLANS, ClientMachine
 from petstore_mock._machine_call import PetClient
 from petstore_mock._machine_classify import Kind, classify_exception
 from petstore_mock._machine_explain import ClientBugError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock._machine import Plan
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
@@ -86,15 +87,9 @@ def client_machine(
 
         if not fault_strategy.is_empty:
 
-            @rule(
-                fault=fault_strategy,
-                operation=st.sampled_from(OPERATION_NAMES),
-                times=st.sampled_from([1, 1, 2, 12]),
-                after=st.sampled_from([0, 0, 0, 1]),
-                lost=st.booleans(),
-            )
-            def inject(self, **drawn: Any) -> None:  # noqa: ANN401  # those of the rule
-                super().inject(**drawn)
+            @rule(fault=fault_strategy, plan=PLANS)
+            def inject(self, fault: Fault, plan: Plan) -> None:
+                super().inject(fault, plan)
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
     Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class
@@ -123,16 +118,30 @@ def _is_positive(value: object) -> bool:
 
 def _machine_faults() -> SearchStrategy[Fault]:
     """Draw the faults that the machine deals in: those that take real time rarely, and never for long."""
-    quick = strategies.faults(allow_waits=False)
-    slow = st.sampled_from(
-        [
-            fault_kinds.delay(0.02),
-            fault_kinds.dribble(1_000_000),
-            fault_kinds.rate_limited(1),
-            fault_kinds.hang(),
-        ]
-    )
-    return st.one_of(quick, quick, quick, slow)
+    page = "<html><body>Bad gateway</body></html>"
+    quick = [
+        fault_kinds.server_error(500),
+        fault_kinds.reset(),
+        fault_kinds.respond(502, body=page),
+        fault_kinds.empty_reply(),
+        fault_kinds.server_error(503),
+        fault_kinds.respond(502, body=b""),
+        fault_kinds.unauthorized(),
+        fault_kinds.respond(403),
+        fault_kinds.rate_limited(0),
+        fault_kinds.truncate(0.5),
+        fault_kinds.truncate(0.0),
+        fault_kinds.malformed_json(),
+        fault_kinds.malformed_chunk(),
+        fault_kinds.wrong_content_type(),
+    ]
+    slow = [
+        fault_kinds.delay(0.02),
+        fault_kinds.dribble(1_000_000),
+        fault_kinds.rate_limited(1),
+        fault_kinds.hang(),
+    ]
+    return st.sampled_from([*quick, *slow, *quick])
 
 
 def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:

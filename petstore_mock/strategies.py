@@ -344,8 +344,8 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
 
 @cache
 def _behaviours(chosen: tuple[str, ...]) -> SearchStrategy[Behaviour]:
-    others = {name: st.sampled_from(list(GAPS[name].alternatives)[1:]) for name in chosen}
-    changed = st.sampled_from(chosen).flatmap(lambda name: st.tuples(st.just(name), others[name]))
+    # One draw for both: a machine draws a behaviour for each of its examples.
+    changed = st.sampled_from([(name, other) for name in chosen for other in list(GAPS[name].alternatives)[1:]])
     changes = st.lists(changed, unique_by=lambda change: change[0], max_size=len(chosen))
     return changes.map(lambda drawn: Behaviour(**dict(drawn)))  # type: ignore[arg-type]  # from the register
 

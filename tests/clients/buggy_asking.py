@@ -1,0 +1,256 @@
+"""Clients with one bug each in how they ask: parameters, bodies, headers, keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from tests.clients.correct import Answer, HttpClientPets, Json
+
+
+class LimitZeroForNone(HttpClientPets):
+    """Sends ``limit=0`` when no limit is given."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit or 0, status)
+
+
+class StatusNoneAsText(HttpClientPets):
+    """Formats None into the query: ``status=None``."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return f"?limit={limit or 20}&status={status}"
+
+
+class LimitForgotten(HttpClientPets):
+    """Passes the limit on only when there is a status as well."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit if status else None, status)
+
+
+class LimitPastTheMaximum(HttpClientPets):
+    """Asks for one more than the page, to see whether there is another."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query((limit or 20) + 1, status)
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        return super().list_pets(limit=limit, status=status)[: limit or 20]
+
+
+class ParameterMisnamed(HttpClientPets):
+    """Calls the status filter ``state``."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit, status).replace("status=", "state=")
+
+
+class StatusInUpperCase(HttpClientPets):
+    """Sends the enumeration's constant names."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit, status.upper() if status else None)
+
+
+class StatusJoined(HttpClientPets):
+    """Always names every status, separated by commas, when none is asked for."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit, status or "available,pending,sold")
+
+
+class StatusNullInBody(HttpClientPets):
+    """Sends ``"status": null`` when it is left out."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return {"name": name, "categoryId": category_id, "status": status}
+
+
+class StatusDefaulted(HttpClientPets):
+    """Makes up a status when none is given."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return super().body(name, category_id, status or "available")
+
+
+class FieldInSnakeCase(HttpClientPets):
+    """Sends the Python name of the field."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        body = super().body(name, category_id, status)
+        body["category_id"] = body.pop("categoryId")
+        return body
+
+
+class CategoryAsText(HttpClientPets):
+    """Sends every value as text, as a form would."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return {**super().body(name, category_id, status), "categoryId": str(category_id)}
+
+
+class CategoryAsFloat(HttpClientPets):
+    """Has one type of number, and loses what a float can't hold."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        return json.dumps({**body, "categoryId": int(float(body["categoryId"]))}).encode()
+
+
+class FalsyCategoryLeftOut(HttpClientPets):
+    """Takes category 0 for none."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        body = super().body(name, category_id, status)
+        return {field: value for field, value in body.items() if field != "categoryId" or value}
+
+
+class EmptyNameLeftOut(HttpClientPets):
+    """Takes an empty name for none."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return {field: value for field, value in super().body(name, category_id, status).items() if value != ""}
+
+
+class NameStripped(HttpClientPets):
+    """Tidies names up."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return super().body(name.strip(), category_id, status)
+
+
+class NameUnescaped(HttpClientPets):
+    """Writes JSON by hand."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        status = f', "status": "{body["status"]}"' if "status" in body else ""
+        return f'{{"name": "{body["name"]}", "categoryId": {body["categoryId"]}{status}}}'.encode()
+
+
+class NameInLatin1(HttpClientPets):
+    """Encodes as Latin-1."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        return json.dumps(body, ensure_ascii=False).encode("latin-1", "replace")
+
+
+class NameCut(HttpClientPets):
+    """Cuts names to what its own database column holds."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return super().body(name[:100], category_id, status)
+
+
+class LengthInCharacters(HttpClientPets):
+    """Counts characters where Content-Length counts bytes."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        self.length = len(json.dumps(body, ensure_ascii=False))
+        return json.dumps(body, ensure_ascii=False).encode()
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        return super().send(method, path, None if body is None else body[: self.length])
+
+
+class BodyAsForm(HttpClientPets):
+    """Posts a form."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        return urlencode(body).encode()
+
+
+class BodyWithGet(HttpClientPets):
+    """Sends a JSON body with every request."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        return self.send(method, path, b"{}" if body is None else body)
+
+
+class TrailingSlash(HttpClientPets):
+    """Ends its paths in a slash."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        base, mark, query = path.partition("?")
+        return self.send(method, f"{base}/{mark}{query}", body)
+
+
+class NegativeIdEscaped(HttpClientPets):
+    """Takes a negative id for a mistake and sends its absolute value."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        return super().get_pet(abs(pet_id))
+
+
+class IdAsFloat(HttpClientPets):
+    """Writes large ids in scientific notation."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.read(
+            self.checked(self.ask("GET", f"/pets/{pet_id if abs(pet_id) < 10**16 else float(pet_id)}"), 200)
+        )
+
+
+class KeyWithoutScheme(HttpClientPets):
+    """Leaves out ``Bearer``."""
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": self.key}
+
+
+class KeyInQuery(HttpClientPets):
+    """Names the key in the query as well, when there is one."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        found = super().query(limit, status)
+        return f"{found}&api_key={quote(self.key)}" if found else ""
+
+
+class KeyInAnotherHeader(HttpClientPets):
+    """Sends the key in a second header, for an old gateway."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "X-Api-Key": self.key}
+
+
+class KeyOnlyForWriting(HttpClientPets):
+    """Takes reading for public."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        key, self.key = self.key, self.key if method == "POST" else ""
+        try:
+            return super().send(method, path, body)
+        finally:
+            self.key = key
+
+
+ASKING = (
+    LimitZeroForNone,
+    StatusNoneAsText,
+    LimitForgotten,
+    LimitPastTheMaximum,
+    ParameterMisnamed,
+    StatusInUpperCase,
+    StatusJoined,
+    StatusNullInBody,
+    StatusDefaulted,
+    FieldInSnakeCase,
+    CategoryAsText,
+    CategoryAsFloat,
+    FalsyCategoryLeftOut,
+    EmptyNameLeftOut,
+    NameStripped,
+    NameUnescaped,
+    NameInLatin1,
+    NameCut,
+    LengthInCharacters,
+    BodyAsForm,
+    BodyWithGet,
+    TrailingSlash,
+    NegativeIdEscaped,
+    IdAsFloat,
+    KeyWithoutScheme,
+    KeyInQuery,
+    KeyInAnotherHeader,
+    KeyOnlyForWriting,
+)

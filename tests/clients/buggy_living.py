@@ -1,0 +1,367 @@
+"""Clients with one bug each in how they live: retries, caches, connections, timeouts, redirections."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.request
+from typing import Any, ClassVar
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+
+FAILURES = (OSError, http.client.HTTPException)
+
+
+class CreatesAgain(HttpClientPets):
+    """Asks once more whenever an answer is lost, also to create."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        try:
+            return self.send(method, path, body)
+        except FAILURES:
+            return self.send(method, path, body)
+
+
+class CreatesAgainAfterServerError(HttpClientPets):
+    """Asks once more after any 5xx, also to create."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        return self.send(method, path, body) if answer.status >= 500 else answer
+
+
+class RetriesEverythingByPolicy(RequestsPets):
+    """Has urllib3 retry every method."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None)))
+
+
+class RetriesWithoutEnd(HttpClientPets):
+    """Asks until the service has recovered."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        while True:
+            answer = self.send(method, path, body)
+            if method == "POST" or answer.status < 500:
+                return answer
+
+
+class RenewsKeyWithoutEnd(HttpClientPets):
+    """Takes every 401 for a key that has just been rotated, and asks again."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        while True:
+            answer = self.send(method, path, body)
+            if answer.status != 401:
+                return answer
+
+
+class WaitsForTheAnimal(HttpClientPets):
+    """Asks many times for an animal that may still come."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        for _ in range(20):
+            try:
+                return super().get_pet(pet_id)
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+        raise ApiError(404)
+
+
+class DeafToRetryAfter(HttpClientPets):
+    """Asks again at once when it is told to wait."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        return self.send(method, path, body) if answer.status == 429 else answer
+
+
+class RetryAfterAsNumber(HttpClientPets):
+    """Expects seconds in Retry-After, where a date may stand."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == 429:
+            self.wait = int(answer.headers["Retry-After"])
+        return super().checked(answer, success)
+
+
+class FailureSwallowed(HttpClientPets):
+    """Shows an empty list when the service can't be reached."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        try:
+            return super().list_pets(limit=limit, status=status)
+        except FAILURES:
+            return []
+
+
+class FailureTakenForMissing(HttpClientPets):
+    """Takes whatever goes wrong for an animal that is not there."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except (*FAILURES, ValueError):
+            raise ApiError(404) from None
+
+
+class LostTakenForDone(HttpClientPets):
+    """Takes a lost answer to createPet for a success, and shows what was sent."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except http.client.IncompleteRead:
+            return {"id": 0, "name": name, "categoryId": category_id}
+
+
+class CutBodyAccepted(HttpClientPets):
+    """Takes what has come of an answer for the whole."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        try:
+            body = response.read()
+        except http.client.IncompleteRead as error:
+            body = error.partial or b"[]"
+        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
+
+
+class NoTimeout(HttpClientPets):
+    """Waits for ever."""
+
+    timeout = None
+
+
+class NoTimeoutInSession(RequestsPets):
+    """Sets the timeout where requests does not look for it."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        self.session.timeout = TIMEOUT  # type: ignore[attr-defined]
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        return self._json(self.session.post(f"{self.url}/pets", json=body, allow_redirects=False), 201)
+
+
+class StaleConnection(HttpClientPets):
+    """Takes a kept connection for an open one."""
+
+    def is_stale(self, connection: http.client.HTTPConnection) -> bool:  # noqa: ARG002
+        return False
+
+
+class UnreadError(HttpClientPets):
+    """Does not read the body of an error, and uses the connection again."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        body = response.read() if response.status < 400 else b""
+        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
+
+
+class BrokenConnectionKept(HttpClientPets):
+    """Goes on with a connection on which an answer is still due."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        headers = {**self.headers(), **({} if body is None else {"Content-Type": "application/json"})}
+        connection = self.connect()
+        connection.request(method, self.base + path, body=body, headers=headers)
+        return self.receive(connection.getresponse())
+
+
+class GetsRemembered(HttpClientPets):
+    """Remembers every animal that it has seen by its id."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.known: dict[int, Any] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        if pet_id not in self.known:
+            self.known[pet_id] = super().get_pet(pet_id)
+        return self.known[pet_id]
+
+
+class ListsRemembered(HttpClientPets):
+    """Remembers lists until it creates an animal itself."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.known: dict[Any, Any] = {}
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        if (limit, status) not in self.known:
+            self.known[limit, status] = super().list_pets(limit=limit, status=status)
+        return self.known[limit, status]
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        self.known.clear()
+        return super().create_pet(name=name, category_id=category_id, status=status)
+
+
+class RememberedByTheClass(HttpClientPets):
+    """Shares what it remembers with every other client."""
+
+    known: ClassVar[dict[str, Any]] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        place = f"{self.host}:{self.port}/{pet_id}"
+        if place not in self.known:
+            self.known[place] = super().get_pet(pet_id)
+        return self.known[place]
+
+
+class StaleOnFailure(HttpClientPets):
+    """Shows the latest list when the service fails."""
+
+    latest: Any = None
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        try:
+            self.latest = super().list_pets(limit=limit, status=status)
+        except ApiError as error:
+            if error.status < 500 or self.latest is None:
+                raise
+        return self.latest
+
+
+class ListReused(HttpClientPets):
+    """Fills one list again and again."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.pets: list[Any] = []
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        self.pets[:] = super().list_pets(limit=limit, status=status)
+        return self.pets
+
+
+class DefaultsShared(HttpClientPets):
+    """Builds every animal on one dict."""
+
+    pet: ClassVar[dict[str, Any]] = {}
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        self.pet.clear()
+        self.pet.update(super().create_pet(name=name, category_id=category_id, status=status))
+        return self.pet
+
+
+class HeadersShared(HttpClientPets):
+    """Keeps its headers in the class: the latest client's key is everybody's."""
+
+    shared: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.shared["Authorization"] = f"Bearer {key}"
+
+    def headers(self) -> dict[str, str]:
+        return self.shared
+
+
+class ConnectionsKept(HttpClientPets):
+    """Opens a connection for each request, and closes none."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.opened: list[http.client.HTTPConnection] = []
+
+    def connect(self) -> http.client.HTTPConnection:
+        self.opened.append(http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout))
+        return self.opened[-1]
+
+
+class ErrorsKeepConnections(HttpClientPets):
+    """Leaves the connection of every error open, for its log."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.failed: list[Any] = []
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            self.failed.append(self.connection)
+            self.connection = None
+        return super().checked(answer, success)
+
+
+class NeverClosed(HttpClientPets):
+    """Forgets its connection when it is closed, somewhere where it lives on."""
+
+    forgotten: ClassVar[list[Any]] = []
+
+    def close(self) -> None:
+        self.forgotten.append(self.connection)
+        self.connection = None
+
+
+class RedirectedWithKey(HttpClientPets):
+    """Follows redirections by urllib, which takes all headers along."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        url = f"http://{self.host}:{self.port}{self.base}/pets{self.query(limit, status)}"
+        request = urllib.request.Request(url, headers=self.headers())
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=self.timeout) as response:
+            return json.loads(response.read())
+
+
+class KeyKeptOnRedirect(Urllib3Pets):
+    """Tells urllib3 to take Authorization along."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.pool = urllib3.PoolManager(
+            timeout=TIMEOUT, retries=urllib3.Retry(2, remove_headers_on_redirect=(), raise_on_redirect=False)
+        )
+
+
+class SessionShared(RequestsPets):
+    """Has one session for all, whose key the latest client sets."""
+
+    common: ClassVar[requests.Session] = requests.Session()
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        self.session = self.common
+        self.session.headers["Authorization"] = f"Bearer {key}"
+
+
+LIVING = (
+    CreatesAgain,
+    CreatesAgainAfterServerError,
+    RetriesEverythingByPolicy,
+    RetriesWithoutEnd,
+    RenewsKeyWithoutEnd,
+    WaitsForTheAnimal,
+    DeafToRetryAfter,
+    RetryAfterAsNumber,
+    FailureSwallowed,
+    FailureTakenForMissing,
+    LostTakenForDone,
+    CutBodyAccepted,
+    NoTimeout,
+    NoTimeoutInSession,
+    StaleConnection,
+    UnreadError,
+    BrokenConnectionKept,
+    GetsRemembered,
+    ListsRemembered,
+    RememberedByTheClass,
+    StaleOnFailure,
+    ListReused,
+    DefaultsShared,
+    HeadersShared,
+    ConnectionsKept,
+    ErrorsKeepConnections,
+    NeverClosed,
+    RedirectedWithKey,
+    KeyKeptOnRedirect,
+    SessionShared,
+)

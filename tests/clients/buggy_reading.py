@@ -1,0 +1,363 @@
+"""Clients with one bug each in how they read answers: statuses, headers, bodies, types."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+
+if TYPE_CHECKING:
+    import http.client
+
+
+class StatusTakenForGranted(HttpClientPets):
+    """Reads ``status`` of every animal."""
+
+    def read(self, answer: Answer) -> Json:
+        document = super().read(answer)
+        for pet in document if isinstance(document, list) else [document]:
+            pet["status"] = pet["status"].lower()
+        return document
+
+
+class StatusMadeUp(HttpClientPets):
+    """Shows an animal without a status as available."""
+
+    def read(self, answer: Answer) -> Json:
+        document = super().read(answer)
+        for pet in document if isinstance(document, list) else [document]:
+            pet.setdefault("status", "available")
+        return document
+
+
+class IdAsNumberOfJavaScript(HttpClientPets):
+    """Reads every number as a float."""
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body, parse_int=lambda text: int(float(text)))
+
+
+class IdAsText(HttpClientPets):
+    """Keeps ids as text, for safety."""
+
+    def read(self, answer: Answer) -> Json:
+        document = super().read(answer)
+        for pet in document if isinstance(document, list) else [document]:
+            pet["id"] = str(pet["id"])
+        return document
+
+
+class StrictFields(HttpClientPets):
+    """Has a class with exactly the fields that it knows."""
+
+    @dataclass
+    class Pet:
+        id: int
+        name: str
+        categoryId: int  # noqa: N815  # the interface's name
+        status: str | None = None
+
+    def read(self, answer: Answer) -> Json:
+        document = super().read(answer)
+        if isinstance(document, list):
+            return [asdict(self.Pet(**pet)) for pet in document]
+        return asdict(self.Pet(**document))
+
+
+class FieldsByPosition(HttpClientPets):
+    """Takes fields in the order in which they come."""
+
+    def read(self, answer: Answer) -> Json:
+        def named(pet: dict[str, Any]) -> dict[str, Any]:
+            return dict(zip(("id", "name", "categoryId", "status"), pet.values(), strict=False))
+
+        document = super().read(answer)
+        return [named(pet) for pet in document] if isinstance(document, list) else named(document)
+
+
+class JsonByPattern(HttpClientPets):
+    """Finds the new id by a pattern that knows no white space."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        answer = self.checked(self.ask("POST", "/pets", self.encode(self.body(name, category_id, status))), 201)
+        found = re.search(rb'"id":(-?\d+)', answer.body)
+        if found is None:
+            raise LookupError(answer.body)
+        return {**self.read(answer), "id": int(found[1])}
+
+
+class TextInLatin1(HttpClientPets):
+    """Reads text as Latin-1, since no charset is named."""
+
+    def read(self, answer: Answer) -> Json:
+        charset = "utf-8" if "utf-8" in (answer.headers.get("Content-Type") or "") else "latin-1"
+        return json.loads(answer.body.decode(charset))
+
+
+class LinesSplit(HttpClientPets):
+    """Reads line by line and joins with blanks, where a name may hold a line separator."""
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(" ".join(answer.body.decode().splitlines()))
+
+
+class ContentTypeCompared(HttpClientPets):
+    """Compares the whole of Content-Type."""
+
+    def read(self, answer: Answer) -> Json:
+        if answer.headers.get("Content-Type") != "application/json":
+            raise ValueError(answer.headers.get("Content-Type"))
+        return super().read(answer)
+
+
+class HeaderNamesCompared(HttpClientPets):
+    """Looks headers up by the letter case that it once saw."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        headers = dict(response.getheaders())
+        headers["Content-Type"]  # raises KeyError
+        return Answer(response.status, headers, response.read())
+
+
+class LengthTakenForGranted(HttpClientPets):
+    """Reads as many bytes as Content-Length says, and it must say."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        length = int(response.headers["Content-Length"])
+        return Answer(response.status, response.headers, response.read(length))  # type: ignore[arg-type]
+
+
+class OneReadOnly(HttpClientPets):
+    """Reads once, up to 64 KiB, and takes that for the answer."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        body = response.read(65536)
+        response.read()
+        return Answer(response.status, response.headers, body)  # type: ignore[arg-type]
+
+
+class BlocksDecoded(HttpClientPets):
+    """Decodes block by block, where a character may lie across two."""
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        parts = []
+        while block := response.read(1024):
+            parts.append(block.decode(errors="replace"))
+        return Answer(response.status, response.headers, "".join(parts).encode())  # type: ignore[arg-type]
+
+
+class SunsetTakenForGranted(HttpClientPets):
+    """Warns of the deprecation by a header that need not be there."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        answer = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
+        self.sunset = answer.headers["Sunset"].strip()
+        return self.read(answer)
+
+
+class LocationFollowed(HttpClientPets):
+    """Reads the new animal at its Location."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        answer = self.checked(self.ask("POST", "/pets", self.encode(self.body(name, category_id, status))), 201)
+        pet_id = answer.headers["Location"].rpartition("/")[2]
+        return {**self.read(answer), "id": int(pet_id)}
+
+
+class ReadBackAfterCreating(HttpClientPets):
+    """Reads a new animal back at once, to be sure of it."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        created = super().create_pet(name=name, category_id=category_id, status=status)
+        return self.get_pet(created["id"])
+
+
+class NewestLast(HttpClientPets):
+    """Takes the last of the list for the newest."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        super().create_pet(name=name, category_id=category_id, status=status)
+        return self.list_pets(limit=100)[-1]
+
+
+class FoundInTheFirstPage(HttpClientPets):
+    """Finds an animal by listing, as the deprecation note says, among the first hundred."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        for pet in self.list_pets(limit=100):
+            if pet["id"] == pet_id:
+                return pet
+        raise ApiError(404)
+
+
+class FilteredHere(HttpClientPets):
+    """Filters by status itself, within the page."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(limit, None)), 200))
+        return [pet for pet in pets if status in {None, pet.get("status")}]
+
+
+class CutHere(HttpClientPets):
+    """Cuts the default page to the limit itself."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets = self.read(self.checked(self.ask("GET", "/pets" + self.query(None, status)), 200))
+        return pets[:limit]
+
+
+class TotalTrusted(HttpClientPets):
+    """Asks on until it has as many animals as a header says."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets: list[Any] = []
+        while True:
+            answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
+            pets += [pet for pet in self.read(answer) if pet not in pets]
+            if len(pets) >= int(answer.headers.get("X-Total-Count") or 0):
+                return pets[: limit or 20]
+
+
+class NextPageFollowed(HttpClientPets):
+    """Follows any Link to another page."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
+        pets = self.read(answer)
+        link = re.search("<(.*?)>", answer.headers.get("Link") or "")
+        if link:
+            more = self.ask("GET", link[1].removeprefix(self.base))
+            pets += self.read(self.checked(more, 200))
+        return pets
+
+
+class EverySuccessIs200(HttpClientPets):
+    """Takes 201 for an error."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
+        return super().checked(answer, 200)
+
+
+class StatusNotLookedAt(HttpClientPets):
+    """Takes every answer for a success."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:  # noqa: ARG002
+        return answer
+
+
+class OnlyServerErrors(HttpClientPets):
+    """Knows of 4xx and 5xx only, and takes a redirection for a success."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        return answer if answer.status < 400 else super().checked(answer, success)
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body) if answer.status < 300 else []
+
+
+class NothingForMissing(HttpClientPets):
+    """Returns None for 404."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return None
+
+
+class EmptyForUnauthorized(HttpClientPets):
+    """Shows an empty list to those who may not see it."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        try:
+            return super().list_pets(limit=limit, status=status)
+        except ApiError as error:
+            if error.status != 401:
+                raise
+            return []
+
+
+class ErrorCodeTrusted(HttpClientPets):
+    """Tells errors by ``code``, whose values nobody promised."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            statuses = {"not_found": 404, "unauthorized": 401, "gone": 410, "invalid_body": 400, "rate_limited": 429}
+            if answer.headers.get("Content-Type", "").startswith("application/json") and 400 <= answer.status < 430:
+                raise ApiError(statuses[json.loads(answer.body)["code"]])
+        return super().checked(answer, success)
+
+
+class ErrorBodyTrusted(HttpClientPets):
+    """Reads the status from the error's body, which may be a proxy's page."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise ApiError(json.loads(answer.body)["status"])
+        return answer
+
+
+class ErrorsAreAlike(HttpClientPets):
+    """Says that something went wrong, and not what."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise RuntimeError("the pet store failed")
+        return answer
+
+
+class TooLazy(HttpClientPets):
+    """Returns an iterator, which can be read once."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        return (dict(pet) for pet in super().list_pets(limit=limit, status=status))
+
+
+class Deduplicated(HttpClientPets):
+    """Takes animals of one name for one animal."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets = super().list_pets(limit=limit, status=status)
+        return list({pet["name"]: pet for pet in pets}.values())
+
+
+READING = (
+    StatusTakenForGranted,
+    StatusMadeUp,
+    IdAsNumberOfJavaScript,
+    IdAsText,
+    StrictFields,
+    FieldsByPosition,
+    JsonByPattern,
+    TextInLatin1,
+    LinesSplit,
+    ContentTypeCompared,
+    HeaderNamesCompared,
+    LengthTakenForGranted,
+    OneReadOnly,
+    BlocksDecoded,
+    SunsetTakenForGranted,
+    LocationFollowed,
+    ReadBackAfterCreating,
+    NewestLast,
+    FoundInTheFirstPage,
+    FilteredHere,
+    CutHere,
+    TotalTrusted,
+    NextPageFollowed,
+    EverySuccessIs200,
+    StatusNotLookedAt,
+    OnlyServerErrors,
+    NothingForMissing,
+    EmptyForUnauthorized,
+    ErrorCodeTrusted,
+    ErrorBodyTrusted,
+    ErrorsAreAlike,
+    TooLazy,
+    Deduplicated,
+)

@@ -1,0 +1,233 @@
+"""Correct clients of the pet store service on four HTTP libraries, as a careful author writes them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+import requests
+import urllib3
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from petstore_mock import PetStoreMock
+
+TIMEOUT = 0.5
+
+Json: TypeAlias = Any  # whatever a client makes of an answer
+
+
+class ApiError(Exception):
+    """The service refused, or did not do what it was asked for."""
+
+    def __init__(self, status: int, body: bytes = b"") -> None:
+        super().__init__(f"{status}: {body[:80]!r}")
+        self.status = status
+
+
+class Answer:
+    """An answer, whatever library brought it."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class HttpClientPets:
+    """On ``http.client``: one kept connection, looked at before each use. Small steps, for others to get wrong."""
+
+    timeout: ClassVar[float | None] = TIMEOUT
+
+    def __init__(self, url: str, key: str) -> None:
+        parts = urlsplit(url)
+        self.host, self.port, self.base = str(parts.hostname), parts.port, parts.path
+        self.key = key
+        self.connection: http.client.HTTPConnection | None = None
+
+    # The three methods
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        answer = self.ask("GET", "/pets" + self.query(limit, status))
+        return self.read(self.checked(answer, 200))
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        answer = self.ask("POST", "/pets", self.encode(self.body(name, category_id, status)))
+        return self.read(self.checked(answer, 201))
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.read(self.checked(self.ask("GET", f"/pets/{pet_id}"), 200))
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    # Asking
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        given = {"limit": limit, "status": status}
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return f"?{query}" if query else ""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        body: dict[str, Any] = {"name": name, "categoryId": category_id}
+        if status is not None:
+            body["status"] = status
+        return body
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        return json.dumps(body).encode()
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        return self.send(method, path, body)
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        headers = self.headers()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection = self.connect()
+        try:
+            connection.request(method, self.base + path, body=body, headers=headers)
+            return self.receive(connection.getresponse())
+        except BaseException:
+            self.close()
+            raise
+
+    def connect(self) -> http.client.HTTPConnection:
+        if self.connection is not None and self.is_stale(self.connection):
+            self.close()
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout)
+        return self.connection
+
+    def is_stale(self, connection: http.client.HTTPConnection) -> bool:
+        """Whether the service has closed the connection meanwhile: then there is something to read, its end."""
+        return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
+
+    def receive(self, response: http.client.HTTPResponse) -> Answer:
+        return Answer(response.status, response.headers, response.read())  # type: ignore[arg-type]
+
+    # Reading
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise ApiError(answer.status, answer.body)
+        return answer
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body)
+
+
+class Urllib3Pets:
+    """On urllib3: its pool, its retries for what is idempotent, and no redirections."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        self.headers = {"Authorization": f"Bearer {key}"}
+        retries = urllib3.Retry(total=2, redirect=0, raise_on_redirect=False)
+        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
+
+    def _checked(self, response: urllib3.BaseHTTPResponse, success: int) -> Json:
+        if response.status != success:
+            raise ApiError(response.status, response.data)
+        return json.loads(response.data)
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        given = {"limit": limit, "status": status}
+        fields = {name: str(value) for name, value in given.items() if value is not None}
+        return self._checked(self.pool.request("GET", f"{self.url}/pets", fields=fields, headers=self.headers), 200)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        return self._checked(self.pool.request("POST", f"{self.url}/pets", json=body, headers=self.headers), 201)
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self._checked(self.pool.request("GET", f"{self.url}/pets/{pet_id}", headers=self.headers), 200)
+
+    def close(self) -> None:
+        self.pool.clear()
+
+
+class RequestsPets:
+    """On requests, with a session."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url
+        self.session = requests.Session()
+        self.session.headers["Authorization"] = f"Bearer {key}"
+
+    def _json(self, response: requests.Response, success: int) -> Json:
+        response.raise_for_status()
+        if response.status_code != success:
+            raise ApiError(response.status_code, response.content)
+        return response.json()
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        params = {"limit": limit, "status": status}
+        return self._json(self.session.get(f"{self.url}/pets", params=params, timeout=TIMEOUT), 200)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        answer = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT, allow_redirects=False)
+        return self._json(answer, 201)
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self._json(self.session.get(f"{self.url}/pets/{pet_id}", timeout=TIMEOUT), 200)
+
+    def close(self) -> None:
+        self.session.close()
+
+
+class HttpxPets:
+    """On httpx."""
+
+    def __init__(self, url: str, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        # Without the environment: no proxies, and no certificates read from disk for each client.
+        self.client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=False, verify=False)
+
+    def _json(self, response: httpx.Response, success: int) -> Json:
+        if response.status_code != success:
+            raise ApiError(response.status_code, response.content)
+        return response.json()
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        given = {"limit": limit, "status": status}
+        params = {name: str(value) for name, value in given.items() if value is not None}
+        return self._json(self.client.get("/pets", params=params), 200)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        return self._json(self.client.post("/pets", json=body), 201)
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self._json(self.client.get(f"/pets/{pet_id}"), 200)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+CORRECT: dict[str, Any] = {
+    "http.client": HttpClientPets,
+    "urllib3": Urllib3Pets,
+    "requests": RequestsPets,
+    "httpx": HttpxPets,
+}
+
+
+def make_correct(name: str) -> Json:
+    """Return what makes a correct client, for the machine."""
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        return CORRECT[name](petstore.url, petstore.api_key)
+
+    return make_client

@@ -1,0 +1,220 @@
+"""The machine: silent about correct clients, and telling about buggy ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import run_state_machine_as_test
+
+from petstore_mock import PetStoreMock, PetstoreMockError, faults
+from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
+from tests.clients.corpus import CORPUS, Finding, find
+from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Some clients of the corpus leave sockets behind, which is the bug to be found.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+# One of each kind, the quick ones: the whole corpus takes minutes.
+QUICK = {
+    "LimitZeroForNone": "list_pets() sent GET /v1/pets?limit=0: query.limit must be at least 1",
+    "StatusNullInBody": "body.status must be one of available, pending, sold, got null",
+    "KeyInAnotherHeader": "sent the API key in x-api-key, beside Authorization (§5",
+    "StatusTakenForGranted": "raised KeyError ('status') although the service answered",
+    "NothingForMissing": "get_pet(1) returned None although the service answered 404",
+    "GetsRemembered": "sent no request",
+    "ListReused": "changed what list_pets() had returned",
+    "HeadersShared": "with the key of another client",
+    "ConnectionsKept": "connections open",
+    "RedirectedWithKey": "followed a redirection and sent the API key to another host",
+    "NoTimeout": "waited for an answer that never came",
+    "CreatesAgain": "sent POST /pets again when its answer was lost",
+    "RenewsKeyWithoutEnd": "asked again without an end while it was answered 401",
+}
+GAPS = {
+    "SunsetTakenForGranted": "deprecation_headers='absent'",
+    "JsonByPattern": "json_style='pretty'",
+    "NextPageFollowed": "paging_headers='link'",
+    "StrictFields": "extra_response_fields='present'",
+}
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_no_false_alarm(name: str) -> None:
+    check_client(make_correct(name), max_examples=15, settings=settings(database=None))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", CORRECT)
+def test_no_false_alarm_over_ten_thousand_examples(name: str) -> None:
+    check_client(make_correct(name), max_examples=10_000, settings=settings(database=None))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_bug_is_found_and_told(name: str) -> None:
+    assert QUICK[name] in find(name).sentence
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
+    """Shrinking leaves the one gap that matters."""
+    found = find(name)
+    assert f"It happens only with {GAPS[name]}: the client leans on a silence of the interface" in found.sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CORPUS)
+def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str, tmp_path: Path) -> None:
+    found = find(name)
+    assert found.error is not None
+    assert found.examples is not None
+    assert found.examples <= 200
+    paste(found, tmp_path, name)
+
+
+def paste(found: Finding, directory: Path, name: str) -> None:
+    """Run the test of an explanation as it stands: it fails for the buggy client and passes for a correct one."""
+    assert found.error is not None
+    source = found.error.test
+    assert run_pasted(directory / "test_buggy.py", source, name) == 1, source
+    assert run_pasted(directory / "test_correct.py", source, None) == 0, source
+
+
+def run_pasted(path: Path, source: str, name: str | None) -> int:
+    """Run a pasted test with the client called ``name``, or a correct one; return pytest's exit code."""
+    made = f"make_buggy({name!r})" if name is not None else "make_correct('http.client')"
+    imports = "from tests.clients.corpus import make_buggy\nfrom tests.clients.correct import make_correct\n"
+    given = f"{imports}make_client = {made}\n"
+    path.write_text(
+        source.replace("# make_client is what was given to the machine: it makes the client of a mock.", given)
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "-c", "/dev/null"]
+    done = subprocess.run(  # our own interpreter
+        [*command, "--rootdir", str(path.parent), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=None,
+    )
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize("name", ["LimitZeroForNone", "GetsRemembered", "StrictFields", "CreatesAgain"])
+def test_the_test_of_an_explanation_fails_when_pasted(name: str, tmp_path: Path) -> None:
+    paste(find(name), tmp_path, name)
+
+
+def test_a_run_leaves_no_thread_and_no_socket() -> None:
+    before = threading.active_count()
+    machine = client_machine(make_correct("http.client"))
+    with machine.run:
+        run_state_machine_as_test(machine, settings=machine_settings(settings(database=None), 5))
+        assert machine.run.open_connections() == 0
+    assert threading.active_count() == before
+
+
+def test_the_test_case_stops_listening_by_itself() -> None:
+    before = threading.active_count()
+    case = client_machine(make_correct("http.client")).TestCase
+    case.settings = machine_settings(settings(database=None), 3)
+    result = case().run()
+    assert result is not None
+    assert result.wasSuccessful(), result.failures + result.errors
+    assert threading.active_count() == before
+
+
+def test_an_error_that_classify_does_not_know_is_a_bug_of_the_client() -> None:
+    class Secretive(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            raise LookupError(pet_id)
+
+    with pytest.raises(ClientBugError, match="LookupError"):
+        check_client(lambda petstore: Secretive(petstore.url, petstore.api_key), settings=settings(database=None))
+
+
+def test_classify_can_be_replaced() -> None:
+    class PetError(Exception):
+        pass
+
+    class Wrapping(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            try:
+                return super().get_pet(pet_id)
+            except Exception as error:
+                raise PetError from error
+
+    def classify(error: BaseException) -> Json:
+        from petstore_mock.stateful import classify_exception  # noqa: PLC0415
+
+        return classify_exception(error.__cause__ if isinstance(error, PetError) and error.__cause__ else error)
+
+    check_client(
+        lambda petstore: Wrapping(petstore.url, petstore.api_key),
+        classify=classify,
+        max_examples=10,
+        settings=settings(database=None),
+    )
+
+
+def test_only_the_gaps_named_vary_and_only_the_faults_given_come() -> None:
+    """A client that fails for other silences and faults passes."""
+    for name in ("StrictFields", "CreatesAgain"):
+        client = CORPUS[name]
+        check_client(
+            lambda petstore, client=client: client(petstore.url, petstore.api_key),  # type: ignore[misc]
+            vary=["list_order"],
+            faults=st.just(faults.server_error()),
+            max_examples=10,
+            settings=settings(database=None),
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"make_client": 3}, "make_client=3"),
+        ({"patience": 0}, "patience=0"),
+        ({"patience": True}, "patience=True"),
+        ({"faults": faults.reset()}, "expected faults to be a strategy"),
+        ({"vary": ["list_ordr"]}, "Did you mean 'list_order'"),
+    ],
+)
+def test_a_wrong_argument_is_the_test_authors_mistake(options: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"make_client": make_correct("http.client"), **options}
+    with pytest.raises(PetstoreMockError) as caught:
+        check_client(given.pop("make_client"), max_examples=1, settings=settings(database=None), **given)
+    assert words in str(caught.value)
+
+
+def test_the_explanation_has_a_sentence_a_test_and_the_wire() -> None:
+    error = find("LimitZeroForNone").error
+    assert error is not None
+    sentence, _, rest = str(error).partition("\n\nAs a test:\n\n")
+    test, _, wire = rest.partition("\nOn the wire:\n\n")
+    assert sentence == error.sentence
+    assert test == error.test
+    compile(test, "pasted", "exec")
+    assert "GET /v1/pets?limit=0" in wire
+    assert not getattr(error, "__notes__", [])
+
+
+def test_the_machine_needs_no_key_in_its_report() -> None:
+    """Whatever it tells of, no key is in it."""
+    error = find("KeyInQuery").error
+    assert error is not None
+    petstore = PetStoreMock()
+    assert petstore.api_key.rsplit("-", 1)[0] not in str(error)
