@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,6 +45,11 @@ def real(monkeypatch: pytest.MonkeyPatch) -> RealTime:
 )
 def test_http_date_is_an_imf_fixdate(timestamp: float, text: str) -> None:
     assert http_date(timestamp) == text
+
+
+def test_http_date_agrees_with_the_standard_library_in_every_month_and_weekday() -> None:
+    timestamps = [step * 100_003 for step in range(0, 2_500_000, 997)]  # to the year 9892, at all times of the day
+    assert [http_date(each) for each in timestamps] == [formatdate(each, usegmt=True) for each in timestamps]
 
 
 MIDNIGHT = datetime(2030, 12, 6, tzinfo=UTC)
