@@ -31,6 +31,7 @@ __all__ = ["ServeOptions", "serve"]
 _KEPT_ENTRIES: Final = 1000  # a stub may run for days: its journal is a ring
 _COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _PROXIES: Final = ("http_proxy", "all_proxy", "ALL_PROXY")  # what curl heeds for http
 
 
@@ -71,9 +72,6 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
 @contextmanager
 def _until_signalled(end: Callable[[], None]) -> Generator[None]:
     """Call ``end`` at SIGINT and SIGTERM; a second one meets what was there before."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python lets only the main thread have handlers: an embedder ends the process its own way
-        return
     former: dict[int, Any] = {}
 
     def handle(_number: int, _frame: object) -> None:
@@ -84,7 +82,8 @@ def _until_signalled(end: Callable[[], None]) -> Generator[None]:
         while former:
             signal.signal(*former.popitem())
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # Python lets only the main thread have handlers: who embeds the command elsewhere ends the process in another way.
+    for number in _SIGNALS if threading.current_thread() is threading.main_thread() else ():
         former[number] = signal.signal(number, handle)
     try:
         yield

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,11 @@ import yaml
 
 from petstore_mock import cli
 from petstore_mock._cli_gaps import render_gaps
+from petstore_mock._cli_log import Logged, RequestLog
 from petstore_mock.behaviour import PRESETS
+from petstore_mock.entry import Entry
 from petstore_mock.gaps import GAPS
+from petstore_mock.messages import ApiRequest, ApiResponse, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -345,3 +349,81 @@ def test_main_takes_the_arguments_of_the_process(
     assert json.loads(capsys.readouterr().out)
     assert cli.main(["nonsense"]) == 2
     assert "nonsense" in capsys.readouterr().err
+
+
+def test_main_writes_to_streams_that_are_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    assert cli.main(["gaps", "--format", "json"]) == 0
+    assert json.loads(out.getvalue())
+
+
+def test_an_interrupt_before_the_server_is_up_ends_without_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run", interrupted)
+    assert cli.main(["serve"]) == 130
+
+
+def test_a_taken_port_is_refused_in_another_thread_too() -> None:
+    """Only the main thread may handle signals; the rest works in any."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, ThreadPoolExecutor(1) as pool:
+        arguments = ("serve", "--port", str(taken.getsockname()[1]))
+        assert "can't listen" in pool.submit(complaint, *arguments).result()
+
+
+# The log
+
+
+def entry(target: str = "/v1/pets") -> Entry:
+    return Entry(1, None, ApiRequest("GET", target), 0.0)
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_log_that_is_read_too_slowly_says_how_much_it_left_out(
+    monkeypatch: pytest.MonkeyPatch, log_format: str
+) -> None:
+    monkeypatch.setattr("petstore_mock._cli_log._LONGEST_QUEUE", 2)
+    out = io.StringIO()
+    log = RequestLog(out, log_format)
+    for number in range(5):
+        log.note(entry(f"/{number}"))
+    log.end()
+    log.write()
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 3
+    assert any("3" in line and ("left_out" in line or "not shown" in line) for line in lines)
+    assert sum("GET" in line for line in lines) == 2
+
+
+def test_an_answer_that_no_journal_holds_is_not_logged() -> None:
+    class Silent:
+        def handle(self, request: ApiRequest) -> ApiResponse:
+            return self.refuse("", "", request)
+
+        def admits(self, request: ApiRequest, length: int | None) -> bool:
+            raise NotImplementedError
+
+        def body_limit(self, request: ApiRequest) -> int | None:
+            raise NotImplementedError
+
+        def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:  # noqa: ARG002
+            return ApiResponse(Head(401), b"", b"")
+
+    out = io.StringIO()
+    log = RequestLog(out, "text")
+    assert Logged(Silent(), log).handle(ApiRequest("GET", "/")).status == 401
+    log.end()
+    log.write()
+    assert out.getvalue() == ""
+
+
+def test_a_line_of_the_log_moves_no_cursor() -> None:
+    out = io.StringIO()
+    log = RequestLog(out, "text")
+    log.note(entry("/\x1b[2J\n\u202e"))
+    log.end()
+    log.write()
+    assert out.getvalue().endswith("\n")
+    assert out.getvalue()[:-1].isprintable()
