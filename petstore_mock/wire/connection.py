@@ -6,23 +6,21 @@ What HTTP allows is judged in :mod:`petstore_mock.wire.request`, how an answer g
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import re
-import socket
-import struct
 import threading
 from email.utils import formatdate
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.messages import ApiRequest, ApiResponse
 from petstore_mock.wire.delivery import BODILESS_STATUSES, Held, frame
+from petstore_mock.wire.line import Line
 from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import asyncio
 
     from petstore_mock.messages import Head
     from petstore_mock.wire.shared import Shared
@@ -32,12 +30,10 @@ __all__ = ["Connection"]
 UNASKED_BODY: Final = 64 * 1024  # bytes of a body that are kept before the core is asked for its limit
 NEIGHBOUR_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
 INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is held or not taken
-LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
 _CR: Final = 13
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
 _NOBODY: Final = RequestHead("GET", "/", (), modern=True).closing()  # whom a refusal answers when no line was read
 
 
@@ -53,8 +49,8 @@ class _Incoming:
         self.limit: float | None = None  # not asked for yet
 
 
-class Connection(asyncio.Protocol):
-    """One client's connection. All of it runs in the loop's thread.
+class Connection(Line):
+    """One client's connection, on which HTTP is spoken.
 
     Args:
         shared: what all connections have in common.
@@ -66,37 +62,23 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_advancing",
         "_awaiting",
-        "_blocked",
-        "_buffer",
         "_connections",
-        "_discarding",
-        "_drained",
-        "_eof",
         "_exchange",
         "_expected",
         "_handle",
         "_held",
-        "_idle",
         "_incoming",
         "_known",
         "_number",
-        "_paused",
         "_scanned",
         "_shared",
         "_since",
-        "_touched",
-        "_transport",
-        "loop",
-        "send",
     )
-
-    _transport: asyncio.Transport
-    send: Callable[[bytes], None]
 
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, connections: set[Connection], number: int
     ) -> None:
-        self.loop = loop
+        super().__init__(loop)
         self._connections = connections
         self._shared = shared
         self._handle = shared.handler.handle
@@ -104,27 +86,18 @@ class Connection(asyncio.Protocol):
         self._known = shared.known
         self._number = number
         self._exchange = 0
-        self._buffer = bytearray()  # what came and is not yet served
         self._scanned = 0  # how much of it was found to hold no whole head
         self._incoming: _Incoming | None = None
         self._held: Held | None = None  # the answer that is held back
         self._awaiting = False  # an expectation's answer is being made in a thread
-        self._blocked = False  # the client does not take what was sent
-        self._paused = False  # we do not take what the client sends
-        self._eof = False  # it sends no more
-        self._discarding = False  # nothing will be served any more: input is dropped
-        self._drained = 0  # how much was dropped
         self._advancing = False
-        self._idle = True  # the next byte begins a request that may be served at once
-        self._since = 0.0  # when the incomplete head began, its body last grew, or lingering began
-        self._touched = perf_counter()  # when the last request was served
+        self._since = 0.0  # when the incomplete head began, or its body last grew
 
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; asyncio has set TCP_NODELAY."""
-        self._transport = cast("asyncio.Transport", transport)
-        self.send = self._transport.write
+        """Begin."""
+        super().connection_made(transport)
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -135,7 +108,7 @@ class Connection(asyncio.Protocol):
                 self._serve(head, perf_counter())
                 return
         if self._discarding:
-            self._discard(len(data))
+            self._discard(len(data), bounded=self._held is None)
             return
         self._buffer += data
         self._advance()
@@ -159,16 +132,7 @@ class Connection(asyncio.Protocol):
         self._buffer.clear()
         if self._held is not None:
             self._held.gone()
-
-    def pause_writing(self) -> None:
-        """Serve no further request until the client has read."""
-        self._blocked, self._idle = True, False
-
-    def resume_writing(self) -> None:
-        """Go on: the client has read."""
-        self._blocked = False
-        self._touched = perf_counter()
-        self._advance()
+            self._held = None
 
     # Reading
 
@@ -192,12 +156,9 @@ class Connection(asyncio.Protocol):
             self.finish()
 
     def _may_serve(self) -> bool:
-        return not (self._held is not None or self._awaiting or self._blocked or self._discarding)
-
-    def _throttle(self, *, wanted: bool) -> None:
-        if wanted is not self._paused and not self._transport.is_closing():
-            self._paused = wanted
-            (self._transport.pause_reading if wanted else self._transport.resume_reading)()
+        if self._held is not None or self._awaiting or self._blocked or self._discarding:
+            return False
+        return not self._transport.is_closing()
 
     def _take_head(self) -> bool:
         """Take the next head out of the buffer and act on it; say whether there was a whole one."""
@@ -340,7 +301,7 @@ class Connection(asyncio.Protocol):
             head, request = self._incoming.head, self._incoming.request
         elif head is not None:
             request = self._request(head, self._since if self._scanned else perf_counter())
-        self._incoming = None
+        self._incoming, self._scanned = None, 0
         response = self._shared.handler.refuse(refused.condition, refused.detail, request)
         self._respond((head or _NOBODY).closing(), request, response)
 
@@ -367,9 +328,13 @@ class Connection(asyncio.Protocol):
     def _neighbour_answered(self, head: RequestHead, request: ApiRequest, fixed: Head, body: bytes) -> None:
         self._awaiting = False
         self._touched = perf_counter()
-        self._shared.record_neighbour(request, fixed, body)
+        response = ApiResponse(fixed, body, formatdate(usegmt=True).encode("ascii"))
+        try:
+            self._shared.record_neighbour(request, fixed, body)
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            response = self.failed(error, request)
         if not self._transport.is_closing():
-            self.send_whole(head, ApiResponse(fixed, body, formatdate(usegmt=True).encode("ascii")))
+            self.send_whole(head, response)
 
     # Going on, and ending
 
@@ -378,46 +343,15 @@ class Connection(asyncio.Protocol):
         self._held = None
         self._advance()
 
-    def ignore_input(self) -> None:
-        """Drop whatever the client still sends, and watch for its going."""
-        self._discarding, self._idle = True, False
-        self._buffer.clear()
-        self._throttle(wanted=False)
-
     def finish(self) -> None:
-        """End the connection so that the client reads all that was sent.
-
-        Closing a socket that holds unread input, or to which more comes, sends a RST, and a RST takes away what the
-        client has not read yet. So we say FIN, and drop what comes until the client closes (RFC 9112 §9.6).
-        """
+        """End the connection so that the client reads all that was sent."""
         self._held = None
-        self.ignore_input()
-        self._since = perf_counter()
-        if self._eof:
-            self._transport.close()
-            return
-        try:
-            self._transport.write_eof()
-        except OSError:  # the client was quicker, with a RST
-            self._transport.abort()
-
-    def _discard(self, size: int) -> None:
-        self._drained += size
-        if self._held is None and self._drained > LINGER_BYTES:
-            self._transport.abort()
+        super().finish()
 
     def reset(self) -> None:
-        """End the connection with a RST: alone, ``abort`` sends a FIN."""
+        """End the connection with a RST."""
         self._held = None
-        sock = self._transport.get_extra_info("socket")
-        if sock is not None and not self._transport.is_closing():
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
-        self._transport.abort()
-
-    def close_if_idle(self) -> None:
-        """Close as a service closes a kept connection that nobody uses: without a word."""
-        if self._idle and not self._transport.get_write_buffer_size():
-            self._transport.close()
+        super().reset()
 
     def shut(self) -> None:
         """End the connection at once, whatever it does: the server stops."""
@@ -426,26 +360,18 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.abort()
 
-    def disown(self) -> None:
-        """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
-        sock = getattr(self._transport.get_extra_info("socket"), "_sock", None)
-        if sock is not None:
-            sock.close()
-
     def sweep(self, now: float) -> None:
-        """End the connection if the client has been too slow; called now and then."""
+        """End the connection if the client is too slow; called now and then. What is held may take its time."""
         shared = self._shared
         if self._held is not None or self._awaiting:
             return
-        if self._discarding:
-            unread = self._transport.get_write_buffer_size() > 0
-            if now - self._since > (shared.idle_timeout if unread else shared.linger_timeout):
-                self._transport.abort()
-        elif self._incoming is not None:
-            if now - self._since > shared.body_timeout:
-                self._refuse(RefusedError("request_timeout", f"no more of the body in {shared.body_timeout:g} s"))
+        if self._incoming is not None:
+            self._sweep_request(now, shared.body_timeout, "no more of the body")
         elif self._scanned:
-            if now - self._since > shared.head_timeout:
-                self._refuse(RefusedError("request_timeout", f"no whole head in {shared.head_timeout:g} s"))
-        elif now - self._touched > shared.idle_timeout:
-            self._transport.abort()
+            self._sweep_request(now, shared.head_timeout, "no whole head")
+        else:
+            self._sweep_line(now, idle_timeout=shared.idle_timeout, linger_timeout=shared.linger_timeout)
+
+    def _sweep_request(self, now: float, patience: float, what: str) -> None:
+        if now - self._since > patience:
+            self._refuse(RefusedError("request_timeout", f"{what} in {patience:g} s"))

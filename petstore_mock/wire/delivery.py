@@ -210,7 +210,6 @@ class Held:
                 self._end("malformed chunk")
                 self._malform()
             case "dribble":
-                self._record("dribbled")
                 self._begin_dribble(delivery.value)
 
     def _truncate(self, fraction: float) -> None:

@@ -172,6 +172,14 @@ def test_ordered_expectation_out_of_turn_is_an_assertion(listener: Listener, cli
         listener.check()
 
 
+def test_lasting_expectation_takes_what_an_ordered_one_waits_for_in_vain(listener: Listener, client: RawClient) -> None:
+    listener.expect_ordered_request("/1").respond_with_data("one")
+    listener.expect_ordered_request("/2").respond_with_data("two")
+    listener.expect_request("/2").respond_with_data("any time")
+    assert client.get("/2").body == b"any time"
+    listener.check()
+
+
 def test_clear_takes_all_expectations_away(listener: Listener, client: RawClient) -> None:
     listener.expect_request("/a").respond_with_data("a")
     listener.expect_ordered_request("/b").respond_with_data("b")
@@ -197,6 +205,15 @@ def test_neighbours_are_journalled_and_logged(listener: Listener, client: RawCli
     listener.assert_request_made(RequestMatcher("/a"))
     with pytest.raises(AssertionError):
         listener.assert_request_made(RequestMatcher("/b"))
+
+
+def test_failure_in_the_journal_is_answered_500(
+    listener: Listener, client: RawClient, core: Journalling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "neighbour_answered", lambda *_: 1 / 0)
+    listener.expect_request("/a").respond_with_data("hi")
+    assert client.get("/a").status == 500
+    assert core.refusals[0][0] == "internal_error"
 
 
 def test_framing_is_the_wires_whatever_the_handler_says(listener: Listener, client: RawClient) -> None:

@@ -19,6 +19,7 @@ from tests.live.raw import RawClient, answer, eventually, open_descriptors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.messages import ApiRequest, ApiResponse
     from petstore_mock.wire import WireServer
     from tests.live.raw import Echo
 
@@ -232,6 +233,22 @@ def test_reset_mid_answer_is_survived(connect: Callable[..., RawClient], echo: E
         client.send(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
         client.answer_head()
         client.reset()
+
+
+def test_requests_of_a_client_that_has_gone_are_not_served_on(
+    client: RawClient, echo: Echo, server: WireServer
+) -> None:
+    def leave(_: ApiRequest) -> ApiResponse:
+        client.reset()
+        return answer(200, b"a" * 1000)
+
+    echo.answers["/leave"] = leave
+    client.send(b"GET /leave HTTP/1.1\r\nHost: x\r\n\r\n" + (GET + b"\r\n") * 1000)
+    eventually(lambda: len(echo.requests) >= 1, "the first request")
+    eventually(lambda: client.socket.fileno() == -1, "the reset")
+    with RawClient(server) as other:
+        other.get()
+    assert len(echo.requests) < 10
 
 
 # Crowds

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.wire import connection
+from petstore_mock.wire import connection, line
 from petstore_mock.wire.request import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually
 
@@ -139,7 +140,7 @@ def test_client_that_sends_all_before_it_reads_gets_the_answer(client: RawClient
 
 
 def test_draining_is_bounded(client: RawClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LINGER_BYTES", 1_000_000)
+    monkeypatch.setattr(line, "LINGER_BYTES", 1_000_000)
     client.send(POST + b"Content-Length: 2000000000\r\n\r\n")
     with pytest.raises(ConnectionError):
         client.send(b"a" * 50_000_000)
@@ -283,6 +284,20 @@ def test_last_answer_waits_for_a_slow_reader(serve: Callable[..., WireServer], e
         assert slow.is_closed()
 
 
+def test_slow_reader_is_not_taken_for_an_idle_one(serve: Callable[..., WireServer], echo: Echo) -> None:
+    size = 12_000_000
+    echo.answers["/big"] = lambda _: answer(200, b"a" * size)
+    with RawClient(serve(idle_timeout=0.15), receive_buffer=65536) as client:
+        client.send(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        client.answer_head()
+        left = size - len(client.buffer)
+        started = time.perf_counter()
+        while left:
+            left -= len(client.socket.recv(min(left, 400_000)))
+            time.sleep(0.003)  # this is how slow it is
+        assert time.perf_counter() - started > 0.15
+
+
 def test_half_closed_slow_reader_gets_all_and_then_the_end(serve: Callable[..., WireServer], echo: Echo) -> None:
     echo.answers["/big"] = lambda _: answer(200, b"a" * 5_000_000)
     server = serve(linger_timeout=60)
@@ -293,6 +308,16 @@ def test_half_closed_slow_reader_gets_all_and_then_the_end(serve: Callable[..., 
             assert len(client.answer().body) == 5_000_000
         assert client.is_closed()
         eventually(lambda: server.open_connections == 0, "the connection closed")
+
+
+def test_flood_behind_a_last_request_is_drained(client: RawClient, echo: Echo) -> None:
+    """It was not read while the answer was held; it must be now, or the client never comes to read."""
+    echo.delay("/slow", 0.05)
+    client.send(b"GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    client.send((LINE + b"\r\n") * 500_000)
+    assert client.answer().body == b"/slow"
+    assert client.is_closed()
+    assert len(echo.requests) == 1
 
 
 def test_client_that_never_reads_is_left_after_a_while(serve: Callable[..., WireServer], echo: Echo) -> None:

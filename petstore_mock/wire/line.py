@@ -1,0 +1,134 @@
+"""One client's TCP connection: what flows over it and how it ends. It knows no HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Line"]
+
+LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
+
+_RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
+
+
+class Line(asyncio.Protocol):
+    """A connection without the protocol spoken on it. All of it runs in the loop's thread.
+
+    Attributes:
+        loop: the loop that runs it.
+        send: sends bytes; what the client does not take at once waits in the transport.
+    """
+
+    __slots__ = (
+        "_blocked",
+        "_buffer",
+        "_discarding",
+        "_drained",
+        "_eof",
+        "_idle",
+        "_paused",
+        "_touched",
+        "_transport",
+        "_unsent",
+        "loop",
+        "send",
+    )
+
+    send: Callable[[bytes], None]
+    _transport: asyncio.Transport
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._buffer = bytearray()  # what came and is not yet served
+        self._blocked = False  # the client does not take what was sent
+        self._paused = False  # we do not take what the client sends
+        self._eof = False  # it sends no more
+        self._discarding = False  # nothing will be served any more: input is dropped
+        self._drained = 0  # how much was dropped
+        self._idle = True  # the next byte begins a request that may be served at once
+        self._touched = perf_counter()  # when we last served it or said FIN, or saw that it reads
+        self._unsent = 0  # how much it had not taken when we last looked
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; asyncio has set TCP_NODELAY."""
+        self._transport = cast("asyncio.Transport", transport)
+        self.send = self._transport.write
+
+    def pause_writing(self) -> None:
+        """Serve no further request until the client has read."""
+        self._blocked, self._idle = True, False
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._blocked = False
+        self._advance()
+
+    def _advance(self) -> None:
+        """Serve what has come whole, in order."""
+        raise NotImplementedError
+
+    def _throttle(self, *, wanted: bool) -> None:
+        if wanted is not self._paused and not self._transport.is_closing():
+            self._paused = wanted
+            (self._transport.pause_reading if wanted else self._transport.resume_reading)()
+
+    def ignore_input(self) -> None:
+        """Drop whatever the client still sends, and watch for its going."""
+        self._discarding, self._idle = True, False
+        self._buffer.clear()
+        self._throttle(wanted=False)
+
+    def _discard(self, size: int, *, bounded: bool) -> None:
+        self._drained += size
+        if bounded and self._drained > LINGER_BYTES:
+            self._transport.abort()
+
+    def finish(self) -> None:
+        """End the connection so that the client reads all that was sent.
+
+        Closing a socket that holds unread input, or to which more comes, sends a RST, and a RST takes away what the
+        client has not read yet. So we say FIN, and drop what comes until the client closes (RFC 9112 §9.6).
+        """
+        self.ignore_input()
+        self._touched = perf_counter()
+        if self._eof:
+            self._transport.close()
+            return
+        try:
+            self._transport.write_eof()
+        except OSError:  # the client was quicker, with a RST
+            self._transport.abort()
+
+    def reset(self) -> None:
+        """End the connection with a RST: alone, ``abort`` sends a FIN."""
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None and not self._transport.is_closing():
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+        self._transport.abort()
+
+    def close_if_idle(self) -> None:
+        """Close as a service closes a kept connection that nobody uses: without a word."""
+        if self._idle and not self._transport.get_write_buffer_size():
+            self._transport.close()
+
+    def disown(self) -> None:
+        """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
+        sock = getattr(self._transport.get_extra_info("socket"), "_sock", None)
+        if sock is not None:
+            sock.close()
+
+    def _sweep_line(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
+        """End the connection if nothing has moved on it for too long."""
+        unsent = self._transport.get_write_buffer_size()
+        if unsent != self._unsent:  # the client reads, however slowly
+            self._unsent, self._touched = unsent, now
+        patience = linger_timeout if self._discarding and not unsent else idle_timeout
+        if now - self._touched > patience:
+            self._transport.abort()
