@@ -1,0 +1,102 @@
+"""Routes and heads: worked out once, remembered within bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from petstore_mock import Behaviour
+from petstore_mock.contract import OPERATIONS
+from petstore_mock.messages import KNOWN_METHODS
+from petstore_mock.rules import Rules, rules_for
+from petstore_mock.schemas import default_schemas
+
+
+@pytest.fixture
+def rules() -> Rules:
+    return Rules(Behaviour(), default_schemas())
+
+
+def test_rules_are_compiled_once_for_each_behaviour() -> None:
+    schemas = default_schemas()
+    assert rules_for(Behaviour(), schemas) is rules_for(Behaviour().replace(list_order="id_ascending"), schemas)
+    assert rules_for(Behaviour(), schemas) is not rules_for(Behaviour(list_order="by_name"), schemas)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "operation"),
+    [
+        ("GET", "/v1/pets", "listPets"),
+        ("HEAD", "/v1/pets?limit=5", "listPets"),
+        ("POST", "/v1/pets", "createPet"),
+        ("GET", "/v1/pets/5", "getPet"),
+        ("HEAD", "/v1/pets/-5", "getPet"),
+        ("GET", "/v1/pets/x", "getPet"),
+    ],
+)
+def test_route_leads_to_the_operation(rules: Rules, method: str, target: str, operation: str) -> None:
+    route = rules.route(method, target)
+    assert route.operation is not None
+    assert route.operation.name == operation
+    assert route.refusal is None
+
+
+def test_every_operation_is_reached_by_its_path(rules: Rules) -> None:
+    for operation in OPERATIONS.values():
+        route = rules.route(operation.method, operation.path.format(petId=1))
+        assert route.operation is operation
+
+
+def test_allow_names_every_method_that_is_not_answered_405(rules: Rules) -> None:
+    for target in ("/v1/pets", "/v1/pets/1"):
+        allowed = set(rules.route("OPTIONS", target).allow.split(", "))
+        for method in KNOWN_METHODS:
+            refusal = rules.route(method, target).refusal
+            assert (refusal is None) is (method in allowed)
+            assert rules.route(method, target).allow == rules.route("OPTIONS", target).allow
+
+
+def test_parameters_are_read(rules: Rules) -> None:
+    route = rules.route("GET", "/v1/pets?limit=7&status=sold")
+    assert (route.limit, route.status, route.pet_id) == (7, "sold", 0)
+    assert (rules.route("GET", "/v1/pets").limit, rules.route("GET", "/v1/pets").status) == (20, None)
+    assert rules.route("GET", "/v1/pets/-9223372036854775808").pet_id == -(2**63)
+
+
+def test_routes_are_remembered_within_bounds(rules: Rules) -> None:
+    assert rules.route("GET", "/v1/pets?limit=1") is rules.route("GET", "/v1/pets?limit=1")
+    assert rules.route("GET", "/v1/pets") is not rules.route("HEAD", "/v1/pets")
+    longest = "/v1/pets?" + "x" * 503
+    assert rules.route("GET", longest) is rules.route("GET", longest)
+    assert rules.route("GET", longest + "x") is not rules.route("GET", longest + "x")
+    for number in range(3000):
+        rules.route("GET", f"/v1/pets/{number}")
+        assert len(rules._routes) <= 1024  # noqa: SLF001
+    assert len(rules._routes) > 100  # noqa: SLF001
+
+
+def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
+    assert rules.head(200) is rules.head(200)
+    assert rules.head(200) is not rules.head(200, json=False)
+    assert rules.head(200).get("Content-Type") == "application/json"
+    assert rules.head(200, json=False).get("Content-Type") is None
+    for number in range(3000):
+        head = rules.head(201, (("Location", f"/v1/pets/{number}"),))
+        assert head.get("Location") == f"/v1/pets/{number}"
+        assert len(rules._heads) <= 1024  # noqa: SLF001
+    assert len(rules._heads) > 100  # noqa: SLF001
+
+
+@pytest.mark.parametrize(
+    ("gaps", "dressed"),
+    [
+        ({}, False),
+        ({"answer_framing": "chunked"}, True),
+        ({"header_names": "lower_case"}, True),
+        ({"connection": "closed_after_answer"}, True),
+    ],
+    ids=str,
+)
+def test_wire_is_dressed_only_when_a_gap_of_it_is_chosen(gaps: dict[str, str], dressed: bool) -> None:
+    rules = Rules(Behaviour().replace(**gaps), default_schemas())
+    assert rules.dresses_wire is dressed
+    assert [rules.chunked, rules.lower_case, rules.close].count(True) == len(gaps)

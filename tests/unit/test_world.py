@@ -1,0 +1,109 @@
+"""One world: its keys, its assignment of ids, what it hides and what it holds back."""
+
+from __future__ import annotations
+
+import pytest
+
+from petstore_mock import Behaviour
+from petstore_mock.schemas import default_schemas
+from petstore_mock.world import Key, Waiting, World
+
+
+def world(**gaps: str) -> World:
+    return World("key", default_schemas(), behaviour=Behaviour().replace(**gaps))
+
+
+def test_key_is_asked_for_by_name_and_its_uses_are_counted() -> None:
+    one = world()
+    assert [one.key_problem("key") for _ in range(3)] == ["", "", ""]
+    assert one.keys["key"].uses == 3
+    assert one.key_problem("other") == "unknown_key"
+
+
+def test_refused_uses_do_not_count() -> None:
+    one = world()
+    one.keys["brief"] = Key(expires=one.clock.now() - 1)
+    one.keys["revoked"] = Key()
+    one.keys["revoked"].revoked = True
+    assert [one.key_problem("brief"), one.key_problem("revoked")] == ["expired_key", "revoked_key"]
+    assert one.keys["brief"].uses == one.keys["revoked"].uses == 0
+    assert one.rotating is None
+
+
+def test_only_the_key_that_was_used_first_rotates() -> None:
+    one = world(key_rotation="mid_session")
+    one.keys["second"] = Key()
+    assert one.key_problem("second") == ""
+    assert one.rotating == "second"
+    assert [one.key_problem("key") for _ in range(30)] == [""] * 30
+    assert [one.key_problem("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
+
+
+@pytest.mark.parametrize("assignment", ["sequential", "sparse", "random_int64", "beyond_2_53"])
+def test_assigned_ids_are_free(assignment: str) -> None:
+    one = world(id_assignment=assignment)
+    one.seed({"id": 2**63 - 1}, {})
+    ids = [one.seed(None, {})["id"] for _ in range(50)]
+    assert len(set(ids)) == 50
+    assert 2**63 - 1 not in ids
+    assert all(0 < number < 2**63 for number in ids)
+
+
+def test_same_seed_draws_the_same_ids() -> None:
+    drawn = []
+    for random_seed in (1, 1, 2):
+        one = World("k", default_schemas(), behaviour=Behaviour(id_assignment="random_int64"), random_seed=random_seed)
+        drawn.append([one.seed(None, {})["id"] for _ in range(3)])
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_hidden_animals_are_left_out_until_their_request() -> None:
+    one = world()
+    one.hidden = {2: 7, 3: 5}
+    assert one.visible([1, 2, 3], 4) == [1]
+    assert one.visible([1, 2, 3], 5) == [1, 3]
+    assert one.visible([1, 2, 3], 6) == [1, 3]
+    assert one.visible([1, 2, 3], 7) == [1, 2, 3]
+
+
+def test_removed_animal_leaves_nothing_hidden_behind() -> None:
+    one = world()
+    one.seed({"id": 1}, {})
+    one.hidden = {1: 10**6}
+    one.remove(1)
+    one.seed({"id": 1}, {})
+    assert one.visible([1], 1) == [1]
+
+
+def test_reset_begins_a_new_generation_and_lets_held_answers_go() -> None:
+    one = world()
+    released: list[str] = []
+    one.waits.add(lambda: released.append("a"))
+    generation = one.generation
+    one.hidden = {1: 9}
+    one.rotating, one.answered = "key", 4
+    one.errors.append(ValueError())
+    one.reset(["new"])
+    assert one.generation == generation + 1
+    assert released == ["a"]
+    assert list(one.keys) == ["new"]
+    assert one.rotating is None
+    assert (one.hidden, one.answered, one.errors) == ({}, 0, [])
+
+
+def test_released_answers_are_let_go_once() -> None:
+    waits, released = Waiting(), list[str]()
+
+    def first() -> None:
+        released.append("first")
+
+    def second() -> None:
+        released.append("second")
+
+    waits.add(first)
+    waits.add(second)
+    waits.discard(second)
+    waits.discard(second)
+    waits.release()
+    waits.release()
+    assert released == ["first"]
