@@ -6,23 +6,25 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine
 
 from petstore_mock import strategies
 from petstore_mock._machine_example import Example
 from petstore_mock.contract import PET_STATUSES, OperationName
 
 if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.plan import Moment
 
-__all__ = ["OPERATION_NAMES", "PLANS", "ClientMachine"]
+__all__ = ["ClientMachine", "steps"]
 
-OPERATION_NAMES: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
+_OPERATIONS: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
 
-# Each rule draws as little as it can, and the simplest comes first: a draw costs as much as a request.
+# Each step draws as little as it can, and the simplest comes first: a draw costs as much as a request.
 _STATUSES: Final = (None, *PET_STATUSES)
 _LIMITS: Final = (None, 1, 2, 3, 20, 21, 50, 99, 100)
 _QUERIES: Final = st.sampled_from(list(product(_LIMITS, _STATUSES)))
@@ -45,11 +47,11 @@ _CHANGES: Final = st.sampled_from(list(product(range(4), PET_STATUSES, (False, T
 _REMOVALS: Final = st.sampled_from(list(product(range(4), (False, True))))
 # When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
 Plan = tuple[OperationName, int, int, bool]
-PLANS: Final = st.sampled_from(
+_PLANS: Final = st.sampled_from(
     [
         (operation, times, after, lost)
         for times, after in ((1, 0), (2, 0), (12, 0), (1, 1))
-        for operation in OPERATION_NAMES
+        for operation in _OPERATIONS
         for lost in ((False, True) if operation == "createPet" else (False,))
     ]
 )
@@ -64,6 +66,7 @@ class ClientMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.example: Example | None = None
+        self._warm = False
         self.run.examples += 1
 
     def begin(self, behaviour: Behaviour) -> None:
@@ -81,37 +84,44 @@ class ClientMachine(RuleBasedStateMachine):
         assert self.example is not None  # noqa: S101  # initialize rules come first
         return self.example
 
+    def step(self, step: tuple[Any, ...]) -> None:
+        """Let one thing happen: the name of a method, and its arguments.
+
+        One rule for all, so that Hypothesis deletes what does not matter: with a rule for each, every first choice of
+        a rule draws whether it is enabled at all, and no step can go without changing what the later ones mean. For
+        the same reason the first step, which draws this for the one rule, does nothing.
+        """
+        if not self._warm:
+            self._warm = True
+            return
+        name, *arguments = step
+        getattr(self, name)(*arguments)
+
     # Calls
 
-    @rule(name=strategies.names(), category_id=strategies.category_ids(), status=st.sampled_from(_STATUSES))
     def create(self, name: str, category_id: int, status: str | None) -> None:
         """Add an animal."""
         self._now.call("createPet", name=name, category_id=category_id, status=status)
 
-    @rule(query=_QUERIES)
     def list_some(self, query: tuple[int | None, str | None]) -> None:
         """List animals, with every combination of the parameters."""
         limit, status = query
         self._now.call("listPets", limit=limit, status=status)
 
-    @rule(which=st.integers(0, 7))
     def get_known(self, which: int) -> None:
         """Get an animal that is there."""
         ids = self._now.actor.oracle.ids()
         self._now.call("getPet", pet_id=ids[-1 - which % len(ids)] if ids else 1)
 
-    @rule(pet_id=_UNKNOWN)
     def get_unknown(self, pet_id: int | None) -> None:
         """Get an animal that was never there, or one that has vanished."""
         vanished = self._now.actor.oracle.vanished
         self._now.call("getPet", pet_id=(vanished[-1] if vanished else 404) if pet_id is None else pet_id)
 
-    @rule()
     def repeat(self) -> None:
         """Make the latest call again."""
         self._now.repeat()
 
-    @rule()
     def spoil_and_repeat(self) -> None:
         """Change what the latest call returned, and make it again."""
         self._now.spoil()
@@ -119,7 +129,6 @@ class ClientMachine(RuleBasedStateMachine):
 
     # Other actors
 
-    @rule(pet=_ANIMALS, edge=_UNKNOWN)
     def seed(self, pet: dict[str, Any], edge: int | None) -> None:
         """Let another actor add an animal, with an id from the edge of int64 at times."""
         oracle = self._now.actor.oracle
@@ -127,7 +136,6 @@ class ClientMachine(RuleBasedStateMachine):
         if pet_id not in {pet["id"] for pet in self._now.actor.petstore.pets}:
             self._now.seed({"id": pet_id, **pet})
 
-    @rule(name=_LONG_NAMES)
     def seed_long(self, name: tuple[str, int]) -> None:
         """Let another actor add an animal whose answer is larger than one read, and list it."""
         unit, count = name
@@ -138,13 +146,11 @@ class ClientMachine(RuleBasedStateMachine):
         self._now.seed({"id": pet_id, "name": unit * count, "categoryId": 1})
         self._now.call("getPet", pet_id=pet_id)
 
-    @rule(count=st.sampled_from([3, 25, 101]))
     def seed_many(self, count: int) -> None:
         """Let another actor add more than a page of animals."""
         if len(self._now.actor.oracle.pets) < 120:
             self._now.seed_many(count)
 
-    @rule(change=_CHANGES)
     def update(self, change: tuple[int, str, bool]) -> None:
         """Let another actor change an animal, and look at it."""
         which, status, by_list = change
@@ -154,7 +160,6 @@ class ClientMachine(RuleBasedStateMachine):
             self._now.update(pet_id, {"name": f"{status} now", "status": status})
             self._look(pet_id, by_list=by_list)
 
-    @rule(removal=_REMOVALS)
     def remove(self, removal: tuple[int, bool]) -> None:
         """Let another actor remove an animal, and look for it."""
         which, by_list = removal
@@ -181,35 +186,30 @@ class ClientMachine(RuleBasedStateMachine):
 
     # The service
 
-    @rule(operation=st.sampled_from(OPERATION_NAMES))
     def close_connections(self, operation: OperationName) -> None:
         """Let the service close its idle connections, and make a call."""
         self._now.close_connections()
         self._call(operation)
 
-    @rule(number=_RARELY)
     def revoke_key(self, number: int) -> None:
         """Let the key become invalid."""
-        if number < len(OPERATION_NAMES):
+        if number < len(_OPERATIONS):
             self._now.revoke_key()
-        self._call(OPERATION_NAMES[number % len(OPERATION_NAMES)])
+        self._call(_OPERATIONS[number % len(_OPERATIONS)])
 
-    @rule(number=_RARELY)
     def travel(self, number: int) -> None:
         """Let the day after getPet's removal come."""
         if (
-            number < len(OPERATION_NAMES) and self._now.behaviour.rate_limit == "none"
+            number < len(_OPERATIONS) and self._now.behaviour.rate_limit == "none"
         ):  # a date to wait for means nothing then
             self._now.travel_past_the_removal()
         self._call("getPet")
 
-    @rule(operation=st.sampled_from(OPERATION_NAMES))
     def switch(self, operation: OperationName) -> None:
         """Go on with another client, which has another key and sees another world."""
         self._now.switch()
         self._call(operation)
 
-    @rule(redirection=st.sampled_from(list(product((307, 302, 301, 303, 308), OPERATION_NAMES))))
     def redirect(self, redirection: tuple[int, OperationName]) -> None:
         """Let a call be redirected to another host."""
         status, operation = redirection
@@ -217,10 +217,43 @@ class ClientMachine(RuleBasedStateMachine):
         self._call(operation)
 
     def inject(self, fault: Fault, plan: Plan) -> None:
-        """Let a call meet a fault; a rule of the class that ``client_machine`` makes, which knows the faults."""
+        """Let a call meet a fault."""
         operation, times, after, lost = plan
         # What can still be read must be true: before the commit, these two would tell of an animal that is not kept.
         lost = lost or fault.kind in {"dribble", "wrong_content_type"}
         at: Moment = "after_commit" if lost and operation == "createPet" else "before_commit"
         if self._now.inject(fault, on=operation, times=times, after=after, at=at):
             self._call(operation)
+
+
+def steps(faults: SearchStrategy[Fault]) -> SearchStrategy[tuple[Any, ...]]:
+    """Draw steps: the names of the machine's methods with their arguments, the simple ones first.
+
+    Args:
+        faults: draws the faults; none when it is empty.
+    """
+    operation = st.sampled_from(_OPERATIONS)
+    which = st.integers(0, 7)
+    redirections = st.sampled_from(list(product((307, 302, 301, 303, 308), _OPERATIONS)))
+    creation = (strategies.names(), strategies.category_ids(), st.sampled_from(_STATUSES))
+    parts: list[tuple[str, *tuple[SearchStrategy[Any], ...]]] = [
+        ("list_some", _QUERIES),
+        ("get_known", which),
+        ("create", *creation),
+        ("get_unknown", _UNKNOWN),
+        ("repeat",),
+        ("spoil_and_repeat",),
+        ("seed", _ANIMALS, _UNKNOWN),
+        ("update", _CHANGES),
+        ("remove", _REMOVALS),
+        ("seed_many", st.sampled_from([3, 25, 101])),
+        ("seed_long", _LONG_NAMES),
+        ("close_connections", operation),
+        ("revoke_key", _RARELY),
+        ("travel", _RARELY),
+        ("switch", operation),
+        ("redirect", redirections),
+        *([] if faults.is_empty else [("inject", faults, _PLANS)] * 3),
+        ("create", *creation),
+    ]
+    return st.one_of([st.tuples(st.just(name), *arguments) for name, *arguments in parts])

@@ -15,6 +15,7 @@ __all__ = ["Call", "Outcome", "PetClient", "Problem"]
 
 _METHODS: Final[dict[str, str]] = {"listPets": "list_pets", "createPet": "create_pet", "getPet": "get_pet"}
 _SHOWN: Final = 60
+_LEAST_TIMEOUT: Final = 0.1  # seconds; no client can mean less
 
 
 class PetClient(Protocol):
@@ -96,6 +97,7 @@ class Outcome:
         kind: what the exception means, or None when nobody knows.
         hung: the service never answered, and the client would have waited for ever.
         ran_away: the client asked again and again, without an end.
+        seconds: how long it took.
     """
 
     value: Any = None
@@ -103,6 +105,12 @@ class Outcome:
     kind: Kind | None = None
     hung: bool = False
     ran_away: bool = False
+    seconds: float = 0.0
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the client lost its patience: on a busy machine it may, with any answer."""
+        return self.kind == "timeout" and self.seconds >= _LEAST_TIMEOUT
 
     def __str__(self) -> str:
         if self.error is None:

@@ -73,6 +73,8 @@ def answer_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], oracl
 
 def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
     found = _by_last(call, entries[-1], oracle)
+    if outcome.timed_out:
+        found.kinds |= {"timeout"}
     if found.value and not found.kinds:
         return found
     # A client that gave up after several failures may tell of any of them.

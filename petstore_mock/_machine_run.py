@@ -24,6 +24,7 @@ _TICK: Final = 0.02
 _RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
+_SOON_GONE: Final = 0.1
 
 
 class RunawayError(BaseException):
@@ -105,6 +106,8 @@ class Run:
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
+        if self.failing_example is not None:
+            patience = min(patience, _SOON_GONE)  # the shrunk example is looked at more often than it is worth
         deadline = time.monotonic() + patience
         while self.open_connections() > count:
             if time.monotonic() > deadline:

@@ -23,7 +23,7 @@ from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from petstore_mock import faults as fault_kinds
 from petstore_mock import strategies
-from petstore_mock._machine import PLANS, ClientMachine
+from petstore_mock._machine import ClientMachine, steps
 from petstore_mock._machine_call import PetClient
 from petstore_mock._machine_classify import Kind, classify_exception
 from petstore_mock._machine_explain import ClientBugError
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock._machine import Plan
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
@@ -85,11 +84,9 @@ def client_machine(
         def begin(self, behaviour: Behaviour) -> None:
             super().begin(behaviour)
 
-        if not fault_strategy.is_empty:
-
-            @rule(fault=fault_strategy, plan=PLANS)
-            def inject(self, fault: Fault, plan: Plan) -> None:
-                super().inject(fault, plan)
+        @rule(step=steps(fault_strategy))
+        def step(self, step: tuple[Any, ...]) -> None:
+            super().step(step)
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
     Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class

@@ -1,0 +1,47 @@
+"""Writes the table of docs/machine.md: ``python -m tests.clients.table`` runs the machine on the whole corpus."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.clients.buggy_asking import ASKING
+from tests.clients.buggy_living import LIVING
+from tests.clients.buggy_reading import READING
+from tests.clients.corpus import Finding, find
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "machine.md"
+BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"
+GROUPS = (("How they ask", ASKING), ("How they read", READING), ("How they live", LIVING))
+HEAD = "| client | its bug | examples | seconds | what the machine says |\n|---|---|---|---|---|\n"
+_SHOWN = 420  # characters of a sentence
+
+
+def row(name: str, bug: str, found: Finding) -> str:
+    """Return the row of one client."""
+    said = found.sentence if len(found.sentence) <= _SHOWN else f"{found.sentence[:_SHOWN]}..."
+    said = said.replace("|", "\\|").replace("<", "&lt;") or "**not found**"
+    return f"| `{name}` | {bug} | {found.examples or '-'} | {found.seconds:.1f} | {said} |\n"
+
+
+def table() -> str:
+    """Run the machine on every client and return the tables."""
+    parts = []
+    for title, clients in GROUPS:
+        rows = []
+        for client in clients:
+            sys.stderr.write(f"{client.__name__}\n")
+            rows.append(row(client.__name__, " ".join(str(client.__doc__).split()), find(client.__name__)))
+        parts.append(f"### {title}\n\n{HEAD}{''.join(rows)}")
+    return "\n".join(parts)
+
+
+def rewrite(document: str, tables: str) -> str:
+    """Put ``tables`` in the place of those of ``document``."""
+    before, _, rest = document.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(rewrite(DOCUMENT.read_text(encoding="utf-8"), table()), encoding="utf-8")
