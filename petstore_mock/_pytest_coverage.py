@@ -47,8 +47,9 @@ def outcomes(entry: Entry, limit: int) -> Iterator[str]:
         limit: how many animals a page of it holds.
     """
     fault = entry.fault
-    if fault is not None:
-        yield f"fault {fault.kind}"
+    for met in (entry.delayed_by, fault):
+        if met is not None:
+            yield f"fault {met.kind}"
     if entry.operation is None or entry.neighbour or entry.status is None:
         return
     if fault is not None and fault.breaks_contract:

@@ -68,8 +68,7 @@ def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[
         variants += [variant for variant in explored if variant not in variants]
     if not variants:
         return
-    if VARIANT not in metafunc.fixturenames:
-        metafunc.fixturenames.append(VARIANT)  # a name of ours, of function scope: pytest regroups no tests for it
+    metafunc.fixturenames.append(VARIANT)  # a name of ours, of function scope: pytest regroups no tests for it
     params = [*first, *(pytest.param(variant, id=variant_text(variant)) for variant in variants)]
     metafunc.parametrize(VARIANT, params, indirect=True)
 

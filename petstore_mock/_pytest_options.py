@@ -81,7 +81,7 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
     options: dict[str, Any] = {"random_seed": config.getoption("petstore_random_seed")}
     for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
         text, source, base = _setting(config, name)
-        if not text or name in given:
+        if not text:
             continue
         if name == "port":
             options[name] = _number(text, source)

@@ -119,8 +119,7 @@ class Run:
 
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
-        if self.petstore is None:
-            return []
+        assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it
         return list(self.petstore.journal._kept())  # noqa: SLF001  # iterating raises once the oldest are gone
 
     def warn(self, entries: Iterable[Entry]) -> None:
@@ -176,6 +175,9 @@ def _raise_at(item: pytest.Item, error: BaseException) -> None:
 @contextmanager
 def _nothing() -> Generator[None]:
     yield
+
+
+_RUN: Final = pytest.StashKey[Run]()
 
 
 class Keeper:
@@ -267,7 +269,7 @@ class Keeper:
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begin a world before any fixture of the test is set up."""
         __tracebackhide__ = True
-        run = self.run = Run(item, self._assumed)
+        run = self.run = item.stash[_RUN] = Run(item, self._assumed)
         self._begin()
         result = yield
         if run.start_error is not None:
@@ -278,9 +280,7 @@ class Keeper:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Judge the test in the main thread once its body is done, so that it fails rather than errs."""
         __tracebackhide__ = True
-        run = self.run
-        if run is None:  # the setup hook did not run: another runner's doing
-            return (yield)
+        run = item.stash[_RUN]
         with self._each_example(run):
             try:
                 result = yield
@@ -299,12 +299,12 @@ class Keeper:
         return result
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self) -> Generator[None, object, object]:
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
         """Warn of what the client did wrong while fixtures were torn down."""
         __tracebackhide__ = True
         result = yield
-        if self.run is not None:
-            self.run.warn(self._look(self.run))
+        run = item.stash[_RUN]
+        run.warn(self._look(run))
         return result
 
     # Hypothesis

@@ -126,12 +126,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         check_each(items)
 
 
-@pytest.fixture
-def _petstore_variant(request: pytest.FixtureRequest) -> object:
-    """Give the varied gap; the world is begun with it before any fixture is set up."""
-    return request.param
-
-
 @pytest.fixture(scope="session")
 def petstore_options() -> Mapping[str, Any]:
     """Keywords of ``PetStoreMock`` for the fixture ``petstore``: override it to give every test a starting state."""

@@ -20,6 +20,7 @@ _EVERY_KIND_OF_TEST = """
 
     objects = set()
     examples = []
+    numbers = []
 
     def use(petstore):
         objects.add(id(petstore))
@@ -87,6 +88,7 @@ _EVERY_KIND_OF_TEST = """
     @given(number=st.integers())
     @settings(max_examples=5, database=None)
     def test_given_and_parametrised(petstore, parameter, number):
+        numbers.append(int(petstore.api_key.rpartition("-")[2]))
         examples.append(petstore.api_key)
         use(petstore)
 
@@ -116,13 +118,18 @@ _EVERY_KIND_OF_TEST = """
         assert len(objects) == 1
         assert len(examples) >= 30
         assert len(set(examples)) == len(examples)
+
+    def test_an_example_begins_one_world_and_not_several():
+        steps = [after - before for before, after in zip(numbers, numbers[1:])]
+        assert len(numbers) == 10
+        assert sorted(steps) == [1] * 8 + [2]  # between the two tests there is the one of the setup
 """
 
 
 def test_every_kind_of_test_has_a_world_of_its_own(inner: Inner) -> None:
     """Functions, classes, unittest, Hypothesis, asyncio and anyio on both backends; no health check."""
     result = inner(_EVERY_KIND_OF_TEST)
-    result.assert_outcomes(passed=19)
+    result.assert_outcomes(passed=20)
 
 
 def test_state_does_not_depend_on_the_order_of_tests(inner: Inner) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _UNANSWERED = """
     import unittest
-    from hypothesis import assume, given, settings, strategies as st
+    from hypothesis import given, settings, strategies as st
 
     def test_plain(petstore):
         petstore.inject(404, on="getPet", times=1)
@@ -58,7 +58,7 @@ _UNANSWERED = """
 """
 
 _EXCUSED = """
-    from hypothesis import assume, given, settings, strategies as st
+    from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
     def test_skipped(petstore):
         petstore.inject(404, on="getPet", times=1)
@@ -68,11 +68,14 @@ _EXCUSED = """
     def test_expected_to_fail(petstore):
         petstore.inject(404, on="getPet", times=1)
 
+    examples = []
+
     @given(number=st.integers(0, 100))
-    @settings(database=None)
+    @settings(database=None, max_examples=5, suppress_health_check=list(HealthCheck))
     def test_examples_thrown_away(petstore, number):
+        examples.append(number)
         petstore.inject(404, on="getPet", times=1)
-        assume(number < 0 or not petstore.inject(200, on="getPet").cancel())
+        assume(len(examples) == 1)  # the last one is thrown away
         assert call(petstore, path="/pets/1")[0] == 404
 
     def test_cancelled(petstore):
@@ -210,3 +213,36 @@ def test_requests_while_fixtures_are_torn_down_warn_too(inner: Inner, output: Ou
     )
     result.assert_outcomes(passed=1, warnings=1)
     assert "query.at" in output(result)
+
+
+def test_a_reset_within_the_test_does_not_hide_what_comes_after_it(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        @pytest.fixture
+        def careless(petstore):
+            yield
+            call(petstore, path="/pets?at=teardown")
+
+        def test_it(careless, petstore):
+            call(petstore)
+            call(petstore)
+            petstore.reset()
+
+        def test_resets_in_teardown(request, petstore):
+            def careless():
+                petstore.reset()
+                call(petstore, path="/pets?after=reset")
+            request.addfinalizer(careless)
+            call(petstore)
+            call(petstore)
+        """
+    )
+    result.assert_outcomes(passed=2, warnings=2)
+    assert "query.at" in output(result)
+    assert "query.after" in output(result)
+
+
+def test_a_failing_test_without_the_fixture_is_left_alone(inner: Inner, output: Output) -> None:
+    result = inner("def test_it(): assert 1 == 2")
+    result.assert_outcomes(failed=1)
+    assert "petstore journal" not in output(result)

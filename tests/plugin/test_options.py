@@ -152,6 +152,17 @@ def test_a_wrong_value_of_a_mark_errs_at_its_test_only(inner: Inner, output: Out
     result.assert_outcomes(passed=1, errors=2)
     assert "got seed=-1" in output(result)
     assert "Did you mean 'hostile'?" in output(result)
+    result = inner(
+        """
+        @pytest.mark.petstore(seed=-1)
+        def test_by_name(request):
+            request.getfixturevalue("petstore")
+
+        def test_right(petstore): pass
+        """
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    assert "test_inner.py:5: PetstoreMockError" in output(result)
 
 
 def test_options_and_markers_are_documented(inner: Inner, output: Output) -> None:
