@@ -78,7 +78,7 @@ class Connection(Line):
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, connections: set[Connection], number: int
     ) -> None:
-        super().__init__(loop)
+        super().__init__(loop, shared.inbox)
         self._connections = connections
         self._shared = shared
         self._handle = shared.handler.handle
@@ -100,7 +100,7 @@ class Connection(Line):
         super().connection_made(transport)
         self._connections.add(self)
 
-    def data_received(self, data: bytes) -> None:
+    def received(self, data: bytes) -> None:
         """Serve what came. Bytes that are a head known to have no body are a request, and need no more reading."""
         if self._idle:
             head = self._known.get(data)
