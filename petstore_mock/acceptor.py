@@ -27,7 +27,7 @@ def compile_acceptor(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     Args:
         schema: a schema without references and annotations.
     """
-    kind = schema.get("type")
+    kind = schema.get("type") if isinstance(schema, dict) else None  # `true` is a schema, too
     if not isinstance(kind, str) or kind not in _KNOWN or not schema.keys() <= _KNOWN[kind]:
         return None
     if kind == "integer":

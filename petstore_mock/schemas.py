@@ -128,8 +128,9 @@ class Schemas:
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the properties of the object schema ``name``, with their references resolved."""
-        found: Mapping[str, Mapping[str, Any]] = self.resolved[name].get("properties", {})
-        return found
+        found: Mapping[str, Any] = self.resolved[name].get("properties", {})
+        # `true` and `false` are schemas, too; whoever asks here wants keywords, of which they have none.
+        return {field: schema if isinstance(schema, dict) else {} for field, schema in found.items()}
 
 
 def _read(directory: Path, name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from petstore_mock import PetStoreMock, PetstoreMockError
 from petstore_mock.contract import OPERATIONS, PET_STATUSES
 from petstore_mock.messages import ApiRequest
 from petstore_mock.schemas import SCHEMA_NAMES, Schemas, default_schemas
+from petstore_mock.self_check import SelfCheckError, check_answer
 from petstore_mock.violations import HugeInteger, JsonNumber
 from tests import data_cases
 
@@ -240,6 +241,34 @@ def test_service_follows_what_is_required_no_longer(tmp_path: Path, behaviour: s
     petstore.configure(name_rule="non_empty", category_rule="positive")
     assert json.loads(call(petstore, "POST", "/v1/pets", b"{}").body) == {"id": 1}
     petstore.verify()
+
+
+def test_service_follows_a_field_that_may_be_anything(tmp_path: Path) -> None:
+    changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].update(debug=True))
+    directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(note=True, never=False))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    answer = call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"note":[1.5,{}]}')
+    assert (answer.status, json.loads(answer.body)["note"]) == (201, [1.5, {}])
+    assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"never":1}').status == 400
+    assert call(petstore, "GET", "/v1/pets?debug=x&limit=1").status == 200
+
+
+def test_service_follows_a_rule_for_the_whole_query(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc.update(maxProperties=1))
+    petstore = PetStoreMock(schemas=directory, self_check=True, behaviour="lenient")
+    assert call(petstore, "GET", "/v1/pets?limit=5").status == 200
+    answer = call(petstore, "GET", "/v1/pets?limit=5&status=sold")
+    assert answer.status == 400
+    assert "query must satisfy maxProperties 1" in json.loads(answer.body)["message"]
+
+
+def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
+    petstore = PetStoreMock(self_check=True)
+    response = call(petstore, "GET", "/v1/pets/1")
+    check_answer(petstore._world, OPERATIONS["getPet"], response)  # noqa: SLF001
+    response.body = response.body.replace(b'"status":404', b'"status":400')
+    with pytest.raises(SelfCheckError, match="getPet answered 404 with status 400 in its body"):
+        check_answer(petstore._world, OPERATIONS["getPet"], response)  # noqa: SLF001
 
 
 def test_self_check_holds_answers_against_the_schemas(tmp_path: Path) -> None:
