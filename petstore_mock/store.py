@@ -12,10 +12,9 @@ from petstore_mock.decoding import encode_flat
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["LARGEST_ID", "SMALLEST_ID", "SortedIds", "Store", "StoreSnapshot"]
+__all__ = ["LARGEST_ID", "SortedIds", "Store", "StoreSnapshot"]
 
 LARGEST_ID: Final = 2**63 - 1  # §2: int64
-SMALLEST_ID: Final = -(2**63)
 
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
