@@ -157,6 +157,12 @@ def test_wrong_method_on_pets_is_answered_405_with_allow(service: Service, metho
     assert method in answer.message
 
 
+def test_connect_to_an_authority_is_answered_405_with_allow(service: Service) -> None:
+    """Its target has no path to be missing: the method is wrong here, not the request (RFC 9110 §9.3.6)."""
+    answer = service.send("CONNECT", "h.example:443")
+    assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD, OPTIONS, POST")
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "QUERY"])
 @pytest.mark.parametrize("pet_id", ["1", "99", "nonsense"])
 def test_wrong_method_on_a_pet_is_answered_405_with_allow(service: Service, method: str, pet_id: str) -> None:
