@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from urllib.parse import quote
@@ -126,6 +127,7 @@ def _link(limit: int, status: str | None, _total: int) -> Fields:
     return (("Link", f'<{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
 
 
+@lru_cache(maxsize=8)  # of an interface with one deprecated operation
 def _deprecation(removed_at: datetime | None) -> Fields:
     if removed_at is None:
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
@@ -34,7 +35,12 @@ def bearer_key(fields: Sequence[tuple[bytes, bytes]]) -> tuple[str | None, str]:
             found = value
     if found is None:
         return None, "missing_key"
-    match = _BEARER.fullmatch(found)
+    return _credentials(found)
+
+
+@lru_cache(maxsize=64)  # a client sends the same ones with every request
+def _credentials(value: bytes) -> tuple[str | None, str]:
+    match = _BEARER.fullmatch(value)
     return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
 
 

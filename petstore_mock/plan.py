@@ -117,21 +117,16 @@ class FaultHandle:
 class FaultPlan:
     """The faults of one world, in the order in which they were injected."""
 
-    __slots__ = ("_all", "_live", "errors")
+    __slots__ = ("_all", "_live", "errors", "idle")
 
     def __init__(self) -> None:
         self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
         self._all: list[FaultHandle] = []
+        self.idle = True  # no fault is in force; kept, since every request asks
         self.errors: list[PetstoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
         return iter(self._all)
-
-    @property
-    def idle(self) -> bool:
-        """Whether no fault is in force."""
-        live = self._live
-        return not live["before_commit"] and not live["after_commit"]
 
     def clear(self) -> None:
         """Forget every fault."""
@@ -142,6 +137,7 @@ class FaultPlan:
         live = self._live[handle.at]
         if handle in live:
             self._live[handle.at] = [other for other in live if other is not handle]
+            self.idle = not any(self._live.values())
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""
@@ -197,6 +193,7 @@ class FaultPlan:
         handle = FaultHandle(self, chosen, on=on, times=times, after=after, when=when, at=at, probability=probability)
         self._all.append(handle)
         self._live[at] = [*self._live[at], handle]
+        self.idle = False
         return handle
 
 

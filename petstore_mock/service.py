@@ -6,7 +6,7 @@ world's lock, so that the journal's order is the order of what happened; waiting
 
 from __future__ import annotations
 
-import time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.decoding import encode_flat, encode_json
@@ -34,7 +34,7 @@ _FAULT_CONDITIONS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid
 
 
 def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> ApiResponse:
-    """Answer one request.
+    """Answer one request. The world's lock is held.
 
     Args:
         world: whose state it meets.
@@ -42,19 +42,18 @@ def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> 
         key: the API key that it bears, or None.
         problem: why ``key`` is None or no key of this world: a name of ``CONDITIONS``; empty when it may be valid.
     """
-    with world.lock:
-        now = world.now = world.clock.now()
-        entry = Entry(world.journal.total + 1, world.owner, request, now)
-        try:
-            response = _answer(world, request, key, problem, entry)
-        except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
-            world.errors.append(error)
-            response = _refusal(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
-        entry.answered(response)
-        entry.duration = time.perf_counter() - request.started
-        response.entry = entry
-        world.journal.add(entry)
-        return response
+    now = world.now = world.clock.now()
+    entry = Entry(world.journal.total + 1, world.owner, request, now)
+    try:
+        response = _answer(world, request, key, problem, entry)
+    except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
+        world.errors.append(error)
+        response = _refusal(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
+    entry.answered(response)
+    entry.duration = perf_counter() - request.started
+    response.entry = entry
+    world.journal.add(entry)
+    return response
 
 
 def _answer(world: World, request: ApiRequest, key: str | None, problem: str, entry: Entry) -> ApiResponse:
@@ -99,6 +98,8 @@ class _Exchange:
 
     __slots__ = ("document", "entry", "generation", "operation", "request", "route", "world")
 
+    generation: int  # of a request whose answer is held
+
     def __init__(  # noqa: PLR0917  # once a request: keywords cost
         self,
         world: World,
@@ -114,7 +115,6 @@ class _Exchange:
         self.operation = operation
         self.document = document
         self.entry = entry
-        self.generation = world.generation
 
     def run(self) -> ApiResponse:
         world = self.world
@@ -150,6 +150,7 @@ class _Exchange:
         """Promise an answer for later: what is to be committed is committed then, if the client is still there."""
         assert fault.delay is not None  # noqa: S101  # for the type checker: the caller has looked
         world = self.world
+        self.generation = world.generation
         response = _response(world, world.rules.head(503, json=False), b"")
         response.delay = world.random.uniform(*fault.delay)
         response.waits = world.waits
@@ -381,7 +382,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = _refusal(world, entry, Refusal(condition, detail=detail))
         entry.answered(response)
-        entry.duration = time.perf_counter() - request.started
+        entry.duration = perf_counter() - request.started
         response.entry = entry
         world.journal.add(entry)
         return response
