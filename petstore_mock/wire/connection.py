@@ -269,7 +269,7 @@ class Connection(Line):
         else:
             self._respond(head, request, response)
 
-    def _respond(self, head: RequestHead, request: ApiRequest | None, response: ApiResponse) -> None:
+    def _respond(self, head: RequestHead, request: ApiRequest, response: ApiResponse) -> None:
         """Send ``response`` in whatever way it says."""
         if response.delay or response.resume is not None or response.delivery is not None:
             self._idle = False
@@ -288,14 +288,12 @@ class Connection(Line):
         else:
             self.proceed()
 
-    def failed(self, error: BaseException, request: ApiRequest | None) -> ApiResponse:
+    def failed(self, error: BaseException, request: ApiRequest) -> ApiResponse:
         """Answer for an exception inside the fake."""
         return self._shared.failed(error, request)
 
     def _refuse(self, refused: RefusedError) -> None:
         """Answer what never became a request, then close."""
-        if self._transport.is_closing():
-            return
         head, request = refused.head, None
         if self._incoming is not None:
             head, request = self._incoming.head, self._incoming.request
@@ -303,7 +301,10 @@ class Connection(Line):
             request = self._request(head, self._since if self._scanned else perf_counter())
         self._incoming, self._scanned = None, 0
         response = self._shared.handler.refuse(refused.condition, refused.detail, request)
-        self._respond((head or _NOBODY).closing(), request, response)
+        if head is None or request is None:
+            self.send_whole(_NOBODY, response)
+        else:
+            self._respond(head.closing(), request, response)
 
     def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
         """Let an expectation answer, in a thread since it may block; say whether one does."""

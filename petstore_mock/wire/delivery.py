@@ -88,7 +88,7 @@ class Carrier(Protocol):
     def ignore_input(self) -> None:
         """Drop whatever the client still sends."""
 
-    def failed(self, error: BaseException, request: ApiRequest | None) -> ApiResponse:
+    def failed(self, error: BaseException, request: ApiRequest) -> ApiResponse:
         """Answer for an exception inside the core."""
 
 
@@ -109,7 +109,7 @@ class Held:
         "_waits",
     )
 
-    def __init__(self, carrier: Carrier, head: RequestHead, request: ApiRequest | None, response: ApiResponse) -> None:
+    def __init__(self, carrier: Carrier, head: RequestHead, request: ApiRequest, response: ApiResponse) -> None:
         self._carrier = carrier
         self._head = head
         self._request = request
@@ -173,8 +173,7 @@ class Held:
         entry = self._response.entry
         if entry is not None:
             entry.outcome = outcome
-            if self._request is not None:
-                entry.duration = time.perf_counter() - self._request.started
+            entry.duration = time.perf_counter() - self._request.started
 
     def _due(self) -> None:
         response = self._response
@@ -209,7 +208,7 @@ class Held:
             case "malformed_chunk":
                 self._end("malformed chunk")
                 self._malform()
-            case "dribble":
+            case _:  # dribble
                 self._begin_dribble(delivery.value)
 
     def _truncate(self, fraction: float) -> None:

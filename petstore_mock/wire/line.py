@@ -79,8 +79,7 @@ class Line(asyncio.BufferedProtocol):
         self.received(bytes(self._inbox[:nbytes]))
 
     def received(self, data: bytes) -> None:
-        """Act on what came."""
-        raise NotImplementedError
+        """Act on what came; for the subclass."""
 
     def pause_writing(self) -> None:
         """Serve no further request until the client has read."""
@@ -92,8 +91,7 @@ class Line(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Serve what has come whole, in order."""
-        raise NotImplementedError
+        """Serve what has come whole, in order; for the subclass."""
 
     def _throttle(self, *, wanted: bool) -> None:
         if wanted is not self._paused and not self._transport.is_closing():
@@ -130,8 +128,7 @@ class Line(asyncio.BufferedProtocol):
     def reset(self) -> None:
         """End the connection with a RST: alone, ``abort`` sends a FIN."""
         sock = self._transport.get_extra_info("socket")
-        if sock is not None and not self._transport.is_closing():
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
         self._transport.abort()
 
     def close_if_idle(self) -> None:
@@ -141,9 +138,7 @@ class Line(asyncio.BufferedProtocol):
 
     def disown(self) -> None:
         """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
-        sock = getattr(self._transport.get_extra_info("socket"), "_sock", None)
-        if sock is not None:
-            sock.close()
+        self._transport.get_extra_info("socket")._sock.close()  # noqa: SLF001  # asyncio's wrapper can't be closed
 
     def _sweep_line(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
         """End the connection if nothing has moved on it for too long."""

@@ -207,6 +207,12 @@ def test_neighbours_are_journalled_and_logged(listener: Listener, client: RawCli
         listener.assert_request_made(RequestMatcher("/b"))
 
 
+def test_handler_need_not_care_for_neighbours() -> None:
+    with Listener(Echo()) as listener, RawClient(listener) as client:
+        listener.expect_request("/a").respond_with_data("hi")
+        assert client.get("/a").body == b"hi"
+
+
 def test_failure_in_the_journal_is_answered_500(
     listener: Listener, client: RawClient, core: Journalling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +372,7 @@ def test_client_that_leaves_a_blocking_handler_is_survived(listener: Listener, c
         client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
         eventually(lambda: threading.active_count() > 2, "the handler's thread")
         client.reset()
+        eventually(lambda: listener.open_connections == 0, "the connection closed")
     gate.set()
     eventually(lambda: len(core.neighbours) == 1, "the answer journalled")
     with RawClient(listener) as client:

@@ -47,11 +47,13 @@ MALFORMED = {
     "HTTP/0.9": b"GET /\r\n",
     "HTTP/0.9 with fields": b"GET /\r\nHost: x\r\n\r\n",
     "method only": b"GET\r\n\r\n",
+    "no target": b"GET  HTTP/1.1\r\nHost: x\r\n\r\n",
     "no version": b"GET / \r\nHost: x\r\n\r\n",
     "version in lower case": b"GET / http/1.1\r\nHost: x\r\n\r\n",
     "version cut": b"GET / HTTP/1\x2e\r\nHost: x\r\n\r\n",
     "space behind version": b"GET / HTTP/1.1 \r\nHost: x\r\n\r\n",
     "tab between": b"GET\t/\tHTTP/1.1\r\nHost: x\r\n\r\n",
+    "bare CR first": b"\rGET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "bare LF": b"GET / HTTP/1.1\nHost: x\n\n",
     "bare LF in a field": GET + b"A: b\nC: d\r\n\r\n",
     "bare LF, incomplete": b"GET / HTTP/1.1\n",
@@ -316,12 +318,12 @@ def test_nothing_is_left_of_hostile_clients(server: WireServer, echo: Echo) -> N
     attack()
     gc.collect()
     before = tracemalloc.get_traced_memory()[0]
-    for _ in range(3):
+    for _ in range(8):
         attack()
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 200_000
+    assert grown < 500_000  # of some 900 connections; a buffer that is left behind makes it 60 MB
     assert threading.active_count() == threads
     eventually(lambda: open_descriptors() <= descriptors, "all descriptors closed")
 

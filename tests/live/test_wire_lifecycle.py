@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.wire import WireServer
 from petstore_mock.wire.connection import Connection
-from tests.live.raw import Echo, Held, RawClient, eventually, open_descriptors
+from tests.live.raw import Echo, Held, RawClient, answer, eventually, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,6 +278,7 @@ def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
         idle = RawClient(server)
         idle.get()
         ready, tell = os.pipe()
+        wait, end = os.pipe()
         child = os.fork()
         if child == 0:
             assert not server.is_running
@@ -287,10 +289,11 @@ def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
             with RawClient(own) as other:
                 assert other.get().status == 200
             own.stop()
-            os.write(tell, b"x")
             client.socket.close()
             idle.socket.close()
-            threading.Event().wait()  # lives on, as a worker of the tests might
+            os.write(tell, b"x")
+            os.read(wait, 1)  # lives on for a while, as a worker of the tests might
+            sys.exit()
         os.read(ready, 1)
         assert idle.get().status == 200
         server.close_connections()
@@ -300,15 +303,35 @@ def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
             RawClient(server)
         except ConnectionRefusedError:
             print("refused")
-        os.kill(child, 9)
-        os.waitpid(child, 0)
+        os.write(end, b"x")
+        assert os.waitpid(child, 0)[1] == 0
         client.socket.close()
         idle.socket.close()
-        os.close(ready)
-        os.close(tell)
         print("end")
     """)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused\nend\n", "")
+
+
+def test_trouble_of_the_system_is_logged(client: RawClient, echo: Echo, caplog: pytest.LogCaptureFixture) -> None:
+    """It is no failure of the fake: asyncio says so when descriptors run out."""
+
+    def trouble(_: ApiRequest) -> ApiResponse:
+        asyncio.get_running_loop().call_exception_handler({"message": "no descriptors", "exception": OSError()})
+        return answer(200)
+
+    echo.answers["/trouble"] = trouble
+    assert client.get("/trouble").status == 200
+    assert "no descriptors" in caplog.text
+    assert echo.refusals == []
+
+
+def test_failure_of_the_wire_itself_counts_as_one_of_the_fake(
+    client: RawClient, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(echo, "body_limit", lambda _: 1 / 0)
+    client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+    assert client.is_closed()
+    assert echo.refusals[0][:2] == ("internal_error", "ZeroDivisionError: division by zero")
 
 
 def test_signals_reach_the_main_thread(server: WireServer) -> None:

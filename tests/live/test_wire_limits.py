@@ -301,7 +301,7 @@ def test_slow_reader_is_not_taken_for_an_idle_one(serve: Callable[..., WireServe
 def test_half_closed_slow_reader_gets_all_and_then_the_end(serve: Callable[..., WireServer], echo: Echo) -> None:
     echo.answers["/big"] = lambda _: answer(200, b"a" * 5_000_000)
     server = serve(linger_timeout=60)
-    with RawClient(server, receive_buffer=4096) as client:
+    with RawClient(server, receive_buffer=65536) as client:
         client.send(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
         client.socket.shutdown(1)
         for _ in range(4):

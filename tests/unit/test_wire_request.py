@@ -102,6 +102,18 @@ def test_probe_bounds_a_head_that_does_not_end() -> None:
         probe(bytearray(head), 0)
 
 
+def test_head_that_the_parser_finds_incomplete_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can't be, by the parser's own rules; if ever it is, half a head must not pass for a whole one."""
+
+    class Deaf:
+        def __init__(self, _: object) -> None: ...
+        def feed_data(self, _: bytes) -> None: ...
+
+    monkeypatch.setattr("httptools.HttpRequestParser", Deaf)
+    with pytest.raises(RefusedError, match="does not end"):
+        read_head(GET + b"\r\n")
+
+
 def test_fields_of_one_name_keep_their_order_and_values() -> None:
     head = read_head(GET + b"A: 1\r\na: 2 \t\r\nA:\r\n\r\n")
     assert head.fields == ((b"Host", b"x"), (b"A", b"1"), (b"a", b"2"), (b"A", b""))
