@@ -20,7 +20,7 @@ _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test check lint format slow peers soak bench clean
+.PHONY: help serve test check lint format docs slow peers soak fuzz bench clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -46,6 +46,10 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+docs: $(TEST)  ## write the parts of the documents that are made from the code
+	$(BIN)/python -m tests.docs.generated
+	$(BIN)/python -m tests.live.fault_clients
+
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
 	$(PYTEST) -m "slow and not peers and not soak"
 
@@ -55,8 +59,11 @@ peers: $(TEST) $(PEERS)  ## the tests against other people's software, which it 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
 
-bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks
+fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=100000)
+	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 $(wildcard tests/property/test_fuzz_*.py)
+
+bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \

@@ -1,0 +1,72 @@
+"""Finds the code blocks of the documents, so that each can be executed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE_NAME = re.compile(r"# (\w+\.(?:py|toml|json))\n")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document."""
+
+    document: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        return f"{self.document.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def file_name(self) -> str | None:
+        """The name in its first line, if it says where the reader is to save it."""
+        match = _FILE_NAME.match(self.text)
+        return match[1] if match else None
+
+    @property
+    def has_tests(self) -> bool:
+        return re.search(r"^ *(async )?def test_", self.text, re.MULTILINE) is not None
+
+    @property
+    def is_session_wide(self) -> bool:
+        """Whether its tests need a run of their own, since they set up the whole session."""
+        return self.has_tests and "def petstore_options" in self.text
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it runs the machine on a client: some seconds."""
+        return "check_client(" in self.text
+
+
+def blocks(*languages: str) -> list[Block]:
+    """Return the blocks of all documents in one of ``languages``, in order."""
+    found: list[Block] = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        found += [
+            Block(document, text.count("\n", 0, match.start()) + 1, match[1], match[2])
+            for match in _FENCE.finditer(text)
+            if match[1] in languages
+        ]
+    return found
+
+
+def generated(document: Path, name: str) -> str:
+    """Return the part of ``document`` between the markers of ``name``."""
+    text = document.read_text(encoding="utf-8")
+    begin, end = markers(name)
+    return text.partition(begin)[2].partition(end)[0].strip("\n")
+
+
+def markers(name: str) -> tuple[str, str]:
+    return f"<!-- {name}: made by `make docs` -->", f"<!-- end of {name} -->"

@@ -1,0 +1,122 @@
+"""The parts of the documents that are made from the code: what they must be, and ``make docs`` to write them.
+
+Whoever changes a gap or a message runs ``make docs``; the suite only compares.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.cli import run
+from tests.docs.blocks import ROOT, blocks, generated, markers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def gaps_table() -> str:
+    """The register as a Markdown table."""
+    out = io.StringIO()
+    assert run(["gaps", "--format", "markdown"], out, io.StringIO()) == 0
+    return out.getvalue().strip("\n")
+
+
+def failing_example() -> str:
+    """What pytest prints when the client of the first example misspells a status."""
+    example = blocks("python")[0].text
+    broken = example.replace('status="available") == [rex]', 'status="avalable") == [rex]')
+    assert broken != example
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "test_shop.py").write_text(broken, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        output = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False).stdout
+    return f"```text\n{_steady(output)}\n```"
+
+
+def machine_example() -> str:
+    """What the machine says of the client that retries blindly."""
+    checked, shop, hasty = (
+        next(block.text for block in blocks("python") if mark in block.text)
+        for mark in ("check_client(lambda", "# shop.py", "# hasty.py")
+    )
+    test = checked.replace("from shop import PetClient", "from hasty import HastyClient as PetClient")
+    assert test != checked
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in (("shop.py", shop), ("hasty.py", hasty), ("test_shop.py", test)):
+            (Path(directory) / name).write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+        output = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=300, check=False).stdout
+    lines = [line[1:].removeprefix("       ") for line in output.splitlines() if line.startswith("E ")]
+    return f"```text\n{_steady_times(chr(10).join(line.rstrip() for line in lines))}\n```"
+
+
+def serving_example() -> str:
+    """What the stub prints when it starts, and logs for a right and two wrong requests."""
+    command = [sys.executable, "-m", "petstore_mock", "serve", "--port", "0", "--api-key", "secret", "--seed", "20"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as stub:
+        assert stub.stdout is not None
+        first = ""
+        while "curl" not in first:
+            first += stub.stdout.readline()
+        port = int(re.findall(r":(\d+)/v1", first)[0])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        key = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
+        for method, path, body, headers in (
+            ("GET", "/v1/pets?limit=2", None, key),
+            ("POST", "/v1/pets", '{"name": 1}', key),
+            ("GET", "/v1/pets", None, {}),
+        ):
+            connection.request(method, path, body, headers)
+            connection.getresponse().read()
+        connection.close()
+        stub.send_signal(signal.SIGTERM)
+        output, errors = stub.communicate(timeout=10)
+    text = (first + output + errors).replace(f":{port}", ":8080")
+    text = re.sub(r"^\d\d:\d\d:\d\d", "12:00:00", text, flags=re.MULTILINE)
+    return f"```text\n{_steady_times(text)}\n```"
+
+
+def _steady_times(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)? ?ms", "0.1 ms", text).strip("\n")
+
+
+def _steady(output: str) -> str:
+    """Keep the report's own part, and put fixed words for what differs from run to run."""
+    start = output.index("petstore journal")
+    start = output.rindex("\n", 0, start) + 1
+    part = output[start:]
+    # The report's own part ends where pytest goes on: a rule of `=`, the counts, or (with --tb=line) the failing line.
+    end = re.search(r"^(=+ .* =+|\d+ (failed|passed).*|/.*:\d+: .*)$", part[1:], re.MULTILINE)
+    part = part[: end.start() + 1] if end else part
+    part = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", part)
+    return _steady_times(part)
+
+
+PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
+    "gaps": (ROOT / "README.md", gaps_table),
+    "serving example": (ROOT / "README.md", serving_example),
+    "machine example": (ROOT / "README.md", machine_example),
+    "failing example": (ROOT / "README.md", failing_example),
+}
+
+
+def main() -> None:
+    """Write every generated part into its document."""
+    for name, (document, make) in PARTS.items():
+        begin, end = markers(name)
+        text = document.read_text(encoding="utf-8")
+        old = f"{begin}\n{generated(document, name)}\n{end}"
+        assert old in text, f"{document} has no part {name!r}"
+        document.write_text(text.replace(old, f"{begin}\n{make()}\n{end}"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Every code block of the documents is executed, and every generated part is up to date."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs import generated as parts
+from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PYTHON = blocks("python")
+SHELL = [(block.where, line) for block in blocks("sh") for line in block.text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with every named file of the documents, as a reader would have it."""
+    for block in blocks("python", "toml", "json"):
+        if block.file_name is not None and not block.has_tests:
+            (tmp_path / block.file_name).write_text(block.text, encoding="utf-8")
+    return tmp_path
+
+
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def _passes(folder: Path, blocks_of_one_run: list[Block]) -> None:
+    expected = 0
+    for block in blocks_of_one_run:
+        (folder / f"test_{block.document.stem}_{block.line}.py").write_text(block.text, encoding="utf-8")
+        expected += len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE))
+    result = _run(folder, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+    passed = re.search(r"(\d+) passed", result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert passed, result.stdout
+    assert int(passed[1]) >= expected
+
+
+def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
+    """One inner run for all blocks, each a module of its own."""
+    _passes(folder, [block for block in PYTHON if block.has_tests and not block.is_session_wide and not block.is_slow])
+
+
+@pytest.mark.slow
+def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
+    _passes(folder, [block for block in PYTHON if block.is_slow])
+
+
+@pytest.mark.parametrize("block", [block for block in PYTHON if block.is_session_wide], ids=lambda block: block.where)
+def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
+    _passes(tmp_path, [block])
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in PYTHON if not block.has_tests and not block.file_name], ids=lambda block: block.where
+)
+def test_python_block_without_tests_runs_as_a_script(folder: Path, block: Block) -> None:
+    result = _run(folder, sys.executable, "-c", block.text)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(("where", "line"), SHELL)
+def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> None:
+    """What a line does is tested where it belongs; here, that program, command and options exist."""
+    words = shlex.split(line, comments=True)
+    match words:
+        case ["make", target, *_]:
+            assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), where
+        case ["petstore-mock", command, *options]:
+            shown = _run(ROOT, sys.executable, "-m", "petstore_mock", command, "--help").stdout
+            assert all(option in shown for option in options if option.startswith("--")), shown
+        case ["pytest", *options]:
+            shown = _run(ROOT, sys.executable, "-m", "pytest", "--help").stdout
+            assert all(option in shown for option in options if option.startswith("--")), where
+        case _:
+            pytest.fail(f"{where}: nothing checks {line!r}")
+
+
+SLOW = {"machine example"}  # a whole run of the machine, shrinking included
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in parts.PARTS]
+)
+def test_generated_part_is_up_to_date(name: str) -> None:
+    document, make = parts.PARTS[name]
+    assert generated(document, name) == make(), "run `make docs`"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_every_relative_link_leads_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert (document.parent / target).exists(), target
