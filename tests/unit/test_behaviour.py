@@ -155,6 +155,11 @@ def test_unknown_gap_is_refused_with_the_nearest_name() -> None:
         Behaviour().replace(zzz="by_name")
 
 
+def test_gaps_are_given_by_name_only() -> None:
+    with pytest.raises(TypeError):
+        Behaviour("clamp")  # type: ignore[call-arg]
+
+
 # Presets
 
 

@@ -79,9 +79,12 @@ def test_refusal_says_what_is_wrong_and_where(body: bytes, words: str) -> None:
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")])
 def test_depth_is_counted_over_arrays_and_objects(opening: bytes, closing: bytes) -> None:
     levels = 50 if opening.startswith(b"[{") else 100
-    decode_json(opening * levels + b"1" + closing * levels)
+    deepest = opening * (levels - 1) + b"[]" * (levels == 100) + b"[[]]" * (levels == 50) + closing * (levels - 1)
+    decode_json(deepest)
+    if levels == 100:  # brackets beside the deepest ones: the body is scanned and still right
+        decode_json(b"[[],[]," + b"[" * 98 + b"[]" + b"]" * 98 + b"]")
     with pytest.raises(MalformedJsonError, match="deeper than 100"):
-        decode_json(opening * (levels + 1) + b"1" + closing * (levels + 1))
+        decode_json(opening + deepest + closing)
 
 
 @pytest.mark.parametrize(

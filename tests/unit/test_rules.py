@@ -62,6 +62,30 @@ def test_parameters_are_read(rules: Rules) -> None:
     assert rules.route("GET", "/v1/pets/-9223372036854775808").pet_id == -(2**63)
 
 
+def test_asterisk_is_a_target_of_options_only(rules: Rules) -> None:
+    assert rules.route("OPTIONS", "*").allow == "GET, HEAD, OPTIONS, POST"
+    assert rules.route("OPTIONS", "*").refusal is None
+    for method in KNOWN_METHODS - {"OPTIONS", "CONNECT"}:
+        refusal = rules.route(method, "*").refusal
+        assert refusal is not None
+        assert refusal.condition == "malformed_target"
+
+
+def test_connect_to_an_authority_is_not_allowed(rules: Rules) -> None:
+    route = rules.route("CONNECT", "example.org:80")
+    assert route.refusal is not None
+    assert (route.refusal.condition, route.allow) == ("method_not_allowed", "GET, HEAD, OPTIONS, POST")
+
+
+def test_plus_is_a_blank_in_a_query_and_itself_in_a_path(rules: Rules) -> None:
+    invalid = rules.route("GET", "/v1/pets?a+b=1&status=sold+out").invalid
+    assert invalid is not None
+    assert [(one.path, one.value) for one in invalid.violations] == [("query.a b", "1"), ("query.status", "sold out")]
+    malformed = rules.route("GET", "/v1/pets/1+2").invalid
+    assert malformed is not None
+    assert malformed.violations[0].value == "1+2"
+
+
 def test_routes_are_remembered_within_bounds(rules: Rules) -> None:
     assert rules.route("GET", "/v1/pets?limit=1") is rules.route("GET", "/v1/pets?limit=1")
     assert rules.route("GET", "/v1/pets") is not rules.route("HEAD", "/v1/pets")
