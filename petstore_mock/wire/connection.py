@@ -34,7 +34,7 @@ INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is h
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
 _CR: Final = 13
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_NOBODY: Final = RequestHead("GET", "/", (), modern=True).closing()  # whom a refusal answers when no line was read
+_UNKNOWN: Final = RequestHead("-", "-", (), modern=True)  # what a refusal answers when no request line was read
 
 
 class _Incoming:
@@ -294,17 +294,14 @@ class Connection(Line):
 
     def _refuse(self, refused: RefusedError) -> None:
         """Answer what never became a request, then close."""
-        head, request = refused.head, None
         if self._incoming is not None:
             head, request = self._incoming.head, self._incoming.request
-        elif head is not None:
+        else:
+            head = refused.head or _UNKNOWN
             request = self._request(head, self._since if self._scanned else perf_counter())
         self._incoming, self._scanned = None, 0
         response = self._shared.handler.refuse(refused.condition, refused.detail, request)
-        if head is None or request is None:
-            self.send_whole(_NOBODY, response)
-        else:
-            self._respond(head.closing(), request, response)
+        self._respond(head.closing(), request, response)
 
     def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
         """Let an expectation answer, in a thread since it may block; say whether one does."""

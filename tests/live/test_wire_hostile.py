@@ -7,6 +7,7 @@ import logging
 import resource
 import socket
 import threading
+import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -175,6 +176,18 @@ def test_refusal_knows_the_request_as_far_as_it_came(client: RawClient, echo: Ec
     assert request is not None
     assert (request.method, request.target, request.header("x-a")) == ("BREW", "/tea", "b")
     assert (request.connection, request.exchange) == (1, 1)
+
+
+def test_refusal_of_what_is_no_request_still_knows_where_it_came(connect: Callable[[], RawClient], echo: Echo) -> None:
+    connect().get()
+    before = time.perf_counter()
+    client = connect()
+    client.get()
+    client.send(b"\0").answer()
+    request = echo.refusals[0][2]
+    assert request is not None
+    assert (request.method, request.target, request.connection, request.exchange) == ("-", "-", 2, 2)
+    assert request.started > before
 
 
 def test_refused_head_request_gets_no_body(client: RawClient) -> None:
