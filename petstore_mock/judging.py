@@ -106,7 +106,7 @@ def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
     chosen = rules.policies
     if "status" in document and document["status"] is None and not chosen.null_status():
         del document["status"]
-    for name in document.keys() - set(rules.new_pet_fields):
+    for name in document.keys() - rules.new_pet_names:
         if not chosen.unknown_body_field(name):
             del document[name]
     for name in rules.integer_fields:

@@ -203,12 +203,12 @@ def error_document(code: str, message: str, status: int) -> dict[str, Any]:
     return {"code": code, "message": message, "status": status}
 
 
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
+
+
 def reason_phrase(status: int) -> str:
     """Return the reason phrase of ``status``, empty for a status that no RFC names."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
+    return _PHRASES.get(status, "")
 
 
 class ApiRequest:

@@ -87,6 +87,7 @@ class Rules:
         self.schemas = schemas
         self.policies = policies(behaviour)
         self.new_pet_fields = tuple(schemas.properties("NewPet"))
+        self.new_pet_names = frozenset(self.new_pet_fields)
         self.integer_fields = tuple(
             name for name, schema in schemas.properties("NewPet").items() if schema.get("type") == "integer"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ __all__ = ["WsgiApp"]
 
 _KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 _LARGEST_READ: Final = 64 * 1024
+_UNASKED_BODY: Final = 64 * 1024  # bytes that are read without asking the core for its limit, as on the wire
 
 
 class WsgiApp:
@@ -39,9 +41,8 @@ class WsgiApp:
             PetstoreMockError: the fault that met the request needs a socket.
         """
         handler = self._handler
-        request = ApiRequest(
-            environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, time.perf_counter()
-        )
+        started = time.perf_counter()
+        request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
         problem = _read_body(environ, request, handler)
         response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
         if response.delay or response.resume is not None:
@@ -61,13 +62,24 @@ def _target(environ: WSGIEnvironment) -> str:
     if raw and raw.startswith("/") and not environ.get("SCRIPT_NAME"):
         # werkzeug's test client leaves a query given apart from the path out of what it calls the raw URI.
         return f"{raw}?{query}" if query and "?" not in raw else str(raw)
-    path = quote(environ.get("PATH_INFO", "").encode("latin-1"), safe=_KEEP)
+    path = _encoded(environ.get("PATH_INFO", ""))
     return f"{path}?{query}" if query else path
+
+
+@lru_cache(maxsize=256)
+def _encoded(path: str) -> str:
+    return quote(path.encode("latin-1"), safe=_KEEP)
+
+
+@lru_cache(maxsize=256)
+def _field_name(variable: str) -> bytes:
+    """Return the name of the header field that a variable of the environ stands for."""
+    return variable[5:].replace("_", "-").encode("latin-1")
 
 
 def _fields(environ: WSGIEnvironment) -> list[tuple[bytes, bytes]]:
     fields = [
-        (name[5:].replace("_", "-").encode("latin-1"), str(value).encode("latin-1", "replace"))
+        (_field_name(name), str(value).encode("latin-1", "replace"))
         for name, value in environ.items()
         if name.startswith("HTTP_")
     ]
@@ -87,7 +99,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     if declared and not (declared.isascii() and declared.isdigit()):
         return f"Content-Length came as {declared[:40]!r}"
     length = int(declared[:20]) if declared else None
-    limit = handler.body_limit(request)
+    limit = None if length is not None and length <= _UNASKED_BODY else handler.body_limit(request)
     if limit is not None and length is not None and length > limit:
         request.oversized = True
         return ""
