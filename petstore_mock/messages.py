@@ -405,4 +405,8 @@ class Handler(Protocol):
         """Return the longest body in bytes that this request may have, None for no limit (gap ``body_limit``)."""
 
     def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
-        """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too."""
+        """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too.
+
+        A handler may also have ``neighbour_answered(request, status, fields, body)``, which is told what an expectation of
+        pytest-httpserver answered.
+        """

@@ -378,6 +378,8 @@ def answer_retired(world: World, request: ApiRequest) -> ApiResponse:
 def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
     """Answer what never became a whole request, with an error body and a journal entry."""
     with world.lock:
+        if condition == "internal_error":  # an adapter failed: like any failure of ours, it fails the test
+            world.errors.append(RuntimeError(detail))
         world.now = world.clock.now()
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = _refusal(world, entry, Refusal(condition, detail=detail))

@@ -382,6 +382,13 @@ def test_refusal_of_the_adapter_is_answered_and_journalled(petstore: PetStoreMoc
     assert (entry.number, entry.condition.name, entry.status) == (1, "header_too_large", 431)
 
 
+def test_failure_of_the_adapter_fails_the_test(petstore: PetStoreMock) -> None:
+    answer = petstore._worlds.refuse("internal_error", "KeyError: 'x'", None)  # noqa: SLF001
+    assert answer.status == 500
+    with pytest.raises(VerificationError, match="KeyError: 'x'"):
+        petstore.verify()
+
+
 def test_thousands_of_violations_weigh_in_the_journal(petstore: PetStoreMock) -> None:
     body = json.dumps({f"field{number}": 1 for number in range(20_000)}).encode()
     call(petstore, "POST", body=body)
