@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock import faults
+from petstore_mock.conditions import CONDITIONS
 from petstore_mock.contract import OPERATIONS, require_operation
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_field
-from petstore_mock.messages import CONDITIONS
 from petstore_mock.schemas import default_schemas
 from petstore_mock.violations import describe
 

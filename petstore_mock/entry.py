@@ -13,8 +13,9 @@ from petstore_mock.masking import mask_field, mask_target, mask_text, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from petstore_mock.conditions import Condition
     from petstore_mock.faults import Fault
-    from petstore_mock.messages import ApiRequest, ApiResponse, Condition
+    from petstore_mock.messages import ApiRequest, ApiResponse
     from petstore_mock.violations import Violation
 
 __all__ = ["Entry"]

@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.conditions import CONDITIONS, REALM
 from petstore_mock.contract import BASE_PATH, INTERFACE_VERSION, OPERATIONS
 from petstore_mock.gaps import GAPS
-from petstore_mock.messages import CONDITIONS, REALM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -47,7 +47,7 @@ _OPERATION_BY_PATH: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused: a name of ``messages.CONDITIONS``, the rules broken, and words on top."""
+    """Why a request is refused: a name of ``conditions.CONDITIONS``, the rules broken, and words on top."""
 
     condition: str
     violations: tuple[Violation, ...] = ()

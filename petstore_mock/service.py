@@ -9,17 +9,19 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.conditions import CONDITIONS, REALM, error_document
 from petstore_mock.decoding import encode_flat, encode_json
 from petstore_mock.entry import Entry
 from petstore_mock.judging import judge_body, judge_head, with_body_violations
-from petstore_mock.messages import CONDITIONS, REALM, ApiResponse, Head, error_document, reason_phrase
+from petstore_mock.messages import ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER, Refusal
 from petstore_mock.self_check import check_answer
 
 if TYPE_CHECKING:
+    from petstore_mock.conditions import Condition
     from petstore_mock.contract import Operation
     from petstore_mock.faults import Fault
-    from petstore_mock.messages import ApiRequest, Condition
+    from petstore_mock.messages import ApiRequest
     from petstore_mock.rules import Route
     from petstore_mock.world import World
 

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from petstore_mock.messages import CONDITIONS, ApiResponse, Delivery, Head
+from petstore_mock.conditions import CONDITIONS
+from petstore_mock.messages import ApiResponse, Delivery, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable

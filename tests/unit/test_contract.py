@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from petstore_mock import PetstoreMockError
+from petstore_mock.conditions import CONDITIONS
 from petstore_mock.contract import (
     BASE_PATH,
     DEPRECATED_SINCE,
@@ -18,7 +19,6 @@ from petstore_mock.contract import (
     OperationName,
     require_operation,
 )
-from petstore_mock.messages import CONDITIONS
 
 
 def test_operations_are_those_of_the_interface() -> None:

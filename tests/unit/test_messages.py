@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from petstore_mock import PetstoreMockError
-from petstore_mock.messages import ApiRequest, ApiResponse, Head, error_document, reason_phrase
+from petstore_mock.conditions import error_document
+from petstore_mock.messages import ApiRequest, ApiResponse, Head, reason_phrase
 
 
 def test_error_document_is_the_interfaces_error() -> None:
