@@ -189,7 +189,10 @@ class World:
             self.rotating = snapshot.rotating
             self.answered = snapshot.answered
             self._seeded = snapshot.seeded
-            self.keys = {current: Key()}
+            issued_since = self.keys.keys() - snapshot.keys.keys()
+            self.keys = {name: Key() for name in (current, *issued_since)}
+            for name in issued_since - {current}:
+                self.keys[name].revoked = True  # this world's still: a request that bears it is no leak
             for name, (revoked, expires, uses) in snapshot.keys.items():
                 key = self.keys[name] = Key(expires)
                 key.revoked, key.uses = revoked, uses
