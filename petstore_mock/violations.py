@@ -45,7 +45,6 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (str, "string"),
     (list, "array"),
     (dict, "object"),
-    (type(None), "null"),
 )
 
 

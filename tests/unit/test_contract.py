@@ -87,6 +87,17 @@ def test_every_condition_quotes_a_sentence_and_a_section() -> None:
         assert condition.status < 500 or condition.status in {501, 505} or not condition.violation
 
 
+def test_sentences_stand_in_the_sections_of_the_interface() -> None:
+    assert {subject: sentence.section for subject, sentence in SENTENCES.items()} == {
+        **dict.fromkeys(("name", "categoryId", "status"), "2"),
+        **dict.fromkeys(("limit", "statusFilter", "query"), "4.1"),
+        **dict.fromkeys(("petId", "removed"), "4.3"),
+        **dict.fromkeys(("paths", "noQuery"), "4"),
+        **dict.fromkeys(("json", "http"), "1"),
+        **{"body": "4.2", "key": "5", "absent": "7", "limits": "8"},
+    }
+
+
 def test_absent_animals_and_withdrawn_keys_are_no_fault_of_the_client() -> None:
     assert {name for name, condition in CONDITIONS.items() if not condition.violation} == {
         *("revoked_key", "expired_key", "retired_key"),
