@@ -218,7 +218,8 @@ class PetStoreMock:
         if isinstance(pets_or_count, bool) or (isinstance(pets_or_count, int) and pets_or_count < 0):
             raise PetstoreMockError(f"expected a number of animals of at least 0; got {pets_or_count!r}")
         if isinstance(pets_or_count, int):
-            return self._world.seed_plausible(pets_or_count)
+            with self._world.lock:
+                return self._world.store.documents(self._world.seed_plausible(pets_or_count))
         return seed_each(self._world, pets_or_count, "seed_many")
 
     @property

@@ -134,10 +134,10 @@ class Store:
         pets = self._pets
         return b"[%b]" % b",".join(map(pets.__getitem__, ids))
 
-    def documents(self) -> list[dict[str, Any]]:
-        """Return copies of all animals in the order of their ids."""
+    def documents(self, ids: Iterable[int] | None = None) -> list[dict[str, Any]]:
+        """Return copies of the animals ``ids``; without them, of all in the order of their ids."""
         pets = self._pets
-        return [json.loads(pets[pet_id]) for pet_id in self._index[None]]
+        return [json.loads(pets[pet_id]) for pet_id in (self._index[None] if ids is None else ids)]
 
     def ascending(self, status: str | None, limit: int) -> list[int]:
         """Return the ``limit`` lowest ids of that status (None: of all)."""
