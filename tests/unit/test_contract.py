@@ -94,7 +94,10 @@ def test_sentences_stand_in_the_sections_of_the_interface() -> None:
         **dict.fromkeys(("petId", "removed"), "4.3"),
         **dict.fromkeys(("paths", "noQuery"), "4"),
         **dict.fromkeys(("json", "http"), "1"),
-        **{"body": "4.2", "key": "5", "absent": "7", "limits": "8"},
+        "body": "4.2",
+        "key": "5",
+        "absent": "7",
+        "limits": "8",
     }
 
 
