@@ -68,7 +68,11 @@ def _target(environ: WSGIEnvironment) -> str:
 
 @lru_cache(maxsize=256)
 def _encoded(path: str) -> str:
-    return quote(path.encode("latin-1"), safe=_KEEP)
+    try:
+        octets = path.encode("latin-1")  # PEP 3333
+    except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
+        octets = path.encode("utf-8", "surrogatepass")
+    return quote(octets, safe=_KEEP)
 
 
 @lru_cache(maxsize=256)

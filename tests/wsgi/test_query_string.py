@@ -1,7 +1,8 @@
-"""A query that werkzeug's test client is given apart from the path."""
+"""Targets as clients in process hand them over: not all as PEP 3333 wants them."""
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from werkzeug.test import Client
 
@@ -14,6 +15,14 @@ def test_a_query_given_apart_from_the_path_is_judged(query: str) -> None:
     answer = Client(petstore.app).get("/v1/pets", query_string=query, headers=petstore.headers)
     assert answer.status_code == 400
     assert petstore.journal.violations[0].target == f"/v1/pets?{query}"
+
+
+def test_path_that_a_client_decoded_as_utf_8_is_answered() -> None:
+    """PEP 3333 asks for Latin-1; httpx's transport puts any character into the environ."""
+    petstore = PetStoreMock()
+    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
+        assert client.get("http://fake.test/v1/pets/\u2713").status_code == 404
+    assert petstore.journal.last.path == "/v1/pets/\u2713"
 
 
 def test_a_query_in_the_path_is_judged_once() -> None:
