@@ -333,6 +333,7 @@ class PetStoreMock:
             pattern: a regular expression that the violation's words must match; None for any violation.
 
         Raises:
+            PetstoreMockError: ``pattern`` is no regular expression.
             VerificationError: no such violation came.
         """
         return expected_violation(self._world, pattern)

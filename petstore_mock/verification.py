@@ -6,10 +6,11 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from petstore_mock.errors import ContractViolationError, VerificationError
+from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from contextlib import AbstractContextManager
 
     from petstore_mock.world import World
 
@@ -46,13 +47,27 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
     raise error from (errors[0] if errors else None)
 
 
-@contextmanager
-def expected_violation(world: World, pattern: str | None) -> Generator[None]:
+def expected_violation(world: World, pattern: str | None) -> AbstractContextManager[None]:
     """Mark the violations of a block that match ``pattern`` as expected.
 
+    Args:
+        world: whose journal counts.
+        pattern: a regular expression that a violation's words must match; None for any violation.
+
     Raises:
-        VerificationError: there was none.
+        PetstoreMockError: ``pattern`` is no regular expression; raised by the call.
+        VerificationError: there was none; raised at the end of the block.
     """
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except (re.error, TypeError) as error:
+            raise PetstoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
+    return _expected(world, pattern)
+
+
+@contextmanager
+def _expected(world: World, pattern: str | None) -> Generator[None]:
     __tracebackhide__ = True
     journal = world.journal
     before = journal.total

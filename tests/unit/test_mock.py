@@ -259,3 +259,8 @@ def test_expected_violation_that_never_came_fails(petstore: PetStoreMock, patter
     call(petstore, target="/v1/pets?limit=0&x=0")  # before the block: does not count
     with pytest.raises(VerificationError, match="expected a contract violation"), petstore.expect_violation(pattern):
         call(petstore, target=target)
+
+
+def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock) -> None:
+    with pytest.raises(PetstoreMockError, match=r"expected a regular expression; got pattern='\('"):
+        petstore.expect_violation("(")
