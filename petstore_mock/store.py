@@ -155,7 +155,8 @@ class Store:
         if order is None:
             pets = self._pets
             order = sorted(self.every(status), key=lambda pet_id: (json.loads(pets[pet_id])["name"], pet_id))
-            self._by_name[status] = order
+            if status in self._index:  # of any other text a client might send, nothing is kept
+                self._by_name[status] = order
         return order[:limit]
 
     def every(self, status: str | None) -> Iterable[int]:

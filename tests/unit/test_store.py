@@ -244,3 +244,11 @@ def test_order_by_name_is_sorted_once_after_each_change() -> None:
 
 def test_repr_says_how_many(full: Store) -> None:
     assert repr(full) == "<Store of 1000 animals>"
+
+
+def test_order_by_name_is_kept_for_known_statuses_only(full: Store) -> None:
+    """A client may ask for any text where a behaviour lets an unknown status pass."""
+    full.by_name("sold", 1)
+    for number in range(3):
+        assert full.by_name(f"unknown-{number}", 1) == []
+    assert list(full._by_name) == ["sold"]  # noqa: SLF001
