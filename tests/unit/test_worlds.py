@@ -104,6 +104,22 @@ def test_fresh_verifies_at_its_end(petstore: PetStoreMock) -> None:
     petstore.verify()
 
 
+def test_fresh_world_leaves_the_expectations_to_the_mock(petstore: PetStoreMock) -> None:
+    """They belong to the listener, and a test may meet them after the block."""
+    server = petstore.httpserver
+    server.expect_request("/a")
+    server.expect_ordered_request("/b")
+    server.add_assertion("wrong")
+    with petstore.fresh() as inner:
+        inner.reset()
+        inner.verify()
+    assert len(server.handlers) == 1
+    with pytest.raises(VerificationError, match="wrong\nhttpserver: 1 ordered expectations were not met"):
+        petstore.verify()
+    petstore.reset()
+    assert not server.handlers
+
+
 def fail_in_a_fresh_world(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         inner.inject(500, times=1)
