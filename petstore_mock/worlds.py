@@ -11,6 +11,7 @@ from petstore_mock import service
 from petstore_mock.entry import Entry
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.judging import KEY_TEXT, bearer_key
+from petstore_mock.masking import mask_target
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Leak:
 
     Attributes:
         owner: the test that the key belonged to.
-        request: its method and target.
+        request: its method and target, keys masked.
     """
 
     owner: str
@@ -136,7 +137,7 @@ class Worlds:
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
         if len(self.leaks) < _KEPT_LEAKS:
-            self.leaks.append(Leak(owner, f"{request.method} {request.target[:200]}"))
+            self.leaks.append(Leak(owner, f"{request.method} {mask_target(request.target, request.credentials)[:200]}"))
         return service.answer_retired(world, request)
 
     def _world_of(self, request: ApiRequest) -> tuple[World, str | None, str]:

@@ -184,6 +184,16 @@ def test_leaks_are_bounded(petstore: PetStoreMock) -> None:
     assert len(petstore._worlds.leaks[0].request) < 300  # noqa: SLF001
 
 
+def test_leak_shows_no_key(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    former = petstore.api_key
+    petstore._renew("test_b")  # noqa: SLF001
+    call(petstore, target=f"/v1/pets?{'a' * 160}&api_key={former}", key=former)
+    (leak,) = petstore._worlds.leaks  # noqa: SLF001
+    assert former[:20] not in leak.request
+    assert leak.request.startswith("GET /v1/pets?aaa")
+
+
 def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         key = inner.api_key
