@@ -157,7 +157,12 @@ class Worlds:
     def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
         """Answer what never became a request."""
         known = request if request is not None else ApiRequest("-", "-")
-        return service.refuse(self._world_of(known)[0], condition, detail, known)
+        world = self._world_of(known)[0]
+        key, _ = bearer_key(known.fields)
+        owner = None if key is None or key in self._by_key else self._retired_owner(key)
+        if owner is not None and condition != "internal_error":  # a failure of ours is this session's, whoever met it
+            return self._leaked(world, known, owner)
+        return service.refuse(world, condition, detail, known)
 
     def neighbour_answered(
         self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes

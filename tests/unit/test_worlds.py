@@ -194,6 +194,17 @@ def test_leak_shows_no_key(petstore: PetStoreMock) -> None:
     assert leak.request.startswith("GET /v1/pets?aaa")
 
 
+def test_refusal_of_a_request_with_a_retired_key_is_a_leak_too(petstore: PetStoreMock) -> None:
+    """A leftover connection that ends in the middle of a body must not be held against the next test."""
+    petstore._renew("test_a")  # noqa: SLF001
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode())]
+    petstore._renew("test_b")  # noqa: SLF001
+    answer = petstore._worlds.refuse("malformed_request", "cut", ApiRequest("POST", "/v1/pets", fields))  # noqa: SLF001
+    assert answer.status == 401
+    assert len(petstore.journal) == 0
+    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+
+
 def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         key = inner.api_key
