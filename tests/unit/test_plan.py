@@ -110,6 +110,23 @@ def test_when_may_look_at_the_state(core: Core) -> None:
     assert statuses(core, 3) == [200, 503, 200]
 
 
+def test_when_that_fails_the_test_is_told_and_the_request_answered(core: Core) -> None:
+    """What ``pytest.fail`` raises is no ``Exception``."""
+    inject(core, 503, when=lambda _: pytest.fail("unwanted"))
+    assert core.list().status == 200
+    assert [str(error.__cause__) for error in core.world.plan.errors] == ["unwanted"]
+
+
+@pytest.mark.parametrize("leaving", [KeyboardInterrupt, SystemExit])
+def test_when_may_end_the_program(core: Core, leaving: type[BaseException]) -> None:
+    def leave(_: object) -> None:
+        raise leaving
+
+    inject(core, 503, when=leave)
+    with pytest.raises(leaving):
+        core.list()
+
+
 # Probability
 
 
