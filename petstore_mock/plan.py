@@ -6,6 +6,7 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.contract import OPERATIONS, require_operation
@@ -14,6 +15,7 @@ from petstore_mock.faults import Fault, coerce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from random import Random
     from types import TracebackType
 
@@ -115,11 +117,16 @@ class FaultHandle:
 
 
 class FaultPlan:
-    """The faults of one world, in the order in which they were injected."""
+    """The faults of one world, in the order in which they were injected.
 
-    __slots__ = ("_all", "_live", "errors", "idle")
+    Args:
+        lock: the world's, which is held when a fault is added or chosen; to take one away it is taken here.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_all", "_live", "_lock", "errors", "idle")
+
+    def __init__(self, lock: AbstractContextManager[object] | None = None) -> None:
+        self._lock = nullcontext() if lock is None else lock
         self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
         self._all: list[FaultHandle] = []
         self.idle = True  # no fault is in force; kept, since every request asks
@@ -130,14 +137,15 @@ class FaultPlan:
 
     def clear(self) -> None:
         """Forget every fault."""
-        self.__init__()  # type: ignore[misc]  # a fresh plan in the same place
+        self.__init__(self._lock)  # type: ignore[misc]  # a fresh plan in the same place
 
     def discard(self, handle: FaultHandle) -> None:
         """Take ``handle`` out of force."""
-        live = self._live[handle.at]
-        if handle in live:
-            self._live[handle.at] = [other for other in live if other is not handle]
-            self.idle = not any(self._live.values())
+        with self._lock:  # a test takes it away while the listener's thread uses another up
+            live = self._live[handle.at]
+            if handle in live:
+                self._live[handle.at] = [other for other in live if other is not handle]
+                self.idle = not any(self._live.values())
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -294,6 +295,18 @@ def test_with_block_raises_for_a_counted_fault_that_never_fired(core: Core) -> N
 def test_with_block_does_not_cover_the_error_that_ended_it(core: Core) -> None:
     with pytest.raises(ZeroDivisionError), inject(core, 503, times=1):
         _ = 1 / 0
+
+
+def test_cancel_waits_for_the_request_that_is_being_decided(core: Core) -> None:
+    """Two threads that change the plan at once could put a fault back that the other has taken away."""
+    first = inject(core, 503)
+    canceller = threading.Thread(target=first.cancel)
+    with core.world.lock:
+        canceller.start()
+        canceller.join(0.05)
+        assert canceller.is_alive()
+    canceller.join()
+    assert core.world.plan.idle
 
 
 def test_handle_of_a_reset_world_is_harmless(core: Core) -> None:
