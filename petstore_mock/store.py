@@ -19,6 +19,7 @@ LARGEST_ID: Final = 2**63 - 1  # §2: int64
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
 _RUN: Final = 1000
+_KEPT_PAGES: Final = 32  # a client asks for a few; an arbitrary order makes new ones for ever
 
 
 class SortedIds:
@@ -103,11 +104,13 @@ class Store:
     Every animal is kept as its canonical bytes, made once; whoever reads one as a dict gets a fresh copy.
     """
 
-    __slots__ = ("_by_name", "_index", "_pets", "_start_last", "_undo", "last")
+    __slots__ = ("_by_name", "_index", "_pages", "_pets", "_start_last", "_undo", "last")
 
     def __init__(self) -> None:
         self._pets: dict[int, bytes] = {}
         self._index: dict[str | None, SortedIds] = {None: SortedIds()}
+        # Kept until the next change. The journal then holds one page, not a copy of it for each time it was asked for.
+        self._pages: dict[tuple[int, ...], bytes] = {}
         self._by_name: dict[str | None, list[int]] = {}
         # What each changed animal was at the starting state, so that a reset costs what changed.
         self._undo: dict[int, bytes | None] = {}
@@ -131,8 +134,13 @@ class Store:
 
     def page(self, ids: Iterable[int]) -> bytes:
         """Return the JSON array of the animals ``ids``, in that order."""
-        pets = self._pets
-        return b"[%b]" % b",".join(map(pets.__getitem__, ids))
+        wanted = tuple(ids)
+        page = self._pages.get(wanted)
+        if page is None:
+            if len(self._pages) >= _KEPT_PAGES:
+                self._pages.clear()
+            page = self._pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
+        return page
 
     def documents(self, ids: Iterable[int] | None = None) -> list[dict[str, Any]]:
         """Return copies of the animals ``ids``; without them, of all in the order of their ids."""
@@ -212,6 +220,8 @@ class Store:
             self.last = max(self.last, pet_id)
         if self._by_name:
             self._by_name.clear()
+        if self._pages:
+            self._pages.clear()
 
     # Going back
 
