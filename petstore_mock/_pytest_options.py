@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["LEAK_MODES", "assumed_gaps", "check_at", "check_markers", "leak_mode", "options_of"]
+__all__ = [
+    "LEAK_MODES",
+    "Refusal",
+    "assumed_gaps",
+    "check_at",
+    "check_markers",
+    "check_options",
+    "leak_mode",
+    "options_of",
+]
 
 LEAK_MODES: Final = ("error", "warn", "ignore")
 
@@ -77,6 +87,8 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
     Raises:
         pytest.UsageError: a setting or a keyword can't be right.
     """
+    if not isinstance(given, Mapping):
+        raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
     options: dict[str, Any] = {"random_seed": config.getoption("petstore_random_seed")}
     for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
@@ -143,11 +155,50 @@ def check_markers(items: Iterable[pytest.Item]) -> None:
             if mark.args:
                 raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
             _check_names(where, mark.kwargs, _MARK_KEYWORDS)
+            strict = mark.kwargs.get("strict")
+            if strict is not None and not isinstance(strict, bool):
+                raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
         for mark in item.iter_markers("petstore_assumes"):
             where = f"@pytest.mark.petstore_assumes of {item.nodeid}"
             if mark.args or not mark.kwargs:
                 raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
             _check_gaps(where, mark.kwargs)
+
+
+def check_options(items: Iterable[pytest.Item]) -> None:
+    """Refuse a second ``petstore_options``: the session has one fake, so that one of the two would be ignored.
+
+    Raises:
+        pytest.UsageError: names a test of each.
+    """
+    first: pytest.Item | None = None
+    meant: object = None
+    for item in items:
+        if "petstore" not in getattr(item, "fixturenames", ()):
+            continue
+        found = item._fixtureinfo.name2fixturedefs.get("petstore_options")  # type: ignore[attr-defined]  # noqa: SLF001
+        nearest = found[-1] if found else None
+        if first is None:
+            first, meant = item, nearest
+        elif nearest is not meant:
+            raise pytest.UsageError(
+                "expected one petstore_options for all tests, since they share one fake; "
+                f"got another for {item.nodeid} than for {first.nodeid}: "
+                "put it into the conftest.py above all of them, "
+                "and give some tests another start with @pytest.mark.petstore(...), or a module with pytestmark"
+            )
+
+
+class Refusal:
+    """Lets each test fail with a usage error that came while an xdist worker collected: xdist would lose it."""
+
+    def __init__(self, error: pytest.UsageError) -> None:
+        self._text = str(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Fail before any fixture is set up."""
+        pytest.fail(self._text, pytrace=False)
 
 
 def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock._pytest_options import assumed_gaps, check_at, check_markers, leak_mode, options_of
+from petstore_mock._pytest_options import (
+    Refusal,
+    assumed_gaps,
+    check_at,
+    check_markers,
+    check_options,
+    leak_mode,
+    options_of,
+)
 from petstore_mock._pytest_report import FailureReport, Leaks, Removal
 from petstore_mock._pytest_worlds import KEEPER, Keeper
 
@@ -117,13 +125,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         multiply(metafunc, count, metafunc.config.getoption("petstore_random_seed"), assumed_gaps(metafunc.config))
 
 
+@pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse markers that can't be right."""
-    check_markers(items)
-    if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
-        from petstore_mock._pytest_explore import check_each  # noqa: PLC0415  # as above
+    """Refuse markers and options that can't be right."""
+    try:
+        check_markers(items)
+        check_options(items)
+        if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
+            from petstore_mock._pytest_explore import check_each  # noqa: PLC0415  # as above
 
-        check_each(items)
+            check_each(items)
+    except pytest.UsageError as error:
+        if not hasattr(config, "workerinput"):
+            raise
+        config.pluginmanager.register(Refusal(error), "petstore-refusal")
 
 
 @pytest.fixture(scope="session")

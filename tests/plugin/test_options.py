@@ -126,6 +126,7 @@ def test_marks_change_the_starting_state_of_a_test(inner: Inner) -> None:
     [
         ("petstore(behavior='hostile')", "expected keywords of behaviour, seed, at, strict; got 'behavior'"),
         ("petstore('hostile')", "expected keywords only, of behaviour, seed, at, strict"),
+        ("petstore(strict='no')", "expected strict to be True or False; got strict='no'"),
         ("petstore_assumes(list_ordr='by_name')", "Did you mean 'list_order'?"),
         ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
     ],
@@ -135,6 +136,46 @@ def test_a_wrong_mark_is_a_usage_error(inner: Inner, mark: str, message: str) ->
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert message in result.stderr.str()
     assert "test_inner.py::test_it" in result.stderr.str()
+
+
+def test_a_wrong_mark_is_told_under_xdist(inner: Inner, output: Output) -> None:
+    """xdist answers a usage error of a worker with an internal error that says nothing."""
+    result = inner("@pytest.mark.petstore(sed=3)\ndef test_it(petstore): pass", "-n1")
+    result.assert_outcomes(errors=1)
+    assert "expected keywords of behaviour, seed, at, strict; got 'sed'. Did you mean 'seed'?" in output(result)
+
+
+_TWO_MODULES = {
+    "source": "def test_it(petstore): assert petstore.pets == []",
+    "test_other": """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def petstore_options():
+            return {"seed": 1}
+
+        def test_other(petstore): assert len(petstore.pets) == 1
+    """,
+}
+
+
+def test_options_of_one_module_among_several_are_refused(inner: Inner) -> None:
+    """The session's fake is made once: whichever module came second would find the options of the first."""
+    result = inner(**_TWO_MODULES)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = "got another for test_other.py::test_other than for test_inner.py::test_it: put it into the conftest.py"
+    assert message in result.stderr.str()
+
+
+def test_options_of_the_only_module_that_runs_are_good(inner: Inner) -> None:
+    result = inner(_TWO_MODULES["source"], "-k", "test_other", test_other=_TWO_MODULES["test_other"])
+    result.assert_outcomes(passed=1, deselected=1)
+
+
+def test_options_that_are_no_mapping_say_so(inner: Inner, output: Output) -> None:
+    result = inner(_SHOWS_SEED.format(options=None, expected=0))
+    result.assert_outcomes(errors=1)
+    assert "petstore_options: expected a dict of keywords of PetStoreMock; got None" in output(result)
 
 
 def test_a_wrong_value_of_a_mark_errs_at_its_test_only(inner: Inner, output: Output) -> None:
