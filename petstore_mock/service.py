@@ -207,13 +207,17 @@ class _Exchange:
             check_answer(self.world, self.operation, response)
         return response
 
+    @property
+    def _number(self) -> int:
+        """The number of the latest request: this one, unless others came while it was held."""
+        return max(self.entry.number, self.world.journal.total)
+
     def _list(self) -> ApiResponse:
         """§4.1: at most ``limit`` animals, only those of the status."""
         world, route = self.world, self.route
         store, chosen = world.store, world.rules.policies
         limit, status = route.limit, route.status
-        if world.hidden:
-            number = self.entry.number
+        if world.hidden and world.hides(number := self._number):
             ids = chosen.list_order(store, status, limit + len(world.hidden), world.random)
             ids = world.visible(ids, number)[:limit]
             total = len(world.visible(store.every(status), number))
@@ -241,7 +245,8 @@ class _Exchange:
             body = world.store.put(document)
             delay = world.rules.policies.visibility()
             if delay:
-                world.hidden[pet_id] = self.entry.number + 1 + delay
+                world.hides(self._number)  # forgets the others, lest they pile up where nobody lists
+                world.hidden[pet_id] = self._number + 1 + delay
             self.entry.executed = True
         else:
             body = encode_flat(document)
@@ -258,7 +263,7 @@ class _Exchange:
             if condition is not None:
                 return _refusal(world, self.entry, Refusal(condition), fields)
         body = world.store.get(pet_id)
-        if body is not None and world.hidden and world.hidden.get(pet_id, 0) > self.entry.number:
+        if body is not None and world.hidden and world.hidden.get(pet_id, 0) > self._number:
             body = None
         if body is None:
             return _refusal(world, self.entry, Refusal("absent_pet", detail=f"petId {pet_id}"), fields)

@@ -323,6 +323,11 @@ class World:
                 return candidate
         return store.lowest_free_id()
 
+    def hides(self, number: int) -> bool:
+        """Say whether request ``number`` can't see some animal yet, and forget those that every later one sees."""
+        self.hidden = {pet_id: until for pet_id, until in self.hidden.items() if until > number}
+        return bool(self.hidden)
+
     def visible(self, ids: Iterable[int], number: int) -> list[int]:
         """Return ``ids`` without the animals that request ``number`` can't see yet (gap visibility)."""
         hidden = self.hidden

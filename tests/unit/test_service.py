@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import PetStoreMock, VerificationError, faults, service
+from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults, service
 from petstore_mock.messages import ApiRequest, ApiResponse
+from tests.core import Core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -394,3 +395,40 @@ def test_thousands_of_violations_weigh_in_the_journal(petstore: PetStoreMock) ->
     call(petstore, "POST", body=body)
     (entry,) = entries(petstore)
     assert len(entry.violations) <= 1000, "the journal is bounded, whatever is sent"
+
+
+# Delayed visibility
+
+
+def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
+    """Not from the arrival of its request: what came meanwhile does not count."""
+    core = Core(behaviour=Behaviour(visibility="delayed"))
+    core.world.plan.add(faults.delay(1), on="createPet", times=1)
+    held = core.create()
+    for _ in range(5):
+        core.list()
+    assert held.resume is not None
+    assert held.resume().status == 201
+    assert [core.list().body for _ in range(2)] == [b"[]", b'[{"id":1,"name":"Rex","categoryId":1}]']
+
+
+def test_delayed_read_sees_what_can_be_seen_when_it_is_made() -> None:
+    core = Core(behaviour=Behaviour(visibility="delayed"))
+    core.world.plan.add(faults.delay(1), on="getPet", times=1)
+    held = core.get(1)
+    core.create()
+    core.list()
+    assert core.get(1).status == 200
+    assert held.resume is not None
+    assert held.resume().status == 200
+
+
+def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
+    """A list costs its page: what was hidden once must not be counted for ever."""
+    core = Core(behaviour=Behaviour(visibility="delayed"))
+    for _ in range(10):
+        core.create()
+    assert len(core.world.hidden) <= 2
+    core.list()
+    core.list()
+    assert core.world.hidden == {}
