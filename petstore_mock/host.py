@@ -80,7 +80,10 @@ class Host:
             self._listener.clear()
 
     def problems(self) -> list[str]:
-        """Return what went wrong with the expectations, and forget it: failed handlers, unmet ordered ones."""
+        """Return what went wrong with the expectations, and forget it.
+
+        That is: failed handlers and assertions, and ordered or one-shot expectations that were not met.
+        """
         listener = self._listener
         if listener is None:
             return []
@@ -94,4 +97,6 @@ class Host:
                 break
         if listener.ordered_handlers:
             problems.append(f"httpserver: {len(listener.ordered_handlers)} ordered expectations were not met")
+        if listener.oneshot_handlers:
+            problems.append(f"httpserver: {len(listener.oneshot_handlers)} expectations for one request were not met")
         return problems

@@ -264,3 +264,11 @@ def test_expected_violation_that_never_came_fails(petstore: PetStoreMock, patter
 def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock) -> None:
     with pytest.raises(PetstoreMockError, match=r"expected a regular expression; got pattern='\('"):
         petstore.expect_violation("(")
+
+
+def test_expectation_for_one_request_that_never_came_fails(petstore: PetStoreMock) -> None:
+    petstore.httpserver.expect_oneshot_request("/v1/store/orders").respond_with_json([])
+    with pytest.raises(VerificationError, match="httpserver: 1 expectations for one request were not met"):
+        petstore.verify()
+    petstore.reset()
+    petstore.verify()
