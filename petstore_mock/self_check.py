@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from petstore_mock.contract import Operation
     from petstore_mock.messages import ApiResponse
     from petstore_mock.world import World
 
-__all__ = ["SelfCheckError", "check_answer"]
+__all__ = ["SelfCheckError", "check_answer", "check_error"]
 
 
 class SelfCheckError(AssertionError):
@@ -19,10 +19,22 @@ class SelfCheckError(AssertionError):
 
 def check_answer(world: World, operation: Operation, response: ApiResponse) -> None:
     """Raise ``SelfCheckError`` unless the operation's own answer is one that the schemas allow (§2, §4, §7)."""
+    if response.status == operation.success:
+        _check(world, operation.response_schema, response, operation.name)
+    else:
+        check_error(world, response, operation.name)
+
+
+def check_error(world: World, response: ApiResponse, who: str = "the fake") -> None:
+    """Raise ``SelfCheckError`` unless an answer is an Error (§2) that bears its own status (§7); ``who`` gave it."""
+    value = _check(world, "Error", response, who)
+    if value["status"] != response.status:
+        raise SelfCheckError(f"{who} answered {response.status} with status {value['status']} in its body")
+
+
+def _check(world: World, schema: str, response: ApiResponse, who: str) -> Any:  # noqa: ANN401  # a JSON value is any value
     value = json.loads(response.body)
-    success = response.status == operation.success
-    problems = world.schemas.judge(operation.response_schema if success else "Error", value, "answer")
+    problems = world.schemas.judge(schema, value, "answer")
     if problems:
-        raise SelfCheckError(f"{operation.name} answered {response.status} with {'; '.join(map(str, problems))}")
-    if not success and value["status"] != response.status:
-        raise SelfCheckError(f"{operation.name} answered {response.status} with status {value['status']} in its body")
+        raise SelfCheckError(f"{who} answered {response.status} with {'; '.join(map(str, problems))}")
+    return value

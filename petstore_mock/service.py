@@ -15,7 +15,7 @@ from petstore_mock.entry import Entry
 from petstore_mock.judging import judge_body, judge_head, with_body_violations
 from petstore_mock.messages import ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER, Refusal
-from petstore_mock.self_check import check_answer
+from petstore_mock.self_check import check_answer, check_error
 
 if TYPE_CHECKING:
     from petstore_mock.conditions import Condition
@@ -48,6 +48,8 @@ def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> 
     entry = Entry(world.journal.total + 1, world.owner, request, now)
     try:
         response = _answer(world, request, key, problem, entry)
+        if world.self_check and entry.condition is not None:
+            check_error(world, response)
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
         world.errors.append(error)
         response = _refusal(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
@@ -336,6 +338,8 @@ def _fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
         phrase = reason_phrase(status) or "Error"
         code, message, extra = phrase.lower().replace(" ", "_").replace("-", "_"), phrase, ()
     response = _error(world, code, f"{message} (injected: {fault})", status, extra)
+    if world.self_check and not fault.breaks_contract:
+        check_error(world, response)
     if fault.fields:
         response.head = Head(status, _overridden(response.head.fields, fault.fields))
     return response

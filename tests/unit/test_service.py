@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -432,3 +433,20 @@ def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
     core.list()
     core.list()
     assert core.world.hidden == {}
+
+
+# The self-check
+
+
+@pytest.mark.parametrize("target", ["/v1/pets?limit=0", "/nowhere", "/v1/pets"], ids=["refusal", "path", "fault"])
+def test_self_check_holds_every_error_body_against_the_schema(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    core = Core()
+    core.world.plan.add(503)
+    monkeypatch.setattr(
+        service,
+        "error_document",
+        lambda code, message, status: {"code": code, "message": message, "status": status + 1},
+    )
+    assert core.send("GET", target).status == 500
+    (error,) = core.world.errors
+    assert re.search(r"the fake answered (\d+) with status (?!\1)\d+ in its body", str(error))
