@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json as json_module
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +17,7 @@ from typing import Any, Final, Literal
 
 from petstore_mock.clock import as_moment, http_date
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import Delivery
+from petstore_mock.messages import Delivery, is_field
 
 __all__ = [
     "Fault",
@@ -49,8 +48,6 @@ _FINAL: Final = range(200, 600)
 _SERVER_ERRORS: Final = range(500, 600)
 _BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
 
-_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2: token
-_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5; Latin-1, as it is sent
 # What only the adapters can set rightly; a wrong one is a fault of its own.
 _FRAMING: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -173,7 +170,7 @@ def _fields(headers: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
         raise PetstoreMockError(f"expected headers= as a mapping of text to text; got headers={headers!r}")
     fields = tuple((str(name), str(value)) for name, value in headers.items())
     for name, value in fields:
-        if not _FIELD_NAME.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
+        if not is_field(name, value):
             raise PetstoreMockError(f"expected a header field that HTTP allows (RFC 9110 §5); got {name!r}: {value!r}")
         if name.lower() in _FRAMING:
             raise PetstoreMockError(f"expected no {name} in headers=, which the fake sets: {_FRAMING[name.lower()]}")

@@ -28,6 +28,7 @@ __all__ = [
     "Handler",
     "Head",
     "Waits",
+    "is_field",
     "reason_phrase",
 ]
 
@@ -119,6 +120,11 @@ class ApiRequest:
         return json.loads(self.body)
 
 
+def is_field(name: str, value: str) -> bool:
+    """Say whether HTTP allows a header field (RFC 9110 §5); the value is sent as Latin-1."""
+    return _FIELD_NAME.fullmatch(name) is not None and _FIELD_VALUE.fullmatch(value) is not None
+
+
 class Head:
     """The status and the fixed header fields of an answer; immutable, shared between answers, encoded once.
 
@@ -129,7 +135,7 @@ class Head:
 
     def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
         for name, value in fields:
-            if not _FIELD_NAME.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
+            if not is_field(name, value):
                 raise PetstoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
         self.status = status
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
