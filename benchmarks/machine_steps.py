@@ -50,7 +50,7 @@ def measure(plan: Plan) -> Result:
     result = Result()
     rows, rates = [], {}
     for library in (*_JUDGED, *_REPORTED):
-        found = isolated("machine_steps:steps", library=library, examples=plan.pick(400, 40))
+        found = isolated("machine_steps:steps", library=library, examples=plan.pick(150, 20))
         rates[library] = found["steps"] / (found["seconds"] - found["waited"])
         counts = [f"{found['steps']:,.0f}", f"{found['seconds']:.1f}", f"{found['waited']:.1f}"]
         rows.append([library, *counts, f"{rates[library]:,.0f}"])

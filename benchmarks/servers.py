@@ -94,9 +94,9 @@ error_log {folder}/error.log crit;
 events {{ worker_connections 1024; }}
 http {{
     access_log off;
-    sendfile on;
-    tcp_nopush on;
-    tcp_nodelay on;
+    # Of what nginx offers for a file of a kilobyte this took the least time: sendfile costs a call more.
+    sendfile off;
+    output_buffers 1 64k;
     keepalive_requests 1000000000;
     open_file_cache max=100;
     default_type application/json;
