@@ -122,7 +122,7 @@ def check_at(config: pytest.Config) -> None:
         from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
 
         try:
-            as_moment(at)
+            as_moment(at, "at")
         except PetstoreMockError as error:
             raise pytest.UsageError(f"--petstore-at: {error}") from None
 

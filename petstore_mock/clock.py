@@ -30,8 +30,12 @@ def http_date(timestamp: float) -> str:
     return f"{date_part} {hour:02d}:{minute:02d}:{second:02d} GMT"
 
 
-def as_moment(when: str | date | datetime) -> datetime:
+def as_moment(when: str | date | datetime, name: str = "when") -> datetime:
     """Return ``when`` as an aware datetime; a date means its midnight, and no zone means UTC.
+
+    Args:
+        when: the moment.
+        name: what the caller's own argument is called, for the error.
 
     Raises:
         PetstoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
@@ -47,11 +51,11 @@ def as_moment(when: str | date | datetime) -> datetime:
     if not isinstance(moment, datetime):
         raise PetstoreMockError(
             f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; "
-            f"got when={when!r} ({type(when).__name__})"
+            f"got {name}={when!r} ({type(when).__name__})"
         )
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if not _EARLIEST <= moment.timestamp() <= _LATEST:
-        raise PetstoreMockError(f"expected a moment from 1970 to the year 9998; got when={when!r}")
+        raise PetstoreMockError(f"expected a moment from 1970 to the year 9998; got {name}={when!r}")
     return moment
 
 
@@ -61,7 +65,7 @@ class Clock:
     __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start")
 
     def __init__(self, at: str | date | datetime | None = None) -> None:
-        self._start = None if at is None else as_moment(at)
+        self._start = None if at is None else as_moment(at, "at")
         self._date = b""
         self._date_second = -1
         self._offset = 0.0
@@ -77,15 +81,19 @@ class Clock:
         frozen = self._frozen
         return time.time() + self._offset if frozen is None else frozen
 
-    def moment_from(self, when: float | str | date | datetime) -> float:
+    def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
         """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.
+
+        Args:
+            when: the moment.
+            name: what the caller's own argument is called, for the error.
 
         Raises:
             PetstoreMockError: ``when`` is neither.
         """
         if isinstance(when, (int, float)) and not isinstance(when, bool) and not math.isnan(when):
             return self.now() + when
-        return as_moment(when).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
+        return as_moment(when, name).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
 
     @property
     def moment(self) -> datetime:
@@ -150,7 +158,7 @@ class Clock:
         Raises:
             PetstoreMockError: ``at`` is no moment, see :func:`as_moment`.
         """
-        self._start = None if at is None else as_moment(at)
+        self._start = None if at is None else as_moment(at, "at")
 
     def reset(self) -> None:
         """Return to the time of the start."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.host import Host
 from petstore_mock.schemas import Schemas, default_schemas
-from petstore_mock.start import Seed, as_behaviour, fill, seed_each
+from petstore_mock.start import Seed, as_behaviour, check_type, fill, seed_each
 from petstore_mock.verification import expected_violation, verify
 from petstore_mock.world import Key, Snapshot, World
 
@@ -80,6 +80,8 @@ class PetStoreMock:
         random_seed: int = 0,
         schemas: str | PathLike[str] | None = None,
     ) -> None:
+        check_type("host", host, str, what="an address such as '127.0.0.1'")
+        check_type("port", port, int, what="a number, 0 for any free port")
         rules = default_schemas() if schemas is None else Schemas(Path(schemas))
         self._outermost = True
         self._open(
@@ -108,6 +110,9 @@ class PetStoreMock:
         random_seed: int = 0,
     ) -> None:
         """Make a world behind ``host`` the current one."""
+        check_type("strict", strict, bool, what="True or False")
+        check_type("self_check", self_check, bool, what="True or False")
+        check_type("random_seed", random_seed, int, what="a whole number")
         self._host = host
         self._worlds = host.worlds
         self._fixed_key = None if api_key is None else self._worlds.check_key(api_key)
@@ -257,7 +262,7 @@ class PetStoreMock:
             PetstoreMockError: ``expires`` is no moment.
         """
         world = self._world
-        until = None if expires is None else world.clock.moment_from(expires)
+        until = None if expires is None else world.clock.moment_from(expires, "expires")
         with world.lock:
             key = self._worlds.new_key(world.owner)
             world.keys[key] = Key(until)

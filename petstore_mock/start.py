@@ -14,9 +14,19 @@ from petstore_mock.errors import PetstoreMockError
 if TYPE_CHECKING:
     from petstore_mock.world import World
 
-__all__ = ["Seed", "as_behaviour", "fill"]
+__all__ = ["Seed", "as_behaviour", "check_type", "fill"]
 
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
+
+
+def check_type(name: str, value: object, kind: type, *, what: str) -> None:
+    """Refuse an option of another type: most of all text, of which even "false" would count as true.
+
+    Raises:
+        PetstoreMockError: ``value`` is none of ``kind``.
+    """
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise PetstoreMockError(f"expected {name} to be {what}; got {name}={value!r} ({type(value).__name__})")
 
 
 def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour:

@@ -90,7 +90,30 @@ def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
         PetStoreMock(seed=tmp_path / "absent.json")
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"strict": "false"}, "expected strict to be True or False; got strict='false' (str)"),
+        ({"self_check": 1}, "expected self_check to be True or False; got self_check=1 (int)"),
+        ({"random_seed": None}, "expected random_seed to be a whole number; got random_seed=None (NoneType)"),
+        ({"port": "8080"}, "expected port to be a number, 0 for any free port; got port='8080' (str)"),
+        ({"port": True}, "expected port to be a number, 0 for any free port; got port=True (bool)"),
+        ({"host": 1}, "expected host to be an address such as '127.0.0.1'; got host=1 (int)"),
+    ],
+)
+def test_option_of_another_type_is_refused(option: dict[str, Any], message: str) -> None:
+    """The text "false" would count as true, and a seed of None would draw otherwise each time."""
+    with pytest.raises(PetstoreMockError) as caught:
+        PetStoreMock(**option)
+    assert str(caught.value) == message
+
+
+def test_options_of_a_fresh_world_are_checked_as_well() -> None:
+    with pytest.raises(PetstoreMockError, match="strict to be True or False"), PetStoreMock().fresh(strict="no"):  # type: ignore[arg-type]
+        pass
+
+
 def test_date_of_the_start() -> None:
     assert PetStoreMock(at="2030-12-06").clock.moment.date().isoformat() == "2030-12-06"
-    with pytest.raises(PetstoreMockError, match="got when='tomorrow'"):
+    with pytest.raises(PetstoreMockError, match="got at='tomorrow'"):
         PetStoreMock(at="tomorrow")
