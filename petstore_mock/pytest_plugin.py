@@ -97,6 +97,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     leaks = leak_mode(config)
     check_at(config)
+    if config.getoption("petstore_explore") < 0:
+        raise pytest.UsageError(
+            f"--petstore-explore: expected how many behaviours, 0 or more; got {config.getoption('petstore_explore')}"
+        )
     assumed = assumed_gaps(config)
     keeper = config.stash[KEEPER] = Keeper(assumed)
     register = config.pluginmanager.register

@@ -265,3 +265,9 @@ def test_a_wrong_date_is_a_usage_error(inner: Inner) -> None:
     result = inner(_NEEDS_GET_PET, "--petstore-at=tomorrow")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--petstore-at: expected a date such as '2030-12-06'" in result.stderr.str()
+
+
+def test_a_negative_number_of_behaviours_is_a_usage_error(inner: Inner) -> None:
+    result = inner("def test_it(petstore): pass", "--petstore-explore=-4")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--petstore-explore: expected how many behaviours, 0 or more; got -4" in result.stderr.str()
