@@ -189,6 +189,8 @@ class Journal:
         Raises:
             IndexError: no request came yet.
         """
+        if not self.total:
+            raise IndexError("expected a request before journal.last; none came yet")
         return self[-1]
 
     @property
