@@ -59,7 +59,7 @@ peers: $(TEST) $(PEERS)  ## the tests against other people's software, which it 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
 
-fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=100000)
+fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=20000)
 	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 $(wildcard tests/property/test_fuzz_*.py)
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
