@@ -70,6 +70,8 @@ def client_machine(
         raise PetstoreMockError(
             f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}"
         )
+    if classify is not None and not callable(classify):
+        raise PetstoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")
     if not _is_positive(patience):
         raise PetstoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
     varied = list(GAPS) if vary is None else vary

@@ -189,6 +189,7 @@ def test_only_the_gaps_named_vary_and_only_the_faults_given_come() -> None:
         ({"make_client": 3}, "make_client=3"),
         ({"patience": 0}, "patience=0"),
         ({"patience": True}, "patience=True"),
+        ({"classify": 5}, "classify=5"),
         ({"faults": faults.reset()}, "expected faults to be a strategy"),
         ({"vary": ["list_ordr"]}, "Did you mean 'list_order'"),
     ],
