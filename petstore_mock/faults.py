@@ -100,6 +100,11 @@ class Fault:
             self.delivery is not None and self.delivery.kind in {"hang", "reset", "empty_reply"}
         )
 
+    @property
+    def only_slows(self) -> bool:
+        """Whether the operation's answer arrives whole all the same, and only later or in drops."""
+        return self.delay is not None or (self.delivery is not None and self.delivery.kind == "dribble")
+
     def __str__(self) -> str:
         if self.parts:
             return f"sequence({', '.join(map(str, self.parts))})"
@@ -284,7 +289,7 @@ def truncate(fraction: float = 0.5) -> Fault:
 
 
 def dribble(bytes_per_second: float) -> Fault:
-    """Send the body in small pieces.
+    """Send the body in small pieces. The answer arrives whole, so that the operation is always carried out.
 
     Raises:
         PetstoreMockError: ``bytes_per_second`` is not positive.
@@ -300,7 +305,10 @@ def malformed_json() -> Fault:
 
 
 def wrong_content_type() -> Fault:
-    """Send the operation's answer as ``text/html``."""
+    """Send the operation's answer as ``text/html``.
+
+    Before the commit the animal that it tells of is not kept, as with any garbled answer.
+    """
     return Fault("wrong_content_type", edit="wrong_content_type")
 
 

@@ -70,6 +70,7 @@ class Journal:
         self.listeners: tuple[Callable[[], None], ...] = ()  # replaced, never changed: `add` reads it without a lock
         self._listening = threading.Lock()
         self.total = 0  # the number of the latest entry
+        self.clears = 0  # how often the numbers began anew
 
     def __repr__(self) -> str:
         return f"<Journal of {self.total} requests>"
@@ -102,6 +103,7 @@ class Journal:
         self._size = 0
         self._evicted_violations = 0
         self.total = 0
+        self.clears += 1
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` after each entry, in the thread that adds it; it must be quick and must not raise."""

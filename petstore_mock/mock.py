@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
@@ -65,6 +66,8 @@ class PetStoreMock:
     Raises:
         PetstoreMockError: an option can't be right.
     """
+
+    _is_guest = False  # whether the listener is another mock's
 
     def __init__(  # the options of the starting state, each by its name
         self,
@@ -149,9 +152,15 @@ class PetStoreMock:
         return self
 
     def stop(self) -> None:
-        """Stop listening: connections are closed and held answers let go. Harmless when it does not listen."""
-        self._world.let_go()
-        self._host.stop()
+        """Stop listening: connections are closed and held answers let go. Harmless when it does not listen.
+
+        A mock that ``fresh()`` gave lets its own answers go; the listener is that of the mock that it came from.
+        """
+        if self._is_guest:
+            self._world.let_go()
+        else:
+            self._worlds.let_go()
+            self._host.stop()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -415,6 +424,10 @@ class PetStoreMock:
         world.start_behaviour = chosen.replace(**gaps) if gaps else chosen
         world.clock.start_at(self._base_at if at is None else at)
         self._strict = self._base_strict if strict is None else strict
+        if isinstance(seed, Iterator):  # it would be used up by the first of several resets
+            raise PetstoreMockError(
+                "expected a list of animals as the seed of a test; got an iterator, which lasts once"
+            )
         self._added = seed
         world.owner = owner
         self._key = self._fixed_key or self._worlds.new_key(owner)
@@ -459,6 +472,7 @@ class PetStoreMock:
         options.setdefault("self_check", self._world.self_check)
         options.setdefault("strict", self._strict)
         inner._open(self._host, self._world.schemas, **options)
+        inner._is_guest = True
         inner._world.owner = self._world.owner
         try:
             yield inner

@@ -130,6 +130,9 @@ class _Exchange:
             return self._held(fault)
         if fault.loses_answer:
             return self._instead(fault)
+        if fault.only_slows:  # the answer arrives whole: what it says must be true
+            response = self.proceed()
+            return _garbled(response, fault, world) if self.entry.fault is fault else response
         # A garbled answer is that of an operation which is then not carried out: nothing is kept.
         return _garbled(self.execute(commit=False), fault, world)
 

@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
+from petstore_mock.violations import describe
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from contextlib import AbstractContextManager
 
+    from petstore_mock.entry import Entry
     from petstore_mock.world import World
 
 __all__ = ["expected_violation", "verify"]
@@ -66,15 +68,27 @@ def expected_violation(world: World, pattern: str | None) -> AbstractContextMana
     return _expected(world, pattern)
 
 
+def _told(entry: Entry) -> str:
+    """What a pattern is held against: the reason, without the names that a message only offers."""
+    if not entry.violations:
+        return entry.reason
+    return "; ".join(
+        f"{one.path} {one.rule} {describe(one.value)}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
+        for one in entry.violations
+    )
+
+
 @contextmanager
 def _expected(world: World, pattern: str | None) -> Generator[None]:
     __tracebackhide__ = True
     journal = world.journal
-    before = journal.total
+    before, clears = journal.total, journal.clears
     yield
     with world.lock:
+        if journal.clears != clears:  # a reset within the block: the numbers began anew
+            before = 0
         found = [entry for entry in journal.violations if entry.number > before]
-        matching = [entry for entry in found if pattern is None or re.search(pattern, entry.reason)]
+        matching = [entry for entry in found if pattern is None or re.search(pattern, _told(entry))]
         for entry in matching:
             entry.expected = True
     if not matching:

@@ -174,7 +174,7 @@ class World:
             return Snapshot(self, self._seeded)
 
     def restore(self, snapshot: Snapshot, current: str) -> None:
-        """Return to a copy of the state. The journal and the faults stay.
+        """Return to a copy of the state. The journal and the faults stay; held answers are let go.
 
         Args:
             snapshot: the copy.
@@ -196,6 +196,8 @@ class World:
             for name, (revoked, expires, uses) in snapshot.keys.items():
                 key = self.keys[name] = Key(expires)
                 key.revoked, key.uses = revoked, uses
+            self.generation += 1  # what is still held was asked of the state that ends here
+        self.let_go()
 
     def set_behaviour(self, behaviour: Behaviour) -> None:
         """Behave otherwise from now on."""

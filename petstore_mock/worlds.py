@@ -107,6 +107,11 @@ class Worlds:
         """The innermost current world: requests with an unknown key or none belong to it."""
         return self._stack[-1]
 
+    def let_go(self) -> None:
+        """Let every answer go that any of the worlds holds."""
+        for world in tuple(self._stack):
+            world.let_go()
+
     def push(self, world: World) -> None:
         """Make ``world`` the current one."""
         self._stack.append(world)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 
-from petstore_mock import ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError
+from petstore_mock import ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError, faults
 from petstore_mock.messages import ApiRequest, ApiResponse
 
 
@@ -272,3 +273,48 @@ def test_expectation_for_one_request_that_never_came_fails(petstore: PetStoreMoc
         petstore.verify()
     petstore.reset()
     petstore.verify()
+
+
+# Held answers and resets
+
+
+def test_dribbled_creation_is_kept_since_its_answer_arrives_whole(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.dribble(1000), on="createPet")
+    answer = call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    assert answer.delivery is not None
+    assert petstore.pets == [json.loads(answer.body)]
+
+
+def test_restore_drops_a_creation_that_is_still_held(petstore: PetStoreMock) -> None:
+    before = petstore.snapshot()
+    petstore.inject(faults.delay(30), on="createPet")
+    held = call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    petstore.restore(before)
+    assert held.resume is not None
+    assert held.resume().status == 503
+    assert petstore.pets == []
+
+
+def test_expected_violation_is_found_after_a_reset_within_its_block(petstore: PetStoreMock) -> None:
+    call(petstore)
+    call(petstore)
+    with petstore.expect_violation("limit"):
+        petstore.reset()
+        call(petstore, target="/v1/pets?limit=0")
+
+
+def test_expected_violation_is_not_met_by_a_name_that_a_message_offers(petstore: PetStoreMock) -> None:
+    with pytest.raises(VerificationError, match="foo"), petstore.expect_violation("limit"):
+        call(petstore, target="/v1/pets?foo=3")
+
+
+def test_a_fresh_world_leaves_the_listener_alone() -> None:
+    with PetStoreMock() as petstore:
+        with petstore.fresh() as inner:
+            inner.stop()
+        assert petstore.url
+
+
+def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:
+    with pytest.raises(PetstoreMockError, match="lasts once"):
+        petstore._renew("test_a", seed=iter([{"name": "Rex"}]))  # noqa: SLF001
