@@ -69,7 +69,7 @@ def expected_violation(world: World, pattern: str | None) -> AbstractContextMana
 
 
 def _told(entry: Entry) -> str:
-    """What a pattern is held against: the reason, without the names that a message only offers."""
+    """Return what a pattern is held against: the reason, without the names that a message only offers."""
     if not entry.violations:
         return entry.reason
     return "; ".join(
