@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ServeOptions", "serve"]
 
 _KEPT_ENTRIES: Final = 1000  # a stub may run for days: its journal is a ring
+_WARM_AFTER: Final = 1.0  # seconds
 _COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -61,10 +62,17 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
         worlds, keys = _make_worlds(options)
         server = WireServer(worlds if options.quiet else Logged(worlds, log), options.host, options.port)
         _start(server, options)
+        # The first refused body would wait for jsonschema's import; who waits for the first answer must not.
+        warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
+        warming.daemon = True
         try:
             _greet(server, keys, options, stdout)
+            warming.start()
             log.write()
         finally:
+            warming.cancel()
+            if warming.ident is not None:
+                warming.join()
             server.stop()
     return 0
 

@@ -110,9 +110,7 @@ class Schemas:
         accepts = self._acceptors[name]
         if accepts is not None and accepts(value):
             return []
-        judge = self._judges.get(name)
-        if judge is None:
-            judge = self._judges[name] = _compile(self._asserting[name])
+        judge = self._judge_of(name)
         errors = list(judge.iter_errors(value))
         if not errors:
             return []
@@ -125,6 +123,17 @@ class Schemas:
             for violation in _violations(error, location)
         ]
         return sorted(dict.fromkeys(found), key=lambda violation: (violation.path, violation.rule))
+
+    def warm(self) -> None:
+        """Make every judge now: the first one costs the import of jsonschema, some 70 ms."""
+        for name in SCHEMA_NAMES:
+            self._judge_of(name)
+
+    def _judge_of(self, name: str) -> Validator:
+        judge = self._judges.get(name)
+        if judge is None:
+            judge = self._judges[name] = _compile(self._asserting[name])
+        return judge
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the properties of the object schema ``name``, with their references resolved."""

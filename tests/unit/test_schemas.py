@@ -319,3 +319,12 @@ def test_limit_without_its_bounds_is_refused(tmp_path: Path, missing: str) -> No
 
 def test_repr_names_the_directory() -> None:
     assert repr(default_schemas()) == f"<Schemas {SHIPPED}>"
+
+
+def test_warm_leaves_no_judge_to_be_made_at_a_request() -> None:
+    schemas = Schemas(default_schemas().directory)
+    schemas.warm()
+    made = dict(schemas._judges)  # noqa: SLF001
+    assert set(made) == set(SCHEMA_NAMES)
+    schemas.judge("NewPet", {}, "body")
+    assert schemas._judges["NewPet"] is made["NewPet"]  # noqa: SLF001
