@@ -174,7 +174,6 @@ def test_connection_that_is_left_open_ends_within_its_limits(
     for number, got in enumerate(received, first):
         known = [entry for entry in entries if entry.connection == number]
         found = read_answers(got, [entry.method for entry in known])
-        judge(found[: len(known)], known)
-        assert len(found) - len(known) in {0, 1}  # what never became a request says no connection
+        judge(found, known)
         answers += found
     judge_world(hasty, answers)

@@ -167,7 +167,7 @@ _BAD: Final = frozenset({400})
 
 REASONS: Final = (
     _Reason(
-        _BAD,
+        frozenset({400, 501}),  # where h11 sees the end of the head we read on, and may find a coding in what follows
         "a bare LF ends a line: RFC 9112 §2.2 lets a recipient take it, and two that differ in it can be played off",
         lambda request: re.search(rb"(?<!\r)\n", request.head),
     ),
