@@ -108,7 +108,7 @@ class Leaks:
         if len(owners) > _SHOWN_LEAKS:
             terminalreporter.write_line(f"and {len(owners) - _SHOWN_LEAKS} more tests")
         terminalreporter.write_line(
-            "These requests were answered 401 and belong to no journal."
+            "These requests belong to no journal; the fake answers a retired key with 401."
             + (" They fail the session: petstore_leaks = warn or ignore lets it pass." if self._mode == "error" else "")
         )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from petstore_mock.rules import Route
     from petstore_mock.world import World
 
-__all__ = ["admits", "answer_retired", "handle", "refuse"]
+__all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 _KEPT_VIOLATIONS: Final = 1000  # in the journal, which is bounded whatever is sent
@@ -383,10 +383,14 @@ def admits(world: World, request: ApiRequest, key: str | None, problem: str, len
 
 def answer_retired(world: World, request: ApiRequest) -> ApiResponse:
     """Answer 401 to a request of a finished world; the journal of ``world`` does not hear of it."""
+    return refuse_leftover(world, "retired_key", "", request)
+
+
+def refuse_leftover(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
+    """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
         world.now = world.clock.now()
-        entry = Entry(0, None, request, world.now)
-        return _refusal(world, entry, Refusal("retired_key"))
+        return _refusal(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
 
 
 def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:

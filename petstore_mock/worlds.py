@@ -23,19 +23,29 @@ __all__ = ["Leak", "Worlds"]
 
 _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
+_UNREAD: Final = "-"  # method and target of a request of which neither is known
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A request that bore the key of a finished world.
+    """A request that bore the key of a finished world, or that began in one and never became whole.
 
     Attributes:
-        owner: the test that the key belonged to.
-        request: its method and target, keys masked.
+        owner: the test that the world belonged to.
+        request: its method and target, keys masked; what is known of it when it has none.
     """
 
     owner: str
     request: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """A moment between two resets, as far as a request without a key belongs to it."""
+
+    world: World
+    clears: int  # not the world's generation: a restore begins another, but its journal goes on
+    owner: str | None
 
 
 class Worlds:
@@ -141,9 +151,12 @@ class Worlds:
             return service.handle(world, request, key, problem)
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
-        if len(self.leaks) < _KEPT_LEAKS:
-            self.leaks.append(Leak(owner, f"{request.method} {mask_target(request.target, request.credentials)[:200]}"))
+        self._note_leak(owner, _shown(request))
         return service.answer_retired(world, request)
+
+    def _note_leak(self, owner: str, request: str) -> None:
+        if len(self.leaks) < _KEPT_LEAKS:
+            self.leaks.append(Leak(owner, request))
 
     def _world_of(self, request: ApiRequest) -> tuple[World, str | None, str]:
         key, problem = bearer_key(request.fields)
@@ -159,23 +172,52 @@ class Worlds:
         """Return the longest body that a request may have, in bytes (gap ``body_limit``)."""
         return self._world_of(request)[0].rules.policies.body_limit()
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
-        """Answer what never became a request."""
-        known = request if request is not None else ApiRequest("-", "-")
-        world = self._world_of(known)[0]
-        key, _ = bearer_key(known.fields)
-        owner = None if key is None or key in self._by_key else self._retired_owner(key)
+    def epoch(self) -> _Epoch:
+        """Return to whom a request belongs that begins now, should it never show a key."""
+        world = self._stack[-1]
+        return _Epoch(world, world.journal.clears, world.owner)
+
+    def refuse(
+        self, condition: str, detail: str, request: ApiRequest | None, epoch: _Epoch | None = None
+    ) -> ApiResponse:
+        """Answer what never became a request; without a key it belongs to where it began, if ``epoch`` says so."""
+        known = request if request is not None else ApiRequest(_UNREAD, _UNREAD)
+        world, key, _ = self._world_of(known)
+        owner = self._leaker(known)
         if owner is not None and condition != "internal_error":  # a failure of ours is this session's, whoever met it
             return self._leaked(world, known, owner)
-        return service.refuse(world, condition, detail, known)
+        if epoch is None or key is not None:
+            return service.refuse(world, condition, detail, known)
+        with epoch.world.lock:
+            if epoch.world.journal.clears == epoch.clears:
+                return service.refuse(epoch.world, condition, detail, known)
+        if epoch.owner is not None:
+            unread = f"a request without a readable head ({condition})"
+            self._note_leak(epoch.owner, unread if known.method == _UNREAD else _shown(known))
+        return service.refuse_leftover(world, condition, detail, known)
+
+    def _leaker(self, request: ApiRequest) -> str | None:
+        """Return who answers for the key that ``request`` bears, if it is a retired one."""
+        key, _ = bearer_key(request.fields)
+        return None if key is None or key in self._by_key else self._retired_owner(key)
 
     def neighbour_answered(
         self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
     ) -> None:
         """Take note of a request that an expectation of ``httpserver`` answered."""
-        world = self._world_of(request)[0]
+        world, key, _ = self._world_of(request)
+        owner = self._leaker(request)
         with world.lock:
+            if owner is None and key is not None and key not in world.keys:  # retired since the look-up above
+                owner = self._retired_owner(key) or "an earlier world"
+            if owner is not None:
+                self._note_leak(owner, _shown(request))
+                return
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.neighbour = True
             entry.answered(ApiResponse(Head(status, fields), body, world.clock.http_date()))
             world.journal.add(entry)
+
+
+def _shown(request: ApiRequest) -> str:
+    return f"{request.method} {mask_target(request.target, request.credentials)[:200]}"

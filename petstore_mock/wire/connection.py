@@ -63,6 +63,7 @@ class Connection(Line):
         "_advancing",
         "_awaiting",
         "_connections",
+        "_epoch",
         "_exchange",
         "_expected",
         "_handle",
@@ -92,6 +93,7 @@ class Connection(Line):
         self._awaiting = False  # an expectation's answer is being made in a thread
         self._advancing = False
         self._since = 0.0  # when the incomplete head began, or its body last grew
+        self._epoch: object = None  # the core's token of when the incomplete head began
 
     # What asyncio calls
 
@@ -167,11 +169,13 @@ class Connection(Line):
             if empty := _EMPTY_LINES.match(buffer):
                 del buffer[: empty.end()]
             if not buffer or buffer == b"\r":
+                self._epoch = self._shared.epoch() if buffer else None
                 return False
         end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end < 0:
             if not self._scanned:
                 self._since = perf_counter()
+                self._epoch = self._shared.epoch()
             probe(buffer, self._scanned)
             self._scanned = len(buffer)
             return False
@@ -180,6 +184,7 @@ class Connection(Line):
         raw = bytes(buffer[: end + 4])
         del buffer[: end + 4]
         head = self._shared.read(raw)
+        self._epoch = None  # not before: the head may be refused
         if head.length:
             self._expect_body(head, started)
         else:
@@ -299,8 +304,9 @@ class Connection(Line):
         else:
             head = refused.head or _UNKNOWN
             request = self._request(head, self._since if self._scanned else perf_counter())
-        self._incoming, self._scanned = None, 0
-        response = self._shared.handler.refuse(refused.condition, refused.detail, request)
+        epoch = self._epoch
+        self._incoming, self._scanned, self._epoch = None, 0, None
+        response = self._shared.refuse(refused, request, epoch)
         self._respond(head.closing(), request, response)
 
     def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.messages import ApiRequest, ApiResponse, Handler, Head
+    from petstore_mock.wire.request import RefusedError
 
 __all__ = ["Neighbours", "Shared"]
 
@@ -89,6 +90,16 @@ class Shared:
         """Answer for an exception inside the fake, and let it be seen."""
         _log.error("the fake itself failed", exc_info=error)
         return self.handler.refuse("internal_error", f"{type(error).__name__}: {error}", request)
+
+    def epoch(self) -> object:
+        """Return the core's token of the present moment, None when it has no such thing."""
+        epoch = getattr(self.handler, "epoch", None)
+        return None if epoch is None else epoch()
+
+    def refuse(self, refused: RefusedError, request: ApiRequest, epoch: object) -> ApiResponse:
+        """Answer what never became a request; ``epoch`` is the token of its first byte if it came in parts."""
+        since = {} if epoch is None else {"epoch": epoch}
+        return self.handler.refuse(refused.condition, refused.detail, request, **since)
 
     def record_neighbour(self, request: ApiRequest, head: Head, body: bytes) -> None:
         """Let the core journal what an expectation answered, if it cares to."""

@@ -205,6 +205,42 @@ def test_refusal_of_a_request_with_a_retired_key_is_a_leak_too(petstore: PetStor
     assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
 
 
+def test_key_decides_before_the_moment_at_which_a_refused_request_began(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    retired, began = petstore.api_key, petstore._worlds.epoch()  # noqa: SLF001
+    petstore._renew("test_b")  # noqa: SLF001
+    statuses = []
+    for key in (retired, petstore.api_key):
+        asked = ApiRequest("GET", "/v1/pets", [(b"Authorization", f"Bearer {key}".encode())])
+        statuses.append(petstore._worlds.refuse("malformed_request", "cut", asked, began).status)  # noqa: SLF001
+    assert statuses == [401, 400]
+    assert conditions(petstore) == ["malformed_request"]
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /v1/pets")]  # noqa: SLF001
+
+
+def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    retired = petstore.api_key
+    petstore._renew("test_b")  # noqa: SLF001
+    for key in (retired, petstore.api_key, "nobodys"):
+        asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
+        petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+    petstore._worlds.neighbour_answered(ApiRequest("GET", "/other"), 200, (), b"")  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /other")]  # noqa: SLF001
+    assert len(petstore.journal) == 3
+
+
+def test_answer_of_an_expectation_whose_key_is_retired_meanwhile_is_a_leak(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    retired = petstore.api_key
+    petstore._renew("test_b")  # noqa: SLF001
+    petstore._worlds.add_key(retired, petstore._world)  # noqa: SLF001  # as a look-up just before the reset saw it
+    asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {retired}".encode())])
+    petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+    assert len(petstore.journal) == 0
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /other")]  # noqa: SLF001
+
+
 def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         key = inner.api_key
