@@ -59,6 +59,7 @@ class Example:
         self.behaviour = behaviour
         self.script = Script()
         run.start_over()
+        self._before = run.open_connections()  # what a failure that Hypothesis keeps may still hold open
         self._stack = ExitStack()
         self._faults: list[FaultHandle] = []
         self._results: list[Result] = []
@@ -193,7 +194,8 @@ class Example:
         if problem is not None:
             self._fail(call, problem, outcome)
         place = self.script.add_call(actor.name, call, raises=outcome.error is not None)
-        if outcome.error is None and len(outcome.value) <= _LARGEST_WATCHED:
+        raised, outcome.error = outcome.error is not None, None  # its traceback holds a frame that holds the outcome
+        if not raised and len(outcome.value) <= _LARGEST_WATCHED:
             self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
 
     def _may_take_time(self, operation: str) -> bool:
@@ -258,26 +260,30 @@ class Example:
         return None
 
     def _left_open(self, call: Call) -> Problem | None:
-        most = MOST_CONNECTIONS * len(self._actors)
-        if self.run.open_connections() <= most or self.run.settles_at(most):
+        most = self._before + MOST_CONNECTIONS * len(self._actors)
+        if self.run.open_connections() <= most or self._settles_at(most):
             return None
-        return connections_problem(call, self.run.open_connections())
+        self.run.leaks = True
+        return connections_problem(call, self.run.open_connections() - self._before)
 
     def _fail(self, call: Call, problem: Problem, outcome: Outcome) -> None:
         self._failed = True
         if self.run.failing_example is None:
             self.run.failing_example = self.run.examples
         actor = self.actor
-        raise explain(
+        bug = self.run.latest_failure = explain(
             problem,
             self.script,
             actor=actor.name,
             petstore=actor.world,
             call=call,
+            outcome=outcome,
             behaviour=self.behaviour,
             entries=list(actor.petstore.journal),
             make_client=self.run.make_client,
-        ) from (outcome.error if isinstance(outcome.error, Exception) else None)
+        )
+        outcome.error = None  # Hypothesis keeps failures, and an exception of a library may hold a connection open
+        raise bug
 
     # The end
 
@@ -300,17 +306,23 @@ class Example:
             self._stack.close()
 
     def _check_closed(self) -> None:
-        if not self.run.open_connections():
+        if self.run.open_connections() <= self._before or self._settles_at(self._before):
             return
-        # A client that has no close(), and whatever an exception of its library holds, may be part of a cycle: a young
-        # one, and collecting the young ones is quick.
+        self.run.leaks = True
+        problem = unclosed_problem(self.run.open_connections() - self._before)
+        self._fail(self.actor.last or Call("listPets", {}), problem, Outcome())
+
+    def _settles_at(self, count: int) -> bool:
+        """Wait until at most ``count`` connections are open.
+
+        What an exception of a library holds may be part of a cycle: a young one, and to collect the young is quick.
+        """
         for generation, patience in ((None, 0.01), (1, 0.05), (2, 1.0)):
             if generation is not None:
                 gc.collect(generation)
-            if self.run.settles_at(0, patience):
-                return
-        problem = unclosed_problem(self.run.open_connections())
-        self._fail(self.actor.last or Call("listPets", {}), problem, Outcome())
+            if self.run.settles_at(count, patience):
+                return True
+        return False
 
 
 def _close(client: object) -> None:

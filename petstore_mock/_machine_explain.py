@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from petstore_mock.report import render_journal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from petstore_mock._machine_call import Call, Problem
+    from petstore_mock._machine_call import Call, Outcome, Problem
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.entry import Entry
     from petstore_mock.faults import Fault
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ClientBugError", "Script", "explain", "fault_code"]
 
 _INDENT: Final = "    "
+_FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 
 
 class ClientBugError(AssertionError):
@@ -29,12 +31,28 @@ class ClientBugError(AssertionError):
     Attributes:
         sentence: what it did, against which section.
         test: the steps as the source of a test that fails.
+        wire: what went over the wire.
+        raised: where in the client an exception came from that nobody can tell; as text, since the exception itself
+            may hold connections open.
     """
 
-    def __init__(self, sentence: str, test: str, wire: str) -> None:
-        super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}")
+    def __init__(self, sentence: str, test: str, wire: str, raised: str = "") -> None:
+        where = f"\n\nRaised in the client:\n\n{raised}" if raised else ""
+        super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")
         self.sentence = sentence
         self.test = test
+        self.wire = wire
+        self.raised = raised
+
+    def not_always(self, error: BaseException) -> ClientBugError:
+        """Return the same for a failure that did not come again when its steps were repeated."""
+        words = (
+            "\nIt did not come again when the steps were repeated: the client keeps something from one client to the "
+            "next (a cache or a session of its class or module), or the machine was too busy for its timeouts."
+        )
+        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised)
+        told.__cause__ = error
+        return told
 
 
 @dataclass
@@ -175,6 +193,7 @@ def explain(  # what an explanation is made of
     actor: str,
     petstore: str,
     call: Call,
+    outcome: Outcome,
     behaviour: Behaviour,
     entries: Sequence[Entry],
     make_client: Callable[..., Any],
@@ -187,6 +206,7 @@ def explain(  # what an explanation is made of
         actor: the name of the client in the test.
         petstore: the name of its mock there.
         call: the call that failed.
+        outcome: what came of it.
         behaviour: what the service did where the interface shows nothing.
         entries: the requests of the example.
         make_client: what made the client.
@@ -198,7 +218,14 @@ def explain(  # what an explanation is made of
     sentence = f"{problem.sentence} ({where}{words})."
     sentence += _silences(behaviour.differences())
     test = script.source(check, behaviour, make_client)
-    return ClientBugError(sentence, test, render_journal(entries))
+    return ClientBugError(sentence, test, render_journal(entries), _raised(outcome))
+
+
+def _raised(outcome: Outcome) -> str:
+    """Return the end of the traceback of an exception that says neither a status nor what went wrong."""
+    if outcome.error is None or outcome.kind is not None or outcome.ran_away:
+        return ""
+    return "".join(traceback.TracebackException.from_exception(outcome.error, limit=-_FRAMES).format(chain=False))
 
 
 def _filled(line: str, names: Mapping[str, str]) -> str:

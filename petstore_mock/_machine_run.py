@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import threading
 import time
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_classify import Kind
+    from petstore_mock._machine_shrink import Course
 
 __all__ = ["Run", "RunawayError"]
 
@@ -53,10 +55,14 @@ class Run:
         self.examples = 0
         self.waited = 0.0
         self.failing_example: int | None = None
+        self.leaks = False  # whether the client is known to leave connections open
+        self.latest_failure: BaseException | None = None
+        self.latest_course: Course | None = None
         self._allowed: dict[object, bool] = {}
         self._stack = ExitStack()
         self._petstore: PetStoreMock | None = None
         self._elsewhere: PetStoreMock | None = None
+        self._logged = logging.NOTSET
         self.watchdog = Watchdog(patience)
 
     # The listener
@@ -77,9 +83,14 @@ class Run:
         return self._elsewhere
 
     def __enter__(self) -> Self:
+        # Thousands of deliberate failures would fill the report with a library's warnings; and pytest keeps the
+        # exceptions in their arguments, with the frames and the open sockets that hang on them.
+        self._logged = logging.root.manager.disable
+        logging.disable()
         return self
 
     def __exit__(self, *_: object) -> None:
+        logging.disable(self._logged)
         self.close()
 
     def close(self) -> None:
@@ -106,8 +117,8 @@ class Run:
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
-        if self.failing_example is not None:
-            patience = min(patience, _SOON_GONE)  # the shrunk example is looked at more often than it is worth
+        if self.leaks:
+            patience = min(patience, _SOON_GONE)  # what is known need not be waited for again
         deadline = time.monotonic() + patience
         while self.open_connections() > count:
             if time.monotonic() > deadline:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
 from petstore_mock import faults as fault_kinds
@@ -28,6 +29,7 @@ from petstore_mock._machine_call import PetClient
 from petstore_mock._machine_classify import Kind, classify_exception
 from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_run import Run
+from petstore_mock._machine_shrink import simplest
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS
 
@@ -183,12 +185,26 @@ def check_client(
     """
     __tracebackhide__ = True
     machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)
+    found = find_bug(machine, machine_settings(settings, max_examples))
+    if found is not None:
+        raise found.with_traceback(None)
+
+
+def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
+    """Run a machine, and return what it found."""
     found: ClientBugError | None = None
     with machine.run:
         try:
-            run_state_machine_as_test(machine, settings=machine_settings(settings, max_examples))
+            run_state_machine_as_test(machine, settings=settings)
         except ClientBugError as error:
             found = error
+            if machine.run.latest_course is not None:
+                found = simplest(machine.run.latest_course, error, machine.play)
+        except Flaky as error:
+            # It failed, and did not fail again: the client remembers something from one example to another.
+            if not isinstance(machine.run.latest_failure, ClientBugError):
+                raise
+            found = machine.run.latest_failure.not_always(error)
     if found is not None:
         found.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
-        raise found.with_traceback(None)
+    return found

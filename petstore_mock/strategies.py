@@ -344,10 +344,12 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
 
 @cache
 def _behaviours(chosen: tuple[str, ...]) -> SearchStrategy[Behaviour]:
-    # One draw for both: a machine draws a behaviour for each of its examples.
-    changed = st.sampled_from([(name, other) for name in chosen for other in list(GAPS[name].alternatives)[1:]])
-    changes = st.lists(changed, unique_by=lambda change: change[0], max_size=len(chosen))
-    return changes.map(lambda drawn: Behaviour(**dict(drawn)))  # type: ignore[arg-type]  # from the register
+    # One draw for both, since a machine draws a behaviour for each of its examples; and by number, since unique lists
+    # of sampled_from draw from what is left, where taking one out changes what the others are.
+    others = [(name, other) for name in chosen for other in list(GAPS[name].alternatives)[1:]]
+    numbers = st.integers(0, len(others) - 1)
+    changes = st.lists(numbers, unique_by=lambda number: others[number][0], max_size=len(chosen))
+    return changes.map(lambda drawn: Behaviour(**dict(others[number] for number in drawn)))  # type: ignore[arg-type]  # from the register
 
 
 @_when_drawn

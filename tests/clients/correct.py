@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from petstore_mock import PetStoreMock
 
-TIMEOUT = 0.5
+TIMEOUT = 1.0
 
 Json: TypeAlias = Any  # whatever a client makes of an answer
 
