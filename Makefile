@@ -30,7 +30,7 @@ serve: $(RUN)  ## start the stub (make serve ARGS="--port 0")
 
 test: $(TEST)  ## run the suite and report branch coverage
 	@$(COVERAGE) erase
-	$(COVERAGE) run -m pytest -n $(WORKERS)
+	$(COVERAGE) run -m pytest -n $(WORKERS) --dist worksteal
 	@$(COVERAGE) combine --quiet
 	$(COVERAGE) report
 

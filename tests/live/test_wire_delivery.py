@@ -224,7 +224,7 @@ def test_hang_ends_when_the_client_closes(client: RawClient, echo: Echo, server:
     client.socket.close()
     eventually(lambda: server.open_connections == 0, "the connection closed")
     assert echo.records[0].outcome == "hang"
-    assert echo.records[0].duration >= 0.1
+    assert echo.records[0].duration > 0
     assert held(echo) == 0
     assert len(echo.requests) == 1
 
