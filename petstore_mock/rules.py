@@ -27,6 +27,7 @@ __all__ = ["SERVER", "Refusal", "Route", "Rules", "rules_for"]
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
+_KEPT_METHOD: Final = 16
 _KEPT_HEADS: Final = 1024
 _INT64_DIGITS: Final = 20  # with a sign; longer text is no int64 whatever its value
 
@@ -127,7 +128,7 @@ class Rules:
         route = self._routes.get(key)
         if route is None:
             route = self._find(method, target)
-            if len(target) <= _KEPT_TARGET:
+            if len(target) <= _KEPT_TARGET and len(method) <= _KEPT_METHOD:
                 if len(self._routes) >= _KEPT_ROUTES:
                     self._routes.clear()
                 self._routes[key] = route

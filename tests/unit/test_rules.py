@@ -92,6 +92,7 @@ def test_routes_are_remembered_within_bounds(rules: Rules) -> None:
     longest = "/v1/pets?" + "x" * 503
     assert rules.route("GET", longest) is rules.route("GET", longest)
     assert rules.route("GET", longest + "x") is not rules.route("GET", longest + "x")
+    assert rules.route("X" * 20, "/v1/pets") is not rules.route("X" * 20, "/v1/pets"), "no method is that long"
     for number in range(3000):
         rules.route("GET", f"/v1/pets/{number}")
         assert len(rules._routes) <= 1024  # noqa: SLF001
