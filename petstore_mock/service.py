@@ -182,6 +182,7 @@ class _Exchange:
                 )
             response.entry = self.entry
             self.entry.answered(response)
+            world.journal.weigh_again(self.entry)
             return response
 
     def abandon(self) -> None:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock import PetstoreMockError
+from petstore_mock import PetstoreMockError, faults
 from petstore_mock import journal as journal_module
 from petstore_mock.entry import Entry
+from petstore_mock.journal import Journal
+from petstore_mock.messages import ApiRequest, ApiResponse, Head
 from tests.core import Core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from petstore_mock.journal import Journal
 
 
 @pytest.fixture
@@ -201,6 +201,39 @@ def test_one_request_above_the_bound_is_kept(monkeypatch: pytest.MonkeyPatch) ->
     core.list()
     core.list()
     assert core.journal.last.number == 2
+
+
+def test_held_answers_count_for_memory_once_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "BYTES_LIMIT", 100_000)
+    core = Core()
+    core.world.plan.add(faults.delay(1), on="createPet")
+    held = [core.create({"name": "x" * 10_000, "categoryId": 1}) for _ in range(8)]
+    assert core.journal[0].status is None
+    for answer in held:
+        assert answer.resume is not None
+        answer.resume()
+    with pytest.raises(PetstoreMockError, match="are gone"):
+        core.journal[0]
+    kept = core.journal.kept
+    assert core.journal._size == sum(entry.size for entry in kept)  # noqa: SLF001
+    assert len(kept) == 4
+
+
+@pytest.mark.parametrize("ended", ["evicted", "cleared"])
+def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None:
+    journal_of_one = Journal(limit=1)
+    request = ApiRequest("GET", "/v1/pets", (), b"", 0, 0, 0.0)
+    first, second = Entry(1, None, request, 0.0), Entry(2, None, request, 0.0)
+    journal_of_one.add(first)
+    if ended == "evicted":
+        journal_of_one.add(second)
+    else:
+        journal_of_one.clear()
+        second.number = 1
+        journal_of_one.add(second)
+    first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
+    journal_of_one.weigh_again(first)
+    assert journal_of_one._size == second.size  # noqa: SLF001
 
 
 # Threads
