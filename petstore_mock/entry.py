@@ -40,7 +40,8 @@ class Entry:
         request: the request as it came, nothing masked.
         duration: seconds from its first byte to the answer, by the real clock.
         condition: why it was refused, or None.
-        violations: the rules that it broke.
+        violations: the rules that it broke; of thousands, the first.
+        omitted: how many more it broke.
         fault: the fault that met it, or None; of two, the one after the commit.
         delayed_by: the delay that came before that other fault, or None.
         executed: whether the operation was carried out (and what it changes was kept).
@@ -62,6 +63,7 @@ class Entry:
         "keys",
         "neighbour",
         "number",
+        "omitted",
         "outcome",
         "owner",
         "request",
@@ -80,6 +82,7 @@ class Entry:
         self.condition: Condition | None = None
         self.detail = ""
         self.violations: tuple[Violation, ...] = ()
+        self.omitted = 0
         self.fault: Fault | None = None
         self.delayed_by: Fault | None = None
         self.executed = False

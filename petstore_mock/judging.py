@@ -81,14 +81,17 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         return Refusal("malformed_json", (error.violation,))
     chosen = rules.policies
     violations = [one for one in repeated if chosen.duplicate_member(one.path)]
+    omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
     if isinstance(value, dict):
         _let_pass(rules, value)
-    violations += rules.schemas.judge("NewPet", value, "body")
+    broken = rules.schemas.judge("NewPet", value, "body")
+    violations += broken
+    omitted += broken.omitted
     if isinstance(value, dict):
         wrong = {one.path for one in violations}
         violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
     if violations:
-        return Refusal("invalid_body", tuple(violations))
+        return Refusal("invalid_body", tuple(violations), omitted=omitted)
     document: dict[str, Any] = value
     return document
 
@@ -97,7 +100,8 @@ def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) ->
     """Add what is wrong with the fields of the body to the refusal of a query, all at once."""
     judged = judge_body(rules, request)
     if isinstance(judged, Refusal) and judged.condition == "invalid_body":
-        return Refusal(invalid.condition, (*invalid.violations, *judged.violations), invalid.detail)
+        violations = (*invalid.violations, *judged.violations)
+        return Refusal(invalid.condition, violations, invalid.detail, invalid.omitted + judged.omitted)
     return invalid
 
 

@@ -150,7 +150,7 @@ def render_violation(entry: Entry) -> str:
                 for violation in entry.violations[:_DETAILS]
                 if violation.sentence == sentence
             ]
-        more = len(entry.violations) - _DETAILS
+        more = len(entry.violations) + entry.omitted - _DETAILS
         lines += [f"      and {more} more"] if more > 0 else []
     else:
         broken = entry.sentence

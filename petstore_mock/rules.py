@@ -48,11 +48,15 @@ _OPERATION_BY_PATH: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused: a name of ``conditions.CONDITIONS``, the rules broken, and words on top."""
+    """Why a request is refused: a name of ``conditions.CONDITIONS``, the rules broken, and words on top.
+
+    Of rules broken thousands of times, ``omitted`` counts the violations that were not made.
+    """
 
     condition: str
     violations: tuple[Violation, ...] = ()
     detail: str = ""
+    omitted: int = 0
 
 
 @dataclass(slots=True)
@@ -173,7 +177,7 @@ class Rules:
         name = route.operation.parameters_schema
         if pet_id is not None:
             number = _integer(pet_id)
-            violations = self.schemas.judge(name, {"petId": number}, "path")
+            violations: list[Violation] = self.schemas.judge(name, {"petId": number}, "path")
             if violations:
                 route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(violations))
                 return route

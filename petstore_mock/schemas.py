@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.acceptor import compile_acceptor
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.violations import Violation, member_path
+from petstore_mock.violations import MOST_VIOLATIONS, Violation, Violations, member_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
@@ -99,7 +99,7 @@ class Schemas:
             ) from error
         return found
 
-    def judge(self, name: str, value: Any, location: str) -> list[Violation]:  # noqa: ANN401  # a JSON value is any value
+    def judge(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
 
         Args:
@@ -109,20 +109,23 @@ class Schemas:
         """
         accepts = self._acceptors[name]
         if accepts is not None and accepts(value):
-            return []
+            return Violations()
         judge = self._judge_of(name)
         errors = list(judge.iter_errors(value))
         if not errors:
-            return []
+            return Violations()
         # A float's bounds are judged by its rounded value: what is no integer at all is called that and no more.
         fractions = {error.json_path for error in errors if error.validator == "type"}
-        found = [
-            violation
-            for error in errors
-            if error.validator == "type" or not isinstance(error.instance, float) or error.json_path not in fractions
-            for violation in _violations(error, location)
-        ]
-        return sorted(dict.fromkeys(found), key=lambda violation: (violation.path, violation.rule))
+        return _gather(
+            (
+                error
+                for error in errors
+                if error.validator == "type"
+                or not isinstance(error.instance, float)
+                or error.json_path not in fractions
+            ),
+            location,
+        )
 
     def warm(self) -> None:
         """Make every judge now: the first one costs the import of jsonschema, some 70 ms."""
@@ -170,12 +173,22 @@ def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
 @cache
 def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first judged
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
     def is_integer(_checker: object, instance: object) -> bool:
         return isinstance(instance, int) and not isinstance(instance, bool)
 
+    theirs: Any = Draft202012Validator.VALIDATORS["additionalProperties"]
+
+    def closed(validator: Validator, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:  # noqa: ANN401
+        if allowed is not False or "patternProperties" in schema:
+            yield from theirs(validator, allowed, instance, schema)
+        elif isinstance(instance, dict) and not instance.keys() <= schema.get("properties", {}).keys():
+            yield ValidationError("")  # theirs sorts and writes out all the names, to no use here
+
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
-    return validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
+    extended = {"additionalProperties": closed}
+    return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 
 
 def _compile(schema: Mapping[str, Any]) -> Validator:
@@ -183,29 +196,57 @@ def _compile(schema: Mapping[str, Any]) -> Validator:
     return judge
 
 
-def _violations(error: ValidationError, location: str) -> list[Violation]:
-    """Turn one error of jsonschema into our violations, from its parts and never from its text."""
+def _gather(errors: Iterable[ValidationError], location: str) -> Violations:
+    """Make the violations, in path order. A client can add unknown members without end: they take what room is left."""
+    made: dict[Violation, None] = {}
+    unknown = []
+    for error in errors:
+        if error.validator == "additionalProperties":
+            unknown.append(error)
+        else:
+            made.update(dict.fromkeys(_violations(error, location)))
+    found = Violations(made)
+    for error in unknown:
+        instance: Any = error.instance
+        names = [name for name in instance if name not in _known(error)]
+        shown = names[: found.room]
+        found.omitted += len(names) - len(shown)
+        found += dict.fromkeys(_unknown_members(error, shown, location))  # shortened names may be one path
+    found.sort(key=lambda violation: (violation.path, violation.rule))
+    found.omitted += len(found[MOST_VIOLATIONS:])
+    del found[MOST_VIOLATIONS:]
+    return found
+
+
+def _path(error: ValidationError, location: str) -> str:
     path = location
     for step in error.absolute_path:
         path = member_path(path, str(step))
+    return path
+
+
+def _known(error: ValidationError) -> Mapping[str, Any]:
+    schema: Any = error.schema  # an object schema, for the keywords that look at it
+    known: Mapping[str, Any] = schema.get("properties", {})
+    return known
+
+
+def _unknown_members(error: ValidationError, names: Iterable[str], location: str) -> list[Violation]:
+    instance: Any = error.instance
+    path = _path(error, location)
+    words = f"is not a field here; the fields are {', '.join(_known(error)) or 'none'}"
+    return [Violation(member_path(path, name), "additionalProperties", words, instance[name]) for name in names]
+
+
+def _violations(error: ValidationError, location: str) -> list[Violation]:
+    """Turn one error of jsonschema into our violations, from its parts and never from its text."""
+    path = _path(error, location)
     rule = str(error.validator)
-    schema: Any = error.schema  # an object schema, for the two keywords that look at it
+    schema: Any = error.schema  # an object schema, for the keyword that looks at it
     instance: Any = error.instance
     if rule == "required":
         missing = [name for name in schema["required"] if name not in instance]
         return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
-    if rule == "additionalProperties":
-        known = schema.get("properties", {})
-        return [
-            Violation(
-                member_path(path, name),
-                rule,
-                f"is not a field here; the fields are {', '.join(known) or 'none'}",
-                value,
-            )
-            for name, value in instance.items()
-            if name not in known
-        ]
     return [Violation(path, rule, _expected(rule, error.validator_value), instance)]
 
 

@@ -16,6 +16,7 @@ from petstore_mock.judging import judge_body, judge_head, with_body_violations
 from petstore_mock.messages import ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER, Refusal
 from petstore_mock.self_check import check_answer, check_error
+from petstore_mock.violations import MOST_VIOLATIONS
 
 if TYPE_CHECKING:
     from petstore_mock.conditions import Condition
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
-_KEPT_VIOLATIONS: Final = 1000  # in the journal, which is bounded whatever is sent
 _NO_CONTENT: Final = frozenset({204, 304})
 
 # What a fault that answers by status alone says, beside the statuses of the table of conditions.
@@ -305,10 +305,11 @@ def _refusal(world: World, entry: Entry, refusal: Refusal, fields: tuple[tuple[s
     """Refuse a request: the one place where a condition becomes an error answer (§7)."""
     condition = CONDITIONS[refusal.condition]
     entry.condition = condition
-    entry.violations = refusal.violations[:_KEPT_VIOLATIONS]
+    entry.violations = refusal.violations[:MOST_VIOLATIONS]
+    entry.omitted = len(refusal.violations) - len(entry.violations) + refusal.omitted
     entry.detail = refusal.detail
     parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
-    more = len(refusal.violations) - len(parts)
+    more = len(refusal.violations) + refusal.omitted - len(parts)
     if more > 0:
         parts.append(f"and {more} more")
     if refusal.detail:

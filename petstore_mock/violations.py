@@ -9,7 +9,9 @@ from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
 
-__all__ = ["HugeInteger", "JsonNumber", "Violation", "describe", "member_path"]
+__all__ = ["MOST_VIOLATIONS", "HugeInteger", "JsonNumber", "Violation", "Violations", "describe", "member_path"]
+
+MOST_VIOLATIONS: Final = 1000  # of one value; a reader has long understood
 
 _SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
 _MISSING: Final = object()
@@ -123,3 +125,17 @@ class Violation:
         if location == "path":
             return SENTENCES["petId"]
         return SENTENCES[name if name in {"name", "categoryId", "status"} else "body"]
+
+
+class Violations(list[Violation]):
+    """The rules that one value breaks, at most ``MOST_VIOLATIONS`` of them, and how many more there are.
+
+    A body of a megabyte can break a hundred thousand; to make a violation of each would hold everybody else up.
+    """
+
+    omitted: int = 0  # how many were counted and not made
+
+    @property
+    def room(self) -> int:
+        """How many more may be made."""
+        return max(0, MOST_VIOLATIONS - len(self))

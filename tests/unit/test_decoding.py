@@ -6,11 +6,13 @@ import json
 import time
 from fractions import Fraction
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from petstore_mock import decoding
 from petstore_mock.decoding import (
     MalformedJsonError,
     decode_json,
@@ -19,7 +21,7 @@ from petstore_mock.decoding import (
     integral_value,
     percent_decode,
 )
-from petstore_mock.violations import HugeInteger, JsonNumber
+from petstore_mock.violations import HugeInteger, JsonNumber, Violation
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -94,8 +96,17 @@ def test_depth_is_counted_over_arrays_and_objects(opening: bytes, closing: bytes
         b'["' + b"[{" * 300 + b'"]',
         b'["' + b'\\"[' * 300 + b'"]',
         b'["\\\\",' + b"[]," * 200 + b"1]",
+        b"[" + b"{}," * 300 + b"1]",
+        b"[" + b'{"[":[{}]},' * 100 + b"1]",
     ],
-    ids=["beside each other", "in a string", "after escaped quotes", "after an escaped backslash"],
+    ids=[
+        "beside each other",
+        "in a string",
+        "after escaped quotes",
+        "after an escaped backslash",
+        "objects",
+        "of both kinds",
+    ],
 )
 def test_brackets_that_do_not_nest_are_no_depth(body: bytes) -> None:
     assert decode_json(body) == (json.loads(body), [])
@@ -131,6 +142,45 @@ def test_repeated_members_are_found_by_their_path_and_the_last_is_kept(body: byt
     assert value == json.loads(body)
     assert [one.path for one in repeated] == paths
     assert {one.rule for one in repeated} == {"uniqueMembers"}
+
+
+def test_repeated_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making a violation costs more than decoding a member does, and the world's lock is held meanwhile."""
+    made = Mock(wraps=Violation)
+    monkeypatch.setattr(decoding, "Violation", made)
+    inner = b",".join(b'"m%d":1,"m%d":2' % (number, number) for number in range(700))
+    value, repeated = decode_json(b'{"x":[{%s},{%s}],"y":{"a":1,"a":2}}' % (inner, inner))
+    assert len(value["x"][1]) == 700
+    assert (len(repeated), repeated.omitted) == (1000, 401)
+    assert made.call_count == 1000
+    assert repeated[-1].path == "body.x.1.m299"
+
+
+def test_only_a_body_with_a_repeated_member_is_walked_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = Mock(wraps=decoding._find_repeated)  # noqa: SLF001
+    monkeypatch.setattr(decoding, "_find_repeated", walks)
+    decode_json(b'[{"a":1,"a":2}]')
+    walked = walks.call_count
+    assert walked > 0
+    assert decode_json(b"[" + b"{}," * 500 + b'{"a":1}]')[1] == []
+    assert walks.call_count == walked, "nor is it walked for what an earlier body repeated"
+
+
+def test_body_refused_for_its_syntax_leaves_no_repeated_member_behind() -> None:
+    with pytest.raises(MalformedJsonError):
+        decode_json(b'[{"a":1,"a":2},')
+    assert decode_json(b'[{"a":1}]') == ([{"a": 1}], [])
+
+
+def test_only_a_body_with_a_lone_surrogate_is_walked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = Mock(wraps=decoding._lone_surrogate)  # noqa: SLF001
+    monkeypatch.setattr(decoding, "_lone_surrogate", walks)
+    paired = rb'["\ud83d\udc15", "\\ud800", 1e999, %s, {}, {}]' % (b"9" * 401)
+    assert decode_json(paired)[0][:2] == ["\N{DOG}", "\\ud800"]
+    walks.assert_not_called()
+    with pytest.raises(MalformedJsonError):
+        decode_json(rb'[{}, "\ud83d"]')
+    walks.assert_called()
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,11 @@ def test_violations_of_one_request_are_bounded(core: Core) -> None:
     assert "      and 42 more" in text
 
 
+def test_violations_that_were_only_counted_are_counted_in_the_report(core: Core) -> None:
+    core.create({f"field{number}": 1 for number in range(3000)})
+    assert "      and 2992 more" in render_violation(core.journal.last)
+
+
 def test_long_and_binary_bodies_are_shortened_and_escaped(core: Core) -> None:
     core.create(b"\x1b[2J\x00\xff" + b"x" * 100_000)
     text = render_violation(core.journal.last)

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from petstore_mock import PetStoreMock, PetstoreMockError
+from petstore_mock import schemas as schemas_module
 from petstore_mock.contract import OPERATIONS, PET_STATUSES
 from petstore_mock.messages import ApiRequest
 from petstore_mock.schemas import SCHEMA_NAMES, Schemas, default_schemas
 from petstore_mock.self_check import SelfCheckError, check_answer
-from petstore_mock.violations import HugeInteger, JsonNumber
+from petstore_mock.violations import HugeInteger, JsonNumber, Violation
 from tests import data_cases
 
 if TYPE_CHECKING:
@@ -328,3 +330,37 @@ def test_warm_leaves_no_judge_to_be_made_at_a_request() -> None:
     assert set(made) == set(SCHEMA_NAMES)
     schemas.judge("NewPet", {}, "body")
     assert schemas._judges["NewPet"] is made["NewPet"]  # noqa: SLF001
+
+
+def test_unknown_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making a violation costs more than decoding a member does; what is wrong beside them is told all the same."""
+    made = Mock(wraps=Violation)
+    monkeypatch.setattr(schemas_module, "Violation", made)
+    found = default_schemas().judge("NewPet", {"categoryId": "1"} | {f"a{number}": 1 for number in range(3000)}, "body")
+    assert {"body.categoryId", "body.name"} <= {one.path for one in found}
+    assert (len(found), found.omitted) == (1000, 2002)
+    assert made.call_count == 1000
+    assert found == sorted(found, key=lambda one: (one.path, one.rule))
+
+
+def test_unknown_members_of_one_shortened_name_are_told_once() -> None:
+    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": 1, "x" * 70: 1, "x" * 80: 1}, "body")
+    assert [one.path for one in found] == [f"body.{'x' * 60}..."]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "member", "told"),
+    [
+        ({"additionalProperties": {"type": "string"}}, {"x": "a"}, []),
+        ({"additionalProperties": {"type": "string"}}, {"x": 1}, [("body.x", "type")]),
+        ({"additionalProperties": True}, {"x": 1}, []),
+        ({"patternProperties": {"^x": {}}}, {"x": 1}, []),
+        ({"patternProperties": {"^x": {}}}, {"y": 1}, [("body.y", "additionalProperties")]),
+    ],
+)
+def test_members_that_a_changed_schema_admits_pass(
+    tmp_path: Path, keywords: dict[str, Any], member: dict[str, Any], told: list[tuple[str, str]]
+) -> None:
+    schemas = Schemas(changed(tmp_path, "NewPet", lambda doc: doc.update(keywords)))
+    found = schemas.judge("NewPet", {"name": "a", "categoryId": 1, **member}, "body")
+    assert [(one.path, one.rule) for one in found] == told

@@ -396,6 +396,29 @@ def test_thousands_of_violations_weigh_in_the_journal(petstore: PetStoreMock) ->
     call(petstore, "POST", body=body)
     (entry,) = entries(petstore)
     assert len(entry.violations) <= 1000, "the journal is bounded, whatever is sent"
+    assert entry.omitted == 20_002 - len(entry.violations), "name and categoryId are missing, too"
+
+
+def test_message_counts_every_violation_whatever_is_kept(petstore: PetStoreMock) -> None:
+    """3000 are repeated, 3000 unknown, 2 missing; 20 are shown."""
+    repeated = ",".join(f'"field{number}":1' for number in (*range(3000), *range(3000)))
+    answer = call(petstore, "POST", body=f"{{{repeated}}}".encode())
+    assert json.loads(answer.body)["message"].endswith("; and 5982 more")
+    (entry,) = entries(petstore)
+    assert len(entry.violations) + entry.omitted == 6002
+
+
+def test_violations_beyond_those_kept_are_not_blamed_where_the_behaviour_lets_them_pass() -> None:
+    core = Core(behaviour=Behaviour(duplicate_member="last", unknown_body_field="ignore"))
+    repeated = ",".join(f'"field{number}":1' for number in (*range(3000), *range(3000)))
+    assert core.create(f'{{"name":"a","categoryId":1,{repeated}}}'.encode()).status == 201
+
+
+def test_invalid_query_tells_of_every_violation_of_the_body_too() -> None:
+    core = Core()
+    body = json.dumps({f"field{number}": 1 for number in range(3000)}).encode()
+    answer = core.send("POST", "/v1/pets?x=1", body, headers={"Content-Type": "application/json"})
+    assert json.loads(answer.body)["message"].endswith("; and 2983 more")
 
 
 # Delayed visibility
