@@ -89,11 +89,11 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             pytest.fail(f"{where}: nothing checks {line!r}")
 
 
-SLOW = {"machine example"}  # a whole run of the machine, shrinking included
+SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make docs` writes it anew
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in parts.PARTS]
+    "name", [pytest.param(name, marks=pytest.mark.soak) if name in SLOW else name for name in parts.PARTS]
 )
 def test_generated_part_is_up_to_date(name: str) -> None:
     document, make = parts.PARTS[name]

@@ -66,7 +66,7 @@ def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
     assert f"It happens only with {GAPS[name]}: the client leans on a silence of the interface" in found.sentence
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # minutes: some twenty seconds a client
 @pytest.mark.parametrize("name", CORPUS)
 def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str, tmp_path: Path) -> None:
     found = find(name)
