@@ -54,11 +54,18 @@ def test_no_false_alarm_over_ten_thousand_examples(name: str) -> None:
     check_client(make_correct(name), max_examples=10_000, settings=settings(database=None))
 
 
-@pytest.mark.parametrize("name", QUICK)
+# These take seconds even on a busy machine; the others are told apart in the soak tests.
+SUITE = {"LimitZeroForNone", "StatusTakenForGranted", "CreatesAgain"}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SUITE else pytest.param(name, marks=pytest.mark.soak) for name in QUICK]
+)
 def test_bug_is_found_and_told(name: str) -> None:
     assert QUICK[name] in find(name).sentence
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", GAPS)
 def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
     """Shrinking leaves the one gap that matters."""
