@@ -72,7 +72,9 @@ def answer_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], oracl
 
 
 def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
-    found = _by_last(call, entries[-1], oracle)
+    # Whether an animal was created is for createPet to say, whatever the client asks afterwards.
+    own = [entry for entry in entries if entry.operation == "createPet"] if call.operation == "createPet" else []
+    found = _by_last(call, own[-1] if own else entries[-1], oracle)
     if outcome.timed_out:
         found.kinds |= {"timeout"}
     if found.value and not found.kinds:
