@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "RunawayError"]
 
-WAITING_BUDGET: Final = 10.0  # seconds of real waiting in a run, shrinking included
+WAITING_BUDGET: Final = 10.0  # seconds of real waiting in a run, shrinking left out
+EXAMPLE_BUDGET: Final = 1.0  # seconds after which an example begins no more of it
 _TICK: Final = 0.02
 _RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
-_SOON_GONE: Final = 0.1
 
 
 class RunawayError(BaseException):
@@ -54,8 +54,10 @@ class Run:
         self.steps = 0
         self.examples = 0
         self.waited = 0.0
+        self._waited_now = 0.0
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
+        self.shrinking = False
         self.latest_failure: BaseException | None = None
         self.latest_course: Course | None = None
         self._allowed: dict[object, bool] = {}
@@ -109,6 +111,7 @@ class Run:
 
     def start_over(self) -> None:
         """Close what an earlier example has left open, so that no example depends on another."""
+        self._waited_now = 0.0
         if self.open_connections():
             for mock in (self._petstore, self._elsewhere):
                 if mock is not None:
@@ -117,8 +120,6 @@ class Run:
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
-        if self.leaks:
-            patience = min(patience, _SOON_GONE)  # what is known need not be waited for again
         deadline = time.monotonic() + patience
         while self.open_connections() > count:
             if time.monotonic() > deadline:
@@ -133,14 +134,18 @@ class Run:
 
         The same question gets the same answer throughout a run, so that a replayed example takes the same course.
         """
+        if self.shrinking:  # which has a time limit of its own, and does without what takes time if it can
+            return True
         answer = self._allowed.get(what)
         if answer is None:
-            answer = self._allowed[what] = self.waited < WAITING_BUDGET
+            in_time = self._waited_now < EXAMPLE_BUDGET and self.waited < WAITING_BUDGET
+            answer = self._allowed[what] = in_time
         return answer
 
     def has_waited(self, seconds: float) -> None:
         """Take ``seconds`` from the budget."""
         self.waited += seconds
+        self._waited_now += seconds
 
 
 class Watchdog:
