@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
-from petstore_mock import strategies
 from petstore_mock._machine_example import Example
 from petstore_mock._machine_explain import ClientBugError
-from petstore_mock._machine_shrink import Course
-from petstore_mock.contract import PET_STATUSES, OperationName
+from petstore_mock._machine_shrink import Course, Step
+from petstore_mock._machine_steps import OPERATION_NAMES, Plan
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
+    from petstore_mock.contract import OperationName
     from petstore_mock.faults import Fault
     from petstore_mock.plan import Moment
 
-__all__ = ["ClientMachine", "steps"]
-
-_OPERATIONS: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
-
-# Each step draws as little as it can, and the simplest comes first: a draw costs as much as a request.
-_STATUSES: Final = (None, *PET_STATUSES)
-_LIMITS: Final = (None, 1, 2, 3, 20, 21, 50, 99, 100)
-_QUERIES: Final = st.sampled_from(list(product(_LIMITS, _STATUSES)))
-_EDGE_IDS: Final = (0, -1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
-_UNKNOWN: Final = st.sampled_from([None, *_EDGE_IDS, None, None])
-_ANIMALS: Final = st.sampled_from(
-    [
-        {"name": "Rex", "categoryId": 1},
-        *({"name": "Tom", "categoryId": 2, "status": status} for status in PET_STATUSES),
-        {"name": "", "categoryId": 0},
-        {"name": "\u00e9\U0001f415", "categoryId": -1, "status": "available"},
-        {"name": '\u2028\r\n\0"\\', "categoryId": 2**63 - 1, "status": "sold"},
-        {"name": "\u05e9\u05dc\u05d5\u05dd", "categoryId": 2**53 + 1},
-    ]
-)
-_LONG_NAMES: Final = st.sampled_from(
-    [("x", 1_000), ("x", 70_000), ("\u00e9", 70_000), ("\U0001f415", 70_000), ("ab", 150_000)]
-)
-_CHANGES: Final = st.sampled_from(list(product(range(4), PET_STATUSES, (False, True))))
-_REMOVALS: Final = st.sampled_from(list(product(range(4), (False, True))))
-# When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
-Plan = tuple[OperationName, int, int, bool]
-_PLANS: Final = st.sampled_from(
-    [
-        (operation, times, after, lost)
-        for times, after in ((1, 0), (2, 0), (12, 0), (1, 1))
-        for operation in _OPERATIONS
-        for lost in ((False, True) if operation == "createPet" else (False,))
-    ]
-)
-_RARELY: Final = st.integers(0, 23)  # the lowest ones are the event: it is simple, and should be rare
+__all__ = ["ClientMachine"]
 
 
 class ClientMachine(RuleBasedStateMachine):
@@ -68,8 +29,7 @@ class ClientMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.example: Example | None = None
-        self._warm = False
-        self._course: list[tuple[Any, ...]] = []
+        self._course: list[Step] = []
         self.run.examples += 1
 
     def begin(self, behaviour: Behaviour) -> None:
@@ -93,20 +53,13 @@ class ClientMachine(RuleBasedStateMachine):
         assert self.example is not None  # noqa: S101  # initialize rules come first
         return self.example
 
-    def step(self, step: tuple[Any, ...]) -> None:
-        """Let one thing happen: the name of a method, and its arguments.
+    def batch(self, batch: tuple[Step, ...]) -> None:
+        """Let a few things happen: each the name of a method, and its arguments."""
+        for step in batch:
+            self.take(step)
 
-        One rule for all, so that Hypothesis deletes what does not matter: with a rule for each, every first choice of
-        a rule draws whether it is enabled at all, and no step can go without changing what the later ones mean. For
-        the same reason the first step, which draws this for the one rule, does nothing.
-        """
-        if not self._warm:
-            self._warm = True
-            return
-        self.take(step)
-
-    def take(self, step: tuple[Any, ...]) -> None:
-        """Let one thing happen, as :meth:`step`, from the first on."""
+    def take(self, step: Step) -> None:
+        """Let one thing happen."""
         self._course.append(step)
         name, *arguments = step
         try:
@@ -226,14 +179,14 @@ class ClientMachine(RuleBasedStateMachine):
 
     def revoke_key(self, number: int) -> None:
         """Let the key become invalid."""
-        if number < len(_OPERATIONS):
+        if number < len(OPERATION_NAMES):
             self._now.revoke_key()
-        self._call(_OPERATIONS[number % len(_OPERATIONS)])
+        self._call(OPERATION_NAMES[number % len(OPERATION_NAMES)])
 
     def travel(self, number: int) -> None:
         """Let the day after getPet's removal come."""
         if (
-            number < len(_OPERATIONS) and self._now.behaviour.rate_limit == "none"
+            number < len(OPERATION_NAMES) and self._now.behaviour.rate_limit == "none"
         ):  # a date to wait for means nothing then
             self._now.travel_past_the_removal()
         self._call("getPet")
@@ -257,36 +210,3 @@ class ClientMachine(RuleBasedStateMachine):
         at: Moment = "after_commit" if lost and operation == "createPet" else "before_commit"
         if self._now.inject(fault, on=operation, times=times, after=after, at=at):
             self._call(operation)
-
-
-def steps(faults: SearchStrategy[Fault]) -> SearchStrategy[tuple[Any, ...]]:
-    """Draw steps: the names of the machine's methods with their arguments, the simple ones first.
-
-    Args:
-        faults: draws the faults; none when it is empty.
-    """
-    operation = st.sampled_from(_OPERATIONS)
-    which = st.integers(0, 7)
-    redirections = st.sampled_from(list(product((307, 302, 301, 303, 308), _OPERATIONS)))
-    creation = (strategies.names(), strategies.category_ids(), st.sampled_from(_STATUSES))
-    parts: list[tuple[str, *tuple[SearchStrategy[Any], ...]]] = [
-        ("list_some", _QUERIES),
-        ("get_known", which),
-        ("create", *creation),
-        ("get_unknown", _UNKNOWN),
-        ("repeat",),
-        ("spoil_and_repeat",),
-        ("seed", _ANIMALS, _UNKNOWN),
-        ("update", _CHANGES),
-        ("remove", _REMOVALS),
-        ("seed_many", st.sampled_from([3, 25, 101])),
-        ("seed_long", _LONG_NAMES),
-        ("close_connections", operation),
-        ("revoke_key", _RARELY),
-        ("travel", _RARELY),
-        ("switch", operation),
-        ("redirect", redirections),
-        *([] if faults.is_empty else [("inject", faults, _PLANS)] * 3),
-        ("create", *creation),
-    ]
-    return st.one_of([st.tuples(st.just(name), *arguments) for name, *arguments in parts])

@@ -1,7 +1,8 @@
-"""The last of shrinking: leaves out of a failing course each gap and each step that does not matter.
+"""Shrinking: leaves out of a failing course whatever does not matter, and makes the rest as simple as it can be.
 
-Hypothesis shrinks what was drawn, and at times stops where two draws would have to change at once. A course is a
-behaviour and a list of steps, and can be played again without anything being drawn.
+Hypothesis shrinks choices, and knows nothing of what they mean: it plays a hang again and again that a course can do
+without, and stops where two choices would have to change at once. A course is a behaviour and a list of steps; it is
+played without drawing anything, what takes time goes first, and a gap that is left is one that matters.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.faults import Fault, reset, server_error
 from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
@@ -18,9 +20,15 @@ if TYPE_CHECKING:
     from petstore_mock._machine_explain import ClientBugError
     from petstore_mock.behaviour import Behaviour
 
-__all__ = ["Course", "simplest"]
+__all__ = ["Course", "Step", "simplest"]
 
-_LONGEST: Final = 5.0  # seconds
+Step = tuple[Any, ...]  # the name of a method of the machine, and its arguments
+
+_LONGEST: Final = 10.0  # seconds; a course of thirty steps takes one or two
+# What a step may be instead, for those that do something and then make a plain call.
+_PLAIN: Final[tuple[Step, ...]] = (("list_some", (None, None)), ("get_known", 0), ("create", "Rex", 1, None))
+_SHORT: Final = 100  # characters, up to which text is looked at one by one
+_TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})
 
 
 @dataclass(frozen=True)
@@ -28,25 +36,143 @@ class Course:
     """What happened in an example: a behaviour, and steps."""
 
     behaviour: Behaviour
-    steps: tuple[tuple[Any, ...], ...]
+    steps: tuple[Step, ...]
 
     def simpler(self) -> Iterator[Course]:
-        """Yield the courses that lack one thing: a gap, or a step."""
-        for name in self.behaviour.differences():
+        """Yield simpler courses, the much simpler ones first."""
+        quick = tuple(step for step in self.steps if not _is_slow(step))
+        if len(quick) < len(self.steps):
+            yield replace(self, steps=quick)
+            for fault in _SIMPLE_FAULTS:
+                yield replace(self, steps=tuple(_with_fault(step, fault) for step in self.steps))
+        yield from self._with_fewer_gaps()
+        size = len(self.steps) // 2
+        while size:
+            for start in range(0, len(self.steps), size):
+                yield replace(self, steps=self.steps[:start] + self.steps[start + size :])
+            size //= 2
+        for index, step in enumerate(self.steps):
+            for other in _simpler_steps(step):
+                yield replace(self, steps=(*self.steps[:index], other, *self.steps[index + 1 :]))
+
+    def _with_fewer_gaps(self) -> Iterator[Course]:
+        names = list(self.behaviour.differences())
+        if len(names) > 1:
+            yield replace(self, behaviour=type(self.behaviour)())
+        for name in names:
             yield replace(self, behaviour=self.behaviour.replace(**{name: GAPS[name].default}))
-        for index in range(len(self.steps) - 1):
-            yield replace(self, steps=self.steps[:index] + self.steps[index + 1 :])
+
+
+def _is_slow(step: Step) -> bool:
+    return any(isinstance(part, Fault) and part.kind in _TAKES_TIME for part in step)
+
+
+def _with_fault(step: Step, fault: Fault) -> Step:
+    """Return a step that takes time with another fault, and any other step as it is."""
+    return tuple(fault if isinstance(part, Fault) else part for part in step) if _is_slow(step) else step
+
+
+def _simpler_steps(step: Step) -> Iterator[Step]:
+    """Yield steps that are simpler than ``step`` and as valid."""
+    name, *arguments = step
+    if step not in _PLAIN:
+        yield from (plain for plain in _PLAIN if plain[0] != name)
+    match step:
+        case ("create", str() as text, int() as category_id, status):
+            if status is not None:
+                yield (name, text, category_id, None)
+            yield from ((name, other, category_id, status) for other in _simpler_texts(text))
+            yield from ((name, text, other, status) for other in _simpler_integers(category_id))
+        case (_, Fault() as fault, (operation, times, after, lost)):
+            yield from ((name, other, arguments[1]) for other in _SIMPLE_FAULTS if fault not in _SIMPLE_FAULTS)
+            yield from ((name, fault, (operation, *plan)) for plan in _simpler_plans(times, after, lost=lost))
+        case (str(), *_) if name in _SIMPLEST:
+            for index, simple in enumerate(_SIMPLEST[name]):
+                if arguments[index] != simple:
+                    yield (name, *arguments[:index], simple, *arguments[index + 1 :])
+                    if isinstance(simple, tuple):
+                        yield from ((name, other) for other in _mixed(arguments[index], simple))
+
+
+# The faults that stand for others, and the simplest arguments of the steps that are not told of above.
+_SIMPLE_FAULTS: Final = (server_error(500), reset())
+_SIMPLEST: Final[dict[str, tuple[Any, ...]]] = {
+    "list_some": ((None, None),),
+    "get_known": (0,),
+    "get_unknown": (None,),
+    "seed": ({"name": "Rex", "categoryId": 1}, None),
+    "seed_many": (3,),
+    "seed_long": (("x", 1_000),),
+    "update": ((0, "available", False),),
+    "remove": ((0, False),),
+    "revoke_key": (0,),
+    "travel": (0,),
+    "close_connections": ("listPets",),
+    "switch": ("listPets",),
+    "redirect": ((307, "listPets"),),
+}
+
+
+def _mixed(value: tuple[Any, ...], simple: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield ``value`` with one of its parts as simple as can be."""
+    for index, part in enumerate(simple):
+        if value[index] != part:
+            yield (*value[:index], part, *value[index + 1 :])
+
+
+def _simpler_plans(times: int, after: int, *, lost: bool) -> Iterator[tuple[int, int, bool]]:
+    if times > 1:
+        yield (1, after, lost)
+    if after:
+        yield (times, 0, lost)
+    if lost:
+        yield (times, after, False)
+
+
+def _simpler_integers(value: int) -> Iterator[int]:
+    """Yield integers that are nearer to 0."""
+    if value:
+        half = value // 2 if value > 0 else -(-value // 2)
+        yield from dict.fromkeys((0, abs(value), half, value - 1 if value > 0 else value + 1))
+
+
+def _simpler_texts(text: str) -> Iterator[str]:
+    if text:
+        yield ""
+    size = len(text) // 2
+    least = 1 if len(text) <= _SHORT else len(text) // 16
+    while size >= max(least, 1):
+        for start in range(0, len(text), size):
+            yield text[:start] + text[start + size :]
+        size //= 2
+    if set(text) - {"0"}:
+        yield "0" * len(text)
+        if len(text) <= _SHORT:  # a longer one is made shorter, or of one character
+            for index, character in enumerate(text):
+                if character != "0":
+                    yield f"{text[:index]}0{text[index + 1 :]}"
 
 
 def simplest(course: Course, found: ClientBugError, play: Callable[[Course], ClientBugError | None]) -> ClientBugError:
-    """Play ever simpler courses, and return how the simplest that fails is told."""
+    """Play ever simpler courses, and return how the simplest that fails is told.
+
+    Args:
+        course: one that failed.
+        found: how it is told.
+        play: plays a course and returns the bug that it shows.
+    """
     deadline = time.monotonic() + _LONGEST
+    tried = {repr(course)}
     again = True
     while again:
         again = False
         for other in course.simpler():
             if time.monotonic() > deadline:
                 return found
+            name = repr(other)
+            if name in tried:
+                continue
+            tried.add(name)
             error = play(other)
             if error is not None:
                 course, found, again = other, error, True

@@ -14,7 +14,7 @@ as one sentence, a test to paste, and what went over the wire.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
-from petstore_mock import faults as fault_kinds
 from petstore_mock import strategies
-from petstore_mock._machine import ClientMachine, steps
+from petstore_mock._machine import ClientMachine
 from petstore_mock._machine_call import PetClient
 from petstore_mock._machine_classify import Kind, classify_exception
 from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_run import Run
 from petstore_mock._machine_shrink import simplest
+from petstore_mock._machine_steps import BATCH, batches
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS
 
@@ -39,11 +39,15 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock._machine_shrink import Step
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
 
 __all__ = ["ClientBugError", "Kind", "PetClient", "check_client", "classify_exception", "client_machine"]
+
+
+STEPS: Final = 30  # of an example
 
 
 def client_machine(
@@ -77,8 +81,7 @@ def client_machine(
     if not _is_positive(patience):
         raise PetstoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
     varied = list(GAPS) if vary is None else vary
-    fault_strategy = _machine_faults() if faults is None else faults
-    if not isinstance(fault_strategy, st.SearchStrategy):
+    if faults is not None and not isinstance(faults, st.SearchStrategy):
         raise PetstoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
 
     class Machine(ClientMachine):
@@ -88,9 +91,9 @@ def client_machine(
         def begin(self, behaviour: Behaviour) -> None:
             super().begin(behaviour)
 
-        @rule(step=steps(fault_strategy))
-        def step(self, step: tuple[Any, ...]) -> None:
-            super().step(step)
+        @rule(batch=batches(faults))
+        def batch(self, batch: tuple[Step, ...]) -> None:
+            super().batch(batch)
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
     Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class
@@ -98,15 +101,17 @@ def client_machine(
 
 
 def _closing(machine: type[ClientMachine]) -> type[TestCase]:
-    """Return a test case that stops listening when it has run."""
+    """Return a test case that stops listening when it has run, and shrinks as :func:`check_client` does."""
     base: Any = machine.TestCase
 
     class ClientTestCase(base):  # type: ignore[misc]  # made by Hypothesis
         settings = machine_settings()
 
         def runTest(self) -> None:  # noqa: N802  # unittest's name
-            with machine.run:
-                super().runTest()
+            __tracebackhide__ = True
+            found = find_bug(machine, self.settings)
+            if found is not None:
+                raise found.with_traceback(None)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # as Hypothesis marks its own
 
@@ -117,34 +122,6 @@ def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
-def _machine_faults() -> SearchStrategy[Fault]:
-    """Draw the faults that the machine deals in: those that take real time rarely, and never for long."""
-    page = "<html><body>Bad gateway</body></html>"
-    quick = [
-        fault_kinds.server_error(500),
-        fault_kinds.reset(),
-        fault_kinds.respond(502, body=page),
-        fault_kinds.empty_reply(),
-        fault_kinds.server_error(503),
-        fault_kinds.respond(502, body=b""),
-        fault_kinds.unauthorized(),
-        fault_kinds.respond(403),
-        fault_kinds.rate_limited(0),
-        fault_kinds.truncate(0.5),
-        fault_kinds.truncate(0.0),
-        fault_kinds.malformed_json(),
-        fault_kinds.malformed_chunk(),
-        fault_kinds.wrong_content_type(),
-    ]
-    slow = [
-        fault_kinds.delay(0.02),
-        fault_kinds.dribble(1_000_000),
-        fault_kinds.rate_limited(1),
-        fault_kinds.hang(),
-    ]
-    return st.sampled_from([*quick, *slow, *quick])
-
-
 def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
     """Return Hypothesis's settings as the machine needs them."""
     base = Settings(
@@ -153,7 +130,7 @@ def machine_settings(given: Settings | None = None, max_examples: int | None = N
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         phases=[phase for phase in Phase if phase is not Phase.explain],  # it would explain our lines, not the client's
-        stateful_step_count=30,
+        stateful_step_count=STEPS // BATCH,
     )
     return base if max_examples is None else Settings(base, max_examples=max_examples)
 
@@ -191,20 +168,23 @@ def check_client(
 
 
 def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
-    """Run a machine, and return what it found."""
+    """Run a machine, and return what it found, shrunk."""
+    run = machine.run
     found: ClientBugError | None = None
-    with machine.run:
+    with run:
         try:
-            run_state_machine_as_test(machine, settings=settings)
+            without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
+            run_state_machine_as_test(machine, settings=Settings(settings, phases=without_shrinking))
         except ClientBugError as error:
-            found = error
-            if machine.run.latest_course is not None:
-                found = simplest(machine.run.latest_course, error, machine.play)
+            run.shrinking = True
+            found = error if run.latest_course is None else simplest(run.latest_course, error, machine.play)
         except Flaky as error:
             # It failed, and did not fail again: the client remembers something from one example to another.
-            if not isinstance(machine.run.latest_failure, ClientBugError):
+            if not isinstance(run.latest_failure, ClientBugError):
                 raise
-            found = machine.run.latest_failure.not_always(error)
+            found = run.latest_failure.not_always(error)
+        finally:
+            run.shrinking = False
     if found is not None:
         found.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
     return found

@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from petstore_mock import PetStoreMock, PetstoreMockError, faults
 from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
-from tests.clients.corpus import CORPUS, Finding, find
+from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
 
 if TYPE_CHECKING:
@@ -30,15 +30,23 @@ pytestmark = [
 # One of each kind, the quick ones: the whole corpus takes minutes.
 QUICK = {
     "LimitZeroForNone": "list_pets() sent GET /v1/pets?limit=0: query.limit must be at least 1",
+    "StatusNullInBody": "body.status must be one of available, pending, sold, got null",
+    "KeyInAnotherHeader": "sent the API key in x-api-key, beside Authorization (§5",
     "StatusTakenForGranted": "raised KeyError ('status') although the service answered",
+    "NothingForMissing": "returned None although the service answered 404",
     "GetsRemembered": "sent no request",
+    "ListReused": "changed what list_pets() had returned",
     "HeadersShared": "with the key of another client",
     "ConnectionsKept": "connections open",
     "RedirectedWithKey": "followed a redirection and sent the API key to another host",
+    "NoTimeout": "waited for an answer that never came",
     "CreatesAgain": "sent POST /pets again when its answer was lost",
     "RenewsKeyWithoutEnd": "asked again without an end while it was answered 401",
 }
 GAPS = {
+    "SunsetTakenForGranted": "deprecation_headers='absent'",
+    "JsonByPattern": "json_style='pretty'",
+    "NextPageFollowed": "paging_headers='link'",
     "StrictFields": "extra_response_fields='present'",
 }
 
@@ -73,22 +81,26 @@ def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
     assert f"It happens only with {GAPS[name]}: the client leans on a silence of the interface" in found.sentence
 
 
-@pytest.mark.soak  # minutes: some twenty seconds a client
+@pytest.mark.slow  # one or two seconds a client
 @pytest.mark.parametrize("name", CORPUS)
-def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str, tmp_path: Path) -> None:
+def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str) -> None:
     found = find(name)
     assert found.error is not None
     assert found.examples is not None
     assert found.examples <= 200
-    paste(found, tmp_path, name)
+    assert raised_by(found.error.test, make_buggy(name)) is not None, found.error.test
+    assert raised_by(found.error.test, make_correct("http.client")) is None, found.error.test
 
 
-def paste(found: Finding, directory: Path, name: str) -> None:
-    """Run the test of an explanation as it stands: it fails for the buggy client and passes for a correct one."""
-    assert found.error is not None
-    source = found.error.test
-    assert run_pasted(directory / "test_buggy.py", source, name) == 1, source
-    assert run_pasted(directory / "test_correct.py", source, None) == 0, source
+def raised_by(source: str, make_client: Json) -> BaseException | None:
+    """Run a pasted test in this process with another ``make_client``; return what it raised."""
+    names: dict[str, Any] = {"make_client": make_client}
+    exec(compile(source, "pasted", "exec"), names)  # ours: the product under test
+    try:
+        names["test_client"]()
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # whatever the client raises
+        return error
+    return None
 
 
 def run_pasted(path: Path, source: str, name: str | None) -> int:
@@ -114,7 +126,11 @@ def run_pasted(path: Path, source: str, name: str | None) -> int:
 
 @pytest.mark.parametrize("name", ["LimitZeroForNone", "CreatesAgain"])
 def test_the_test_of_an_explanation_fails_when_pasted(name: str, tmp_path: Path) -> None:
-    paste(find(name), tmp_path, name)
+    """In a file of its own under pytest; for the buggy client, and not for a correct one."""
+    error = find(name).error
+    assert error is not None
+    assert run_pasted(tmp_path / "test_buggy.py", error.test, name) == 1, error.test
+    assert run_pasted(tmp_path / "test_correct.py", error.test, None) == 0, error.test
 
 
 def test_a_run_leaves_no_thread_and_no_socket() -> None:
@@ -124,6 +140,20 @@ def test_a_run_leaves_no_thread_and_no_socket() -> None:
         run_state_machine_as_test(machine, settings=machine_settings(settings(database=None), 5))
         assert machine.run.open_connections() == 0
     assert threading.active_count() == before
+
+
+def test_what_a_client_remembers_from_one_example_to_another_is_told_as_such() -> None:
+    """A cache of the class: it fails, and does not fail again for the same steps."""
+    error = find("RememberedByTheClass").error
+    assert error is not None
+    assert "and sent no request" in error.sentence
+
+
+def test_the_test_case_tells_of_a_bug_as_check_client_does() -> None:
+    case = client_machine(make_buggy("LimitZeroForNone")).TestCase
+    case.settings = machine_settings(settings(database=None), 20)
+    with pytest.raises(ClientBugError, match="limit=0"):
+        case().runTest()
 
 
 def test_the_test_case_stops_listening_by_itself() -> None:
