@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+from datetime import UTC, datetime
+from functools import lru_cache
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.report import render_line
 
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Logged", "RequestLog"]
 
 _LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory
+_MOST_LINES: Final = 500  # written at once: who watches sees them scroll, and requests wait for no longer rendering
+
+# Seconds between two writes. The first line after a rest goes out at once; those of a burst gather, since to wake for
+# each of them (a write, and two changes of the thread that runs) costs several times what the line costs.
+_REST: Final = 0.01
 
 
 class RequestLog:
@@ -34,7 +42,8 @@ class RequestLog:
         self._render = _json_line if log_format == "json" else _text_line
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()  # its put() is safe in a signal handler
-        self._left_out = 0
+        self._left_out = 0  # in all: only the server's thread counts
+        self._told = 0  # of those
 
     def note(self, entry: Entry) -> None:
         """Let the line of ``entry`` be written soon."""
@@ -49,15 +58,33 @@ class RequestLog:
 
     def write(self) -> None:
         """Write lines until :meth:`end` is called. When nobody reads them any more, write nothing, and go on."""
-        while (entry := self._queue.get()) is not None:
-            self._print(self._render(entry))
-            if self._left_out:
-                count, self._left_out = self._left_out, 0
-                self._print(self._left_out_line(count))
+        while (first := self._queue.get()) is not None:
+            entries, ended = self._more(first)
+            lines = [self._render(entry) for entry in entries]
+            left_out = self._left_out
+            if left_out > self._told:
+                lines.append(self._left_out_line(left_out - self._told))
+                self._told = left_out
+            self._print("\n".join(lines))
+            if ended:
+                return
+            if self._queue.qsize() < _MOST_LINES:
+                time.sleep(_REST)
 
-    def _print(self, line: str) -> None:
+    def _more(self, first: Entry) -> tuple[list[Entry], bool]:
+        """Return ``first`` with those that wait behind it, and whether the end was among them."""
+        entries = [first]
+        with suppress(Empty):
+            while len(entries) < _MOST_LINES:
+                entry = self._queue.get_nowait()
+                if entry is None:
+                    return entries, True
+                entries.append(entry)
+        return entries, False
+
+    def _print(self, text: str) -> None:
         try:
-            print(line, file=self._stdout, flush=self._queue.empty())
+            print(text, file=self._stdout, flush=True)
         except BrokenPipeError:
             with suppress(OSError, ValueError):  # else Python complains about the unwritten rest at its exit
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stdout.fileno())
@@ -67,46 +94,54 @@ class Logged:
     """A handler that hands on the journal entry of each answer. Implements ``messages.Handler``."""
 
     def __init__(self, handler: Handler, log: RequestLog) -> None:
-        self._handler = handler
+        self._handle = handler.handle
+        self._refuse = handler.refuse
         self._note = log.note
         self.admits = handler.admits
         self.body_limit = handler.body_limit
 
     def handle(self, request: ApiRequest) -> ApiResponse:
         """Answer as the handler does, and note it."""
-        return self._noted(self._handler.handle(request))
+        return self._noted(self._handle(request))
 
     def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
         """Refuse as the handler does, and note it."""
-        return self._noted(self._handler.refuse(condition, detail, request))
+        return self._noted(self._refuse(condition, detail, request))
 
     def _noted(self, response: ApiResponse) -> ApiResponse:
-        if response.entry is not None:
-            self._note(cast("Entry", response.entry))  # the adapters' view of it is narrower
+        entry: Any = response.entry  # a whole Entry: the adapters' view of it is narrower
+        if entry is not None:
+            self._note(entry)
         return response
 
 
 def _text_line(entry: Entry) -> str:
-    return f"{entry.moment:%H:%M:%S} {render_line(entry)}"
+    return f"{_time_of_day(entry.timestamp // 1)} {render_line(entry)}"
+
+
+@lru_cache(maxsize=2)
+def _time_of_day(timestamp: float) -> str:
+    return f"{datetime.fromtimestamp(timestamp, UTC):%H:%M:%S}"
 
 
 def _json_line(entry: Entry) -> str:
-    line: dict[str, Any] = {
-        "event": "request",
-        "time": entry.moment.isoformat(timespec="milliseconds"),
-        "number": entry.number,
-        "connection": entry.connection,
-        "method": entry.method,
-        "target": entry.target,
-        "operation": entry.operation,
-        "status": entry.status,
-        "milliseconds": round(entry.duration * 1000, 3),
-    }
+    moment = entry.moment.isoformat(timespec="milliseconds")
+    request = _json_request(entry.method, entry.target, entry.operation)
+    status = "null" if entry.status is None else entry.status
+    why = ""
     if entry.condition is not None:
-        line["condition"] = entry.condition.name
-        line["section"] = entry.section
-        line["reason"] = entry.reason
-    return json.dumps(line)
+        told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
+        why = f", {json.dumps(told)[1:-1]}"
+    # By hand, what is the same for many requests once for all of them: json.dumps would cost as much as the answer.
+    return (
+        f'{{"event": "request", "time": "{moment}", "number": {entry.number}, "connection": {entry.connection}, '
+        f'{request}, "status": {status}, "milliseconds": {round(entry.duration * 1000, 3)}{why}}}'
+    )
+
+
+@lru_cache(maxsize=64)
+def _json_request(method: str, target: str, operation: str | None) -> str:
+    return json.dumps({"method": method, "target": target, "operation": operation})[1:-1]
 
 
 def _text_left_out(count: int) -> str:

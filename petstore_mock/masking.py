@@ -7,6 +7,7 @@ the world that the request met, or by its shape, which is that of the keys that 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -26,6 +27,8 @@ _SHORTEST_WITH_TAIL: Final = 12  # ... unless they would be half of it
 # Schemes whose credentials are one opaque token; the end of any other's may be the end of a password.
 _TOKEN_SCHEMES: Final = frozenset({"bearer", "token", "apikey"})
 _SCHEMES: Final = _TOKEN_SCHEMES | {"basic", "digest", "negotiate", "hmac"}
+
+_LONGEST_KEPT: Final = 200  # characters of a target
 
 _SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|cookie"  # noqa: S105  # names, not secrets
 _SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
@@ -71,11 +74,19 @@ def mask_text(text: str, keys: Iterable[str] = ()) -> str:
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
     """Mask every key in a request target, percent-encoded ones and the values of parameters named like one."""
-    known = tuple(keys)
-    target = mask_text(target, (*known, *(quote(key, safe="") for key in known)))
+    # A client asks for the same few targets with the same key, and the stub logs each; a long one is not to be kept.
+    mask_it = _masked_before if len(target) <= _LONGEST_KEPT else _mask_target
+    return mask_it(target, tuple(keys))
+
+
+def _mask_target(target: str, keys: tuple[str, ...]) -> str:
+    target = mask_text(target, (*keys, *(quote(key, safe="") for key in keys)))
     if "?" not in target:
         return target
     return _SECRET_PARAMETER.sub(lambda found: found[1] + _masked_once(found[2]), target)
+
+
+_masked_before: Final = lru_cache(maxsize=256)(_mask_target)
 
 
 def _masked_once(value: str) -> str:

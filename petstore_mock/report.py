@@ -47,6 +47,11 @@ def _shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
+def _request_line(entry: Entry) -> str:
+    """Return method and target as they may be shown."""
+    return printable(f"{entry.method} {_shorten(entry.target, _SHOWN_TARGET)}")
+
+
 def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) -> str:
     """Return one line on a request: method, target, status or outcome, milliseconds, operation and why.
 
@@ -55,14 +60,14 @@ def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) ->
         numbered: begin with its number in the journal.
         reason: end with why it was refused, or with the fault.
     """
-    parts = [f"{entry.number:>3} " if numbered else "", f"{entry.method} {_shorten(entry.target, _SHOWN_TARGET)}"]
-    parts += [f" {_result(entry)}", f" {entry.duration * 1000:.1f} ms"]
-    if entry.operation is not None:
-        parts.append(f" {entry.operation}")
+    number = f"{entry.number:>3} " if numbered else ""
+    by = f" {entry.operation}" if entry.operation is not None else ""
     if entry.neighbour:
-        parts.append(" (httpserver)")
+        by += " (httpserver)"
     why = _why(entry) if reason else ""
-    return printable("".join(parts) + (f": {_shorten(why, _SHOWN_REASON)}" if why else ""))
+    if why:
+        why = f": {printable(_shorten(why, _SHOWN_REASON))}"
+    return f"{number}{_request_line(entry)} {_result(entry)} {entry.duration * 1000:.1f} ms{by}{why}"
 
 
 def _result(entry: Entry) -> str:
@@ -105,7 +110,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
     rows = [
         (
             f"{entry.number}",
-            printable(f"{entry.method} {_shorten(entry.target, _SHOWN_TARGET)}"),
+            _request_line(entry),
             _result(entry),
             f"{entry.duration * 1000:.1f} ms",
             "httpserver" if entry.neighbour else entry.operation or "-",

@@ -18,6 +18,7 @@ from petstore_mock import cli
 from petstore_mock._cli_gaps import render_gaps
 from petstore_mock._cli_log import Logged, RequestLog
 from petstore_mock.behaviour import PRESETS
+from petstore_mock.conditions import CONDITIONS
 from petstore_mock.entry import Entry
 from petstore_mock.gaps import GAPS
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
@@ -427,3 +428,55 @@ def test_a_line_of_the_log_moves_no_cursor() -> None:
     log.write()
     assert out.getvalue().endswith("\n")
     assert out.getvalue()[:-1].isprintable()
+
+
+class Counted(io.StringIO):
+    """A stream that counts how often it is written to."""
+
+    writes = 0
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        return super().write(text)
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_the_lines_of_a_burst_are_written_at_once_and_in_order(log_format: str) -> None:
+    out = Counted()
+    log = RequestLog(out, log_format)
+    for number in range(1200):
+        log.note(entry(f"/{number}"))
+    log.end()
+    log.write()
+    assert [number for number, line in enumerate(out.getvalue().splitlines()) if f"/{number}" in line] == [*range(1200)]
+    assert out.writes < 10
+
+
+def test_each_line_has_the_second_and_the_key_of_its_own_request() -> None:
+    """What lines have in common is rendered once: it must be that what differs is told apart."""
+    out = io.StringIO()
+    log = RequestLog(out, "text")
+    for second, key in enumerate(["first-of-keys", "other-of-keys"]):
+        request = ApiRequest("GET", "/v1/pets?q=other-of-keys", [(b"Authorization", f"Bearer {key}".encode())])
+        log.note(Entry(1, None, request, second + 0.9))
+    log.end()
+    log.write()
+    first, second_line = out.getvalue().splitlines()
+    assert first.startswith("00:00:00 GET /v1/pets?q=other-of-keys ")  # nobody's key, as far as this request can tell
+    assert second_line.startswith("00:00:01 GET /v1/pets?q=***keys ")
+
+
+@pytest.mark.parametrize("target", ['/v1/pets?q="\\\x1b', "/v1/pets"])
+def test_a_line_of_the_json_log_is_json_whatever_the_request_was(target: str) -> None:
+    out = io.StringIO()
+    log = RequestLog(out, "json")
+    refused = entry(target)
+    refused.condition, refused.detail = CONDITIONS["invalid_query"], 'got "\n"'
+    log.note(refused)
+    log.end()
+    log.write()
+    line = json.loads(out.getvalue())
+    assert (line["target"], line["status"], line["operation"]) == (target, None, None)
+    assert (line["condition"], line["section"]) == ("invalid_query", "7")
+    assert line["reason"].endswith('got "\n"')
+    assert line["time"] == "1970-01-01T00:00:00.000+00:00"
