@@ -79,7 +79,7 @@ class Connection(Line):
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, connections: set[Connection], number: int
     ) -> None:
-        super().__init__(loop, shared.inbox)
+        super().__init__(loop)
         self._connections = connections
         self._shared = shared
         self._handle = shared.handler.handle
@@ -102,7 +102,7 @@ class Connection(Line):
         super().connection_made(transport)
         self._connections.add(self)
 
-    def received(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         """Serve what came. Bytes that are a head known to have no body are a request, and need no more reading."""
         if self._idle:
             head = self._known.get(data)

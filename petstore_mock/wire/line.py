@@ -13,20 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Line"]
 
+READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
 _RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
 
 
-class Line(asyncio.BufferedProtocol):
+class Line(asyncio.Protocol):
     """A connection without the protocol spoken on it. All of it runs in the loop's thread.
-
-    It takes its input through one buffer that all lines of a loop share: asyncio's plain protocol allocates 256 KiB
-    for each read, and where the allocator gives them back each time, that costs more than all else in a request.
 
     Args:
         loop: the loop that runs it.
-        inbox: where what came is put before it is taken; for all lines of the loop.
 
     Attributes:
         loop: the loop that runs it.
@@ -40,7 +37,6 @@ class Line(asyncio.BufferedProtocol):
         "_drained",
         "_eof",
         "_idle",
-        "_inbox",
         "_paused",
         "_touched",
         "_transport",
@@ -52,9 +48,8 @@ class Line(asyncio.BufferedProtocol):
     send: Callable[[bytes], None]
     _transport: asyncio.Transport
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, inbox: memoryview) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._inbox = inbox
         self._buffer = bytearray()  # what came and is not yet served
         self._blocked = False  # the client does not take what was sent
         self._paused = False  # we do not take what the client sends
@@ -67,19 +62,11 @@ class Line(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; asyncio has set TCP_NODELAY."""
+        # asyncio allocates 256 KiB for each read, which the allocator takes from the system and gives back each time:
+        # that costs more than all else in a request. An asyncio without this attribute is only slower.
+        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # undocumented
         self._transport = cast("asyncio.Transport", transport)
         self.send = self._transport.write
-
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # asyncio's signature
-        """Say where to put what comes."""
-        return self._inbox
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Take what came, before another line gets the same buffer."""
-        self.received(bytes(self._inbox[:nbytes]))
-
-    def received(self, data: bytes) -> None:
-        """Act on what came; for the subclass."""
 
     def pause_writing(self) -> None:
         """Serve no further request until the client has read."""

@@ -17,7 +17,6 @@ __all__ = ["Neighbours", "Shared"]
 
 _log = logging.getLogger("petstore_mock")
 
-INBOX_SIZE: Final = 64 * 1024
 KNOWN_HEADS: Final = 512
 KNOWN_HEAD_SIZE: Final = 4096
 
@@ -52,7 +51,6 @@ class Shared:
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
         linger_timeout: seconds that a client has to close after we have.
-        inbox: where the connections put what they read, one at a time.
         known: heads by their bytes, since clients repeat themselves.
     """
 
@@ -72,7 +70,6 @@ class Shared:
         self.body_timeout = body_timeout
         self.idle_timeout = idle_timeout
         self.linger_timeout = linger_timeout
-        self.inbox = memoryview(bytearray(INBOX_SIZE))
         self.known: dict[bytes, RequestHead] = {}
 
     def read(self, raw: bytes) -> RequestHead:

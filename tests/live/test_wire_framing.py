@@ -161,13 +161,13 @@ def test_known_head_means_what_it_meant_when_it_was_new(
 def test_known_heads_are_bounded(client: RawClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "KNOWN_HEADS", 3)
     remembered: list[int] = []
-    original = connection.Connection.received
+    original = connection.Connection.data_received
 
     def spy(self: connection.Connection, data: bytes) -> None:
         original(self, data)
         remembered.append(len(self._known))
 
-    monkeypatch.setattr(connection.Connection, "received", spy)
+    monkeypatch.setattr(connection.Connection, "data_received", spy)
     for number in range(20):
         client.get(f"/{number}")
     assert max(remembered) == 3
