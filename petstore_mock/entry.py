@@ -110,9 +110,7 @@ class Entry:
         """About how many bytes the entry holds on to."""
         request, response = self.request, self._response
         body = len(request.body)
-        size = _BASE_WEIGHT + body + len(request.target)
-        for field in request.fields:
-            size += len(field[1])
+        size = _BASE_WEIGHT + body + len(request.target) + request.fields.size
         if self.violations:
             size += body * _DECODED_WEIGHT
         return size if response is None else size + len(response.body)

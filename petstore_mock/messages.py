@@ -16,15 +16,17 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from petstore_mock.contract import OperationName
 
 __all__ = [
     "KNOWN_METHODS",
+    "NO_FIELDS",
     "ApiRequest",
     "ApiResponse",
     "Delivery",
+    "Fields",
     "Handler",
     "Head",
     "Waits",
@@ -50,6 +52,32 @@ def reason_phrase(status: int) -> str:
     return _PHRASES.get(status, "")
 
 
+class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tuple would have to be empty
+    """A request's header fields as (name, value), in the order sent and names in the case sent.
+
+    What each request asks of them is worked out once: on the wire, requests with the same head share one object.
+
+    Attributes:
+        by_name: the values by the field's name in lower case.
+        size: of all values, in bytes.
+    """
+
+    by_name: dict[bytes, list[bytes]]
+    size: int
+
+    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = ()) -> None:  # the tuple is made of them by now
+        by_name: dict[bytes, list[bytes]] = {}
+        size = 0
+        for name, value in self:
+            by_name.setdefault(name.lower(), []).append(value)
+            size += len(value)
+        self.by_name = by_name
+        self.size = size
+
+
+NO_FIELDS: Final = Fields()
+
+
 class ApiRequest:
     """A whole request, as the core sees it. What ``when=`` predicates of :meth:`PetStoreMock.inject` get.
 
@@ -71,7 +99,7 @@ class ApiRequest:
         self,
         method: str,
         target: str,
-        fields: Sequence[tuple[bytes, bytes]] = (),
+        fields: Iterable[tuple[bytes, bytes]] = NO_FIELDS,
         body: bytes = b"",
         connection: int = 0,
         exchange: int = 0,
@@ -79,7 +107,7 @@ class ApiRequest:
     ) -> None:
         self.method = method
         self.target = target
-        self.fields = fields
+        self.fields = fields if type(fields) is Fields else Fields(fields)
         self.body = body
         self.connection = connection
         self.exchange = exchange
@@ -103,13 +131,13 @@ class ApiRequest:
     @property
     def credentials(self) -> list[str]:
         """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody."""
-        found = [value for field, value in self.fields if field.lower() == b"authorization"]
+        found = self.fields.by_name.get(b"authorization", ())
         return [words[-1] for value in found if (words := value.decode("latin-1").split())]
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""
-        wanted = name.lower().encode("latin-1", "replace")
-        return [value.decode("latin-1") for field, value in self.fields if field.lower() == wanted]
+        found = self.fields.by_name.get(name.lower().encode("latin-1", "replace"), ())
+        return [value.decode("latin-1") for value in found]
 
     def header(self, name: str, default: str | None = None) -> str | None:
         """Return the value of the header ``name``, repeated ones joined by a comma, or ``default``."""

@@ -99,6 +99,11 @@ class Schemas:
             ) from error
         return found
 
+    def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
+        """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`judge` knows."""
+        accepts = self._acceptors[name]
+        return accepts is not None and accepts(value)
+
     def judge(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
 
@@ -107,8 +112,7 @@ class Schemas:
             value: a decoded JSON value.
             location: where it was found, ``body`` or ``query`` or ``path``: the first part of each path.
         """
-        accepts = self._acceptors[name]
-        if accepts is not None and accepts(value):
+        if self.accepts(name, value):
             return Violations()
         judge = self._judge_of(name)
         errors = list(judge.iter_errors(value))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import ApiRequest, ApiResponse, reason_phrase
+from petstore_mock.messages import ApiRequest, ApiResponse, Fields, reason_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,7 +81,7 @@ def _field_name(variable: str) -> bytes:
     return variable[5:].replace("_", "-").encode("latin-1")
 
 
-def _fields(environ: WSGIEnvironment) -> list[tuple[bytes, bytes]]:
+def _fields(environ: WSGIEnvironment) -> Fields:
     fields = [
         (_field_name(name), str(value).encode("latin-1", "replace"))
         for name, value in environ.items()
@@ -90,7 +90,7 @@ def _fields(environ: WSGIEnvironment) -> list[tuple[bytes, bytes]]:
     for name, field in (("CONTENT_TYPE", b"Content-Type"), ("CONTENT_LENGTH", b"Content-Length")):
         if environ.get(name):
             fields.append((field, environ[name].encode("latin-1", "replace")))
-    return fields
+    return Fields(fields)
 
 
 def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> str:

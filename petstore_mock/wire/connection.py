@@ -14,7 +14,7 @@ from email.utils import formatdate
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.messages import ApiRequest, ApiResponse
+from petstore_mock.messages import NO_FIELDS, ApiRequest, ApiResponse
 from petstore_mock.wire.delivery import BODILESS_STATUSES, Held, frame
 from petstore_mock.wire.line import Line
 from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
@@ -34,7 +34,7 @@ INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is h
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
 _CR: Final = 13
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_UNKNOWN: Final = RequestHead("-", "-", (), modern=True)  # what a refusal answers when no request line was read
+_UNKNOWN: Final = RequestHead("-", "-", NO_FIELDS, modern=True)  # what a refusal answers when no request line was read
 
 
 class _Incoming:
@@ -103,11 +103,17 @@ class Connection(Line):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Serve what came. Bytes that are a head known to have no body are a request, and need no more reading."""
+        """Serve what came. Bytes that are a known head and its whole body are a request, and need no more reading."""
         if self._idle:
             head = self._known.get(data)
-            if head is not None and not head.length:
-                self._serve(head, perf_counter())
+            if head is None:
+                end = data.find(b"\r\n\r\n") + 4
+                head = self._known.get(data[:end])
+                if head is not None and head.length == len(data) - end <= UNASKED_BODY:
+                    self._serve(head, data[end:], perf_counter())
+                    return
+            elif not head.length:
+                self._serve(head, b"", perf_counter())
                 return
         if self._discarding:
             self._discard(len(data), bounded=self._held is None)
@@ -188,7 +194,7 @@ class Connection(Line):
         if head.length:
             self._expect_body(head, started)
         else:
-            self._serve(head, started)
+            self._serve(head, b"", started)
         return True
 
     def _request(self, head: RequestHead, started: float) -> ApiRequest:
@@ -246,10 +252,10 @@ class Connection(Line):
 
     # Answering
 
-    def _serve(self, head: RequestHead, started: float) -> None:
-        """Serve a request that has no body."""
+    def _serve(self, head: RequestHead, body: bytes, started: float) -> None:
+        """Serve a request whose body, if it has one, came with it."""
         self._exchange = exchange = self._exchange + 1
-        self._dispatch(head, ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started))
+        self._dispatch(head, ApiRequest(head.method, head.target, head.fields, body, self._number, exchange, started))
 
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         """Have a whole request answered, by an expectation or by the core."""

@@ -13,7 +13,7 @@ from typing import Final
 
 import httptools
 
-from petstore_mock.messages import KNOWN_METHODS
+from petstore_mock.messages import KNOWN_METHODS, NO_FIELDS, Fields
 
 __all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RefusedError", "RequestHead", "probe", "read_head"]
 
@@ -59,7 +59,7 @@ class RequestHead:
 
     __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
 
-    def __init__(self, method: str, target: str, fields: tuple[tuple[bytes, bytes], ...], *, modern: bool) -> None:
+    def __init__(self, method: str, target: str, fields: Fields, *, modern: bool) -> None:
         self.method = method
         self.target = target
         self.fields = fields
@@ -81,19 +81,16 @@ class RequestHead:
 
 
 class _Collector:
-    """Takes the fields from the parser: in the order sent, and by name in lower case."""
+    """Takes the fields from the parser."""
 
-    __slots__ = ("complete", "fields", "values")
+    __slots__ = ("complete", "fields")
 
     def __init__(self) -> None:
         self.fields: list[tuple[bytes, bytes]] = []
-        self.values: dict[bytes, list[bytes]] = {}
         self.complete = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        value = value.rstrip(_OWS)  # llhttp strips what leads and leaves what trails
-        self.fields.append((name, value))
-        self.values.setdefault(name.lower(), []).append(value)
+        self.fields.append((name, value.rstrip(_OWS)))  # llhttp strips what leads and leaves what trails
 
     def on_headers_complete(self) -> None:
         self.complete = True
@@ -103,10 +100,11 @@ def read_head(raw: bytes) -> RequestHead:
     """Judge ``raw``, one head with the empty line that ends it; raises :class:`RefusedError`."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
-    head = RequestHead(method, target, (), modern=modern)
+    head = RequestHead(method, target, NO_FIELDS, modern=modern)
     if len(raw) > HEAD_LIMIT:
         raise RefusedError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}", head)
-    values = _read_fields(head, rest)
+    head.fields = _read_fields(head, rest)
+    values = head.fields.by_name
     if method not in KNOWN_METHODS:
         raise RefusedError("unknown_method", f"method={method[:40]!r}", head)
     _check_host(head, values)
@@ -163,8 +161,8 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     return method.decode("ascii"), target.decode("ascii"), version == b"HTTP/1.1"
 
 
-def _read_fields(head: RequestHead, rest: bytes) -> dict[bytes, list[bytes]]:
-    """Let llhttp judge and split the field lines ``rest`` of ``head``; return their values by name."""
+def _read_fields(head: RequestHead, rest: bytes) -> Fields:
+    """Let llhttp judge and split the field lines ``rest`` of ``head``."""
     if b"transfer-encoding" in rest.lower():
         _check_coding(head, rest)
     if rest.count(b"\r\n") > FIELD_LIMIT + 1:
@@ -179,8 +177,7 @@ def _read_fields(head: RequestHead, rest: bytes) -> dict[bytes, list[bytes]]:
         raise RefusedError("malformed_request", str(error), head) from None
     if not collector.complete:
         raise RefusedError("malformed_request", "the header section does not end", head)
-    head.fields = tuple(collector.fields)
-    return collector.values
+    return Fields(collector.fields)
 
 
 def _check_coding(head: RequestHead, rest: bytes) -> None:
@@ -219,7 +216,7 @@ def _reduce_target(head: RequestHead) -> None:
         path = "*"  # RFC 9112 §3.2.4
     head.target = path if path.startswith(("/", "*")) else "/" + path
     # RFC 9112 §3.2.2: the authority replaces what Host says.
-    head.fields = tuple((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
+    head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
 
 
 def _read_framing(head: RequestHead, values: dict[bytes, list[bytes]]) -> None:

@@ -158,6 +158,32 @@ def test_known_head_means_what_it_meant_when_it_was_new(
         assert all(one == seen[index] for one in seen[index :: len(heads)])
 
 
+@pytest.mark.parametrize(
+    ("pieces", "bodies"),
+    [
+        ([POST], [b"hello world"]),
+        ([POST[:-11], POST[-11:]], [b"hello world"]),
+        ([POST[:-1], POST[-1:]], [b"hello world"]),
+        ([POST + POST], [b"hello world"] * 2),
+        ([POST + GET], [b"hello world", b""]),
+        ([POST + b"\r\n" + GET], [b"hello world", b""]),
+        ([POST[:-11] + b"GET / HTTP/\r\n\r\n"[:11], GET], [b"GET / HTTP/", b""]),
+    ],
+    ids=["whole", "head first", "last byte later", "two", "another after it", "empty line after it", "body like a head"],
+)
+def test_body_is_as_long_as_a_known_head_says(
+    connect: Callable[[], RawClient], echo: Echo, pieces: list[bytes], bodies: list[bytes]
+) -> None:
+    """What comes with it is its body up to that length, and the next request from there."""
+    connect().send(POST).answer()
+    connect().send(GET).answer()
+    client, served = connect(), len(echo.requests)
+    for piece in pieces:
+        client.send(piece)
+    assert [client.answer().status for _ in bodies] == [200] * len(bodies)
+    assert [request.body for request in echo.requests[served:]] == bodies
+
+
 def test_known_heads_are_bounded(client: RawClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "KNOWN_HEADS", 3)
     remembered: list[int] = []

@@ -36,6 +36,17 @@ def test_what_json_writes_is_read_back(value: Any) -> None:  # noqa: ANN401
         assert decode_json(text) == (value, [])
 
 
+@pytest.mark.parametrize("text", [b'{"a":1}', b' {"a":1}', b'{"a":1}\r\n', b'\t{"a":1} '])
+def test_white_space_around_a_text_means_nothing(text: bytes) -> None:
+    assert decode_json(text) == ({"a": 1}, [])
+
+
+@pytest.mark.parametrize("text", [b'{"a":1}}', b'{"a":1} {}', b'{"a":1}\xc2\xa0', b'{"a":1}{"a":2}'])
+def test_more_than_one_value_is_no_json_text(text: bytes) -> None:
+    with pytest.raises(MalformedJsonError, match="Extra data at line 1 column [89]"):
+        decode_json(text)
+
+
 @given(st.binary(max_size=40))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     refusal = None

@@ -8,7 +8,7 @@ import pytest
 
 from petstore_mock import Behaviour
 from petstore_mock.judging import bearer_key, judge_body, judge_head, with_body_violations
-from petstore_mock.messages import ApiRequest
+from petstore_mock.messages import ApiRequest, Fields
 from petstore_mock.rules import Refusal, Rules
 from petstore_mock.schemas import default_schemas
 from petstore_mock.violations import Violation
@@ -41,7 +41,7 @@ def post(body: bytes, *fields: tuple[bytes, bytes]) -> ApiRequest:
 def test_key_is_read_from_one_authorization_field(
     fields: list[tuple[bytes, bytes]], read: tuple[str | None, str]
 ) -> None:
-    assert bearer_key(fields) == read
+    assert bearer_key(Fields(fields)) == read
 
 
 @pytest.mark.parametrize("length", [None, 0, 1024 * 1024])

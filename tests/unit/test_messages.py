@@ -57,6 +57,18 @@ def test_repr_shows_no_key(request_: ApiRequest) -> None:
     assert "secret-key" not in repr(leaky)
 
 
+def test_fields_are_found_by_name_in_the_order_sent(request_: ApiRequest) -> None:
+    fields = request_.fields
+    assert list(fields)[:2] == [(b"Accept", b"a"), (b"X-Who", b"\xe4")]
+    assert fields.by_name == {
+        b"accept": [b"a", b"b"],
+        b"x-who": [b"\xe4"],
+        b"authorization": [b"Bearer secret-key-123456"],
+    }
+    assert fields.size == 3 + len(b"Bearer secret-key-123456")
+    assert ApiRequest("GET", "/", fields).fields is fields
+
+
 def test_head_is_encoded_once_with_its_reason() -> None:
     head = Head(404, [("Content-Type", "application/json"), ("X-A", "\xe4\t1")])
     assert head.wire == b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nX-A: \xe4\t1\r\n"

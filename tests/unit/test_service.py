@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults, service
-from petstore_mock.messages import ApiRequest, ApiResponse
+from petstore_mock.messages import ApiRequest, ApiResponse, Fields
 from tests.core import Core
 
 if TYPE_CHECKING:
@@ -359,8 +359,8 @@ def test_body_is_admitted_when_its_head_is_right(
 ) -> None:
     asked = request(petstore, change.get("method", "POST"), change.get("target", "/v1/pets"))
     if "type" in change:
-        asked.fields = [asked.fields[0], (b"Content-Type", change["type"])]
-    asked.fields = change.get("fields", asked.fields)
+        asked.fields = Fields([asked.fields[0], (b"Content-Type", change["type"])])
+    asked.fields = Fields(change.get("fields", asked.fields))
     assert petstore._worlds.admits(asked, change.get("length", 10)) is admitted  # noqa: SLF001
     assert len(petstore.journal) == 0
 
