@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults, service
+from petstore_mock import Behaviour, PetStoreMock, VerificationError, answers, faults, operations
 from petstore_mock.messages import ApiRequest, ApiResponse, Fields
 from tests.core import Core
 
@@ -307,7 +307,7 @@ def test_exception_inside_is_answered_500_and_fails_the_test(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("the fake is broken")
 
-    monkeypatch.setattr(service._Exchange, "_list", broken)  # noqa: SLF001
+    monkeypatch.setattr(operations, "_list", broken)
     answer = call(petstore)
     assert answer.status == 500
     assert json.loads(answer.body)["code"] == "internal_error"
@@ -327,7 +327,7 @@ def test_exception_after_a_delay_is_answered_500_and_fails_the_test(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("the fake is broken")
 
-    monkeypatch.setattr(service._Exchange, "_list", broken)  # noqa: SLF001
+    monkeypatch.setattr(operations, "_list", broken)
     assert held.resume is not None
     assert held.resume().status == 500
     with pytest.raises(VerificationError, match="ZeroDivisionError"):
@@ -466,7 +466,7 @@ def test_self_check_holds_every_error_body_against_the_schema(monkeypatch: pytes
     core = Core()
     core.world.plan.add(503)
     monkeypatch.setattr(
-        service,
+        answers,
         "error_document",
         lambda code, message, status: {"code": code, "message": message, "status": status + 1},
     )
