@@ -17,6 +17,7 @@ __all__ = [
     "Refusal",
     "assumed_gaps",
     "check_at",
+    "check_explore",
     "check_markers",
     "check_options",
     "leak_mode",
@@ -125,6 +126,17 @@ def check_at(config: pytest.Config) -> None:
             as_moment(at, "at")
         except PetstoreMockError as error:
             raise pytest.UsageError(f"--petstore-at: {error}") from None
+
+
+def check_explore(config: pytest.Config) -> None:
+    """Refuse a negative ``--petstore-explore``.
+
+    Raises:
+        pytest.UsageError: it is negative.
+    """
+    count = config.getoption("petstore_explore")
+    if count < 0:
+        raise pytest.UsageError(f"--petstore-explore: expected how many behaviours, 0 or more; got {count}")
 
 
 def assumed_gaps(config: pytest.Config) -> dict[str, str]:

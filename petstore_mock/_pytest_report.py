@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -13,7 +13,7 @@ from petstore_mock._pytest_worlds import name_without_variant
 from petstore_mock.errors import PetstoreMockError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
     from petstore_mock._pytest_worlds import Keeper, Run
     from petstore_mock.entry import Entry
@@ -77,11 +77,9 @@ class Leaks:
     def _all(self) -> list[tuple[str, str]]:
         return [*self._from_workers, *((leak.owner, leak.request) for leak in self._keeper.leaks)]
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401  # xdist's, which may not be installed
-        """Take over what a worker of xdist has seen."""
-        output = getattr(node, "workeroutput", None) or {}
-        self._from_workers += [(owner, request) for owner, request in output.get("petstore_leaks", ())]
+    def take(self, leaks: Iterable[tuple[str, str]]) -> None:
+        """Take over what a worker of xdist has seen: owners and requests."""
+        self._from_workers += [(owner, request) for owner, request in leaks]
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Hand over to xdist's controller, or let the session fail."""

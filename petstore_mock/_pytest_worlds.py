@@ -263,13 +263,21 @@ class Keeper:
         except (VerificationError, Warning) as error:
             run.problems += [line for line in str(error).splitlines() if line not in str(reason)]
 
+    def meet(self, item: pytest.Item) -> Run:
+        """Let ``item`` be the present test, unless it is: the first to ask for the fixture may be past its setup."""
+        return self.run if self.run is not None and self.run.item is item else self._meet(item)
+
+    def _meet(self, item: pytest.Item) -> Run:
+        run = self.run = item.stash[_RUN] = Run(item, self._assumed)
+        return run
+
     # Hooks
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begin a world before any fixture of the test is set up."""
         __tracebackhide__ = True
-        run = self.run = item.stash[_RUN] = Run(item, self._assumed)
+        run = self._meet(item)
         self._begin()
         result = yield
         if run.start_error is not None:

@@ -1,6 +1,7 @@
 """The pytest plugin: the fixture ``petstore``, its options and markers.
 
-pytest imports this module in every run once the package is installed, used or not: nothing heavy is imported here.
+pytest imports this module in every run once the package is installed, used or not: it imports nothing else, and what
+it does without (``_pytest_start`` and below) is loaded by the first test, option or setting that needs it.
 What the options of the starting state mean is decided in this order, the first that says something wins:
 
 1. the marker ``@pytest.mark.petstore(...)`` of a test,
@@ -12,21 +13,11 @@ What the options of the starting state mean is decided in this order, the first 
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from petstore_mock._pytest_options import (
-    Refusal,
-    assumed_gaps,
-    check_at,
-    check_markers,
-    check_options,
-    leak_mode,
-    options_of,
-)
-from petstore_mock._pytest_report import FailureReport, Leaks, Removal
-from petstore_mock._pytest_worlds import KEEPER, Keeper
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -92,57 +83,83 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and the parts that this run needs."""
+    """Register the markers, and refuse options and settings that can't be right."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
-    leaks = leak_mode(config)
-    check_at(config)
-    if config.getoption("petstore_explore") < 0:
-        raise pytest.UsageError(
-            f"--petstore-explore: expected how many behaviours, 0 or more; got {config.getoption('petstore_explore')}"
-        )
-    assumed = assumed_gaps(config)
-    keeper = config.stash[KEEPER] = Keeper(assumed)
-    register = config.pluginmanager.register
-    register(keeper, "petstore-worlds")
-    register(Leaks(keeper, leaks), "petstore-leaks")
-    register(FailureReport(config, keeper), "petstore-report")
-    if config.getoption("petstore_at"):
-        register(Removal(keeper), "petstore-removal")
-    if config.getoption("petstore_coverage"):
-        from petstore_mock._pytest_coverage import Coverage  # noqa: PLC0415  # most runs do without
+    asked = any(map(config.getoption, ("petstore_at", "petstore_coverage", "petstore_explore")))
+    if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_LEAKS" in os.environ:
+        from petstore_mock._pytest_start import keeper_of  # noqa: PLC0415  # many runs do without
 
-        register(Coverage(keeper), "petstore-coverage")
-    if config.getoption("petstore_explore"):
-        from petstore_mock._pytest_explore import Exploration  # noqa: PLC0415  # as above
-
-        register(Exploration(config, keeper, assumed), "petstore-exploration")
+        keeper_of(config)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Multiply tests by the gaps of the interface, once all other parameters are known."""
-    count = metafunc.config.getoption("petstore_explore")
+    config = metafunc.config
+    count = config.getoption("petstore_explore")
     if count or metafunc.definition.get_closest_marker("petstore_each") is not None:
         from petstore_mock._pytest_explore import multiply  # noqa: PLC0415  # as above
+        from petstore_mock._pytest_options import assumed_gaps  # noqa: PLC0415  # as above
 
-        multiply(metafunc, count, metafunc.config.getoption("petstore_random_seed"), assumed_gaps(metafunc.config))
+        multiply(metafunc, count, config.getoption("petstore_random_seed"), assumed_gaps(config))
 
 
 @pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse markers and options that can't be right."""
-    try:
-        check_markers(items)
-        check_options(items)
-        if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
-            from petstore_mock._pytest_explore import check_each  # noqa: PLC0415  # as above
+    """Load the parts if a test has to do with the fixture, and refuse markers that can't be right."""
+    if any(map(_is_concerned, items)):
+        from petstore_mock._pytest_start import check, keeper_of  # noqa: PLC0415  # as above
 
-            check_each(items)
-    except pytest.UsageError as error:
-        if not hasattr(config, "workerinput"):
-            raise
-        config.pluginmanager.register(Refusal(error), "petstore-refusal")
+        keeper_of(config)
+        check(config, items)
+
+
+def _is_concerned(item: pytest.Item) -> bool:
+    """Return whether a test asks for the fixture, bears a marker of ours, or may ask for it in a Hypothesis example."""
+    names = getattr(item, "fixturenames", ())
+    return (
+        "petstore" in names
+        or any(mark.name.startswith("petstore") for mark in item.iter_markers())
+        or ("request" in names and hasattr(getattr(item, "obj", None), "hypothesis"))
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Judge a test whose body is the first of all to ask for the fixture: the part that would was not there yet."""
+    __tracebackhide__ = True
+    if item.config.pluginmanager.hasplugin("petstore-worlds"):
+        return (yield)
+    try:
+        result = yield
+    except BaseException as error:
+        if (judge := _judge_of(item)) is not None:
+            judge.throw(error)
+        raise
+    if (judge := _judge_of(item)) is not None:
+        with contextlib.suppress(StopIteration):
+            judge.send(result)
+    return result
+
+
+def _judge_of(item: pytest.Item) -> Generator[None, object, object] | None:
+    """Return what judges a test in its call, waiting for the outcome; None if the test did without the fixture."""
+    keeper = item.config.pluginmanager.get_plugin("petstore-worlds")
+    if keeper is None:
+        return None
+    judge: Generator[None, object, object] = keeper.pytest_runtest_call(item)
+    next(judge)
+    return judge
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401  # xdist's, which may not be installed
+    """Take over what a worker of xdist has seen of finished tests: its controller runs none itself."""
+    if found := (getattr(node, "workeroutput", None) or {}).get("petstore_leaks"):
+        from petstore_mock._pytest_start import leaks_of  # noqa: PLC0415  # as above
+
+        leaks_of(node.config).take(found)
 
 
 @pytest.fixture(scope="session")
@@ -158,5 +175,10 @@ def petstore(request: pytest.FixtureRequest, petstore_options: Mapping[str, Any]
     It is one object a session: only its state is a test's own. What a fixture of wider scope than the test puts
     into it is gone when the next test begins; ``petstore_options`` gives every test a starting state.
     """
-    with request.config.stash[KEEPER].open(options_of(request.config, petstore_options)) as mock:
+    from petstore_mock._pytest_options import options_of  # noqa: PLC0415  # as above
+    from petstore_mock._pytest_start import keeper_of  # noqa: PLC0415  # as above
+
+    keeper = keeper_of(request.config)
+    keeper.meet(request._pyfuncitem)  # noqa: SLF001  # the test: a request of session scope has no public name for it
+    with keeper.open(options_of(request.config, petstore_options)) as mock:
         yield mock

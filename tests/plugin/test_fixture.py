@@ -6,10 +6,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
     Inner = Callable[..., pytest.RunResult]
 
@@ -188,12 +188,95 @@ def test_a_run_without_the_fixture_loads_nothing_heavy(
         import sys
 
         def test_nothing_heavy():
-            heavy = {"werkzeug", "jsonschema", "hypothesis", "asyncio", "httptools", "petstore_mock.mock"}
-            assert not heavy & set(sys.modules)
-            assert "petstore_mock.pytest_plugin" in sys.modules
+            assert not {"werkzeug", "jsonschema", "hypothesis", "asyncio", "httptools"} & set(sys.modules)
+
+        def test_nothing_of_ours_but_the_hooks(tmp_path, request):
+            ours = {name for name in sys.modules if name.partition(".")[0] == "petstore_mock"}
+            assert ours == {"petstore_mock", "petstore_mock.pytest_plugin"}
         """
     )
-    pytester.runpytest_subprocess("-p", "petstore_mock.pytest_plugin").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-p", "petstore_mock.pytest_plugin").assert_outcomes(passed=2)
+
+
+_LATE = """
+    def ask(request):
+        petstore = request.getfixturevalue("petstore")
+        assert call(petstore) == (200, [])
+        petstore.inject(404, on="getPet", times=1)
+        return petstore
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("ask(request)", ["on='getPet', times=1) never fired"]),
+        ("ask(request); assert not 'reached'", ["assert not 'reached'", "on='getPet', times=1) never fired"]),
+    ],
+)
+def test_a_body_that_is_the_first_of_all_to_ask_is_judged(
+    inner: Inner, output: Callable[[pytest.RunResult], str], body: str, words: list[str]
+) -> None:
+    """The parts of the plugin are loaded by then, in the midst of that test; the next one has a world of its own."""
+    result = inner(f"""{_LATE}
+    def test_before():
+        pass
+
+    def test_asks(request):
+        {body}
+
+    def test_asks_again(request):
+        petstore = request.getfixturevalue("petstore")
+        assert petstore.journal.total == 0
+    """)
+    result.assert_outcomes(passed=2, failed=1)
+    text = output(result)
+    assert all(word in text for word in words)
+    assert "1  GET /v1/pets  200" in text
+
+
+def test_a_setup_that_is_the_first_of_all_to_ask_is_judged(
+    inner: Inner, output: Callable[[pytest.RunResult], str]
+) -> None:
+    result = inner(f"""{_LATE}
+    @pytest.fixture
+    def asked(request):
+        return ask(request)
+
+    def test_asks(asked):
+        pass
+    """)
+    result.assert_outcomes(failed=1)
+    assert "on='getPet', times=1) never fired" in output(result)
+
+
+def test_a_body_that_is_the_first_of_all_to_ask_may_be_skipped(inner: Inner) -> None:
+    source = f"""{_LATE}
+    def test_asks(request):
+        ask(request)
+        pytest.skip("nothing to see")
+    """
+    inner(source).assert_outcomes(skipped=1)
+
+
+def test_a_hypothesis_test_that_is_the_first_of_all_to_ask_has_a_world_for_each_example(inner: Inner) -> None:
+    source = """
+        from hypothesis import HealthCheck, given, settings, strategies as st
+
+        keys = []
+
+        @given(st.integers())
+        @settings(max_examples=5, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+        def test_asks(request, number):
+            petstore = request.getfixturevalue("petstore")
+            assert petstore.journal.total == 0
+            call(petstore)
+            keys.append(petstore.api_key)
+
+        def test_each_had_its_own():
+            assert len(set(keys)) == len(keys) > 1
+    """
+    inner(source).assert_outcomes(passed=2)
 
 
 def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytester) -> None:
