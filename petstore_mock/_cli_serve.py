@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ServeOptions", "serve"]
 
-_KEPT_ENTRIES: Final = 1000  # a stub may run for days: its journal is a ring
+# A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
+_KEPT_ENTRIES: Final = 100
 _WARM_AFTER: Final = 1.0  # seconds
 _COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
