@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.entry import Entry
     from petstore_mock.mock import PetStoreMock
+    from petstore_mock.world import World
     from petstore_mock.worlds import Leak
 
 __all__ = [
@@ -79,6 +80,7 @@ class Run:
         start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
         start_error: why its starting state can't be.
         problems: what it must answer for beside the reason for which it failed.
+        ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
         examples: whether it was judged example by example.
     """
 
@@ -86,6 +88,7 @@ class Run:
         "_asked",
         "_registry",
         "_warned",
+        "ended",
         "examples",
         "item",
         "looked",
@@ -100,6 +103,7 @@ class Run:
         self.petstore: PetStoreMock | None = None
         self.start_error: PetstoreMockError | None = None
         self.problems: list[str] = []
+        self.ended: list[Entry] = []
         self.examples = False
         self.looked = 0  # the number of the last journal entry that was looked at
         self._warned: set[str] = set()
@@ -120,7 +124,7 @@ class Run:
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
         assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it
-        return list(self.petstore.journal._kept())  # noqa: SLF001  # iterating raises once the oldest are gone
+        return self.petstore.journal.kept  # iterating raises once the oldest are gone
 
     def warn(self, entries: Iterable[Entry]) -> None:
         """Warn, at the line of the test, of what the client did wrong."""
@@ -206,6 +210,7 @@ class Keeper:
         from petstore_mock.mock import PetStoreMock  # noqa: PLC0415  # heavy, and only users of the fixture need it
 
         petstore = PetStoreMock(**options).start()
+        petstore._at_fresh_end = self._fresh_ended  # noqa: SLF001
         self._leaks.append(petstore._worlds.leaks)  # noqa: SLF001
         self._petstore = petstore
         try:
@@ -227,17 +232,30 @@ class Keeper:
         except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = error
 
+    def _fresh_ended(self, world: World) -> None:
+        """Keep what came to a world that ``fresh()`` gave, for its test to answer for as for its own."""
+        run = self.run
+        if run is not None and run.item.nodeid == world.owner:
+            keys = tuple(world.keys)  # the world forgets them, and they must not show
+            for entry in world.journal.kept:
+                entry.keys = lambda: keys
+                run.ended.append(entry)
+
     def _look(self, run: Run) -> list[Entry]:
         """Return the entries that came since the last look, and show them to the observers."""
         petstore = run.petstore
-        if petstore is None or petstore.journal.total == run.looked:
+        if petstore is None:
             return []
-        if petstore.journal.total < run.looked:  # the test has called reset()
-            run.looked = 0
-        entries = [entry for entry in run.entries() if entry.number > run.looked]
-        run.looked = entries[-1].number if entries else 0
-        for observer in self.observers:
-            observer(run, entries)
+        entries, run.ended = run.ended, []
+        if petstore.journal.total != run.looked:
+            if petstore.journal.total < run.looked:  # the test has called reset()
+                run.looked = 0
+            own = [entry for entry in run.entries() if entry.number > run.looked]
+            run.looked = own[-1].number if own else 0
+            entries += own
+        if entries:
+            for observer in self.observers:
+                observer(run, entries)
         return entries
 
     def _judge(self, run: Run) -> None:

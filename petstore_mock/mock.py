@@ -68,6 +68,7 @@ class PetStoreMock:
     """
 
     _is_guest = False  # whether the listener is another mock's
+    _at_fresh_end: Callable[[World], None] | None = None  # told of each world that fresh() gave, before it is gone
 
     def __init__(  # the options of the starting state, each by its name
         self,
@@ -473,9 +474,12 @@ class PetStoreMock:
         options.setdefault("strict", self._strict)
         inner._open(self._host, self._world.schemas, **options)
         inner._is_guest = True
+        inner._at_fresh_end = self._at_fresh_end
         inner._world.owner = self._world.owner
         try:
             yield inner
             inner.verify()
         finally:
+            if self._at_fresh_end is not None:
+                self._at_fresh_end(inner._world)
             self._worlds.remove(inner._world)

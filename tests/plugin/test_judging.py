@@ -242,6 +242,43 @@ def test_a_reset_within_the_test_does_not_hide_what_comes_after_it(inner: Inner,
     assert "query.after" in output(result)
 
 
+def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner, output: Output) -> None:
+    source = """
+        def test_it(petstore):
+            with petstore.fresh(api_key="key-of-fresh-world") as outer:
+                call(outer, path="/pets?outer=key-of-fresh-world", key="wrong")
+                with outer.fresh() as innermost, innermost.expect_violation("declared"):
+                    call(innermost, path="/pets/1")
+                    call(innermost, path="/pets?declared=1")
+
+        def test_of_its_own(petstore):
+            call(petstore, path="/pets?own=1")
+    """
+    result = inner(source)
+    result.assert_outcomes(passed=2, warnings=3)
+    text = output(result)
+    assert "test_inner.py:4: ContractWarning: GET /v1/pets?outer=***orld broke the contract (§5)" in text
+    assert "test_inner.py:4: DeprecatedOperationWarning" in text
+    assert "declared" not in text
+    assert "key-of-fresh-world" not in text
+    inner(source, "-Werror::petstore_mock.ContractWarning").assert_outcomes(failed=2)
+
+
+def test_an_example_answers_for_its_fresh_worlds(inner: Inner, output: Output) -> None:
+    source = """
+        from hypothesis import given, settings, strategies as st
+
+        @given(limit=st.integers(1, 1000))
+        @settings(database=None)
+        def test_limits(petstore, limit):
+            with petstore.fresh() as world:
+                call(world, path=f"/pets?limit={limit}")
+    """
+    result = inner(source, "-Werror::petstore_mock.ContractWarning")
+    result.assert_outcomes(failed=1)
+    assert "limit=101," in output(result)
+
+
 def test_a_failing_test_without_the_fixture_is_left_alone(inner: Inner, output: Output) -> None:
     result = inner("def test_it(): assert 1 == 2")
     result.assert_outcomes(failed=1)
