@@ -14,6 +14,7 @@ from petstore_mock.errors import PetstoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
+    from pathlib import Path
 
     from petstore_mock._pytest_worlds import Keeper, Run
     from petstore_mock.entry import Entry
@@ -46,18 +47,25 @@ class FailureReport:
     def _text(self, run: Run) -> str:
         from petstore_mock.report import render_journal  # noqa: PLC0415  # only a failure needs it
 
+        entries = run.entries()
         lines = [f"also: {problem}" for problem in run.problems]
-        lines.append(render_journal(run.entries()))
+        if entries and entries[0].number > 1:
+            lines.append(f"the first {entries[0].number - 1} requests are gone: the journal keeps the latest")
+        lines.append(render_journal(entries))
         if self._directory is not None:
-            assert run.petstore is not None  # noqa: S101  # for the type checker: it uses petstore
-            path = self._directory / f"{file_name(run.item.nodeid)}.har"
-            try:
-                self._directory.mkdir(parents=True, exist_ok=True)
-                run.petstore.journal.to_har(path)
-                lines.append(f"HAR: {path}")
-            except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
-                lines.append(f"no HAR file: {error}")
+            lines.append(self._har(self._directory / f"{file_name(run.item.nodeid)}.har", entries))
         return "\n".join(lines)
+
+    def _har(self, path: Path, entries: list[Entry]) -> str:
+        """Write the file, and say so."""
+        from petstore_mock.har import write_har  # noqa: PLC0415  # as above
+
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_har(path, entries)
+        except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
+            return f"no HAR file: {error}"
+        return f"HAR: {path}"
 
 
 def file_name(nodeid: str) -> str:

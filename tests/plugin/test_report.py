@@ -82,6 +82,40 @@ def test_a_har_that_can_not_be_written_does_not_hide_the_failure(
     assert "assert [] == ['Rex']" in output(result)
 
 
+def test_what_the_journal_still_has_is_shown_and_written_when_the_oldest_are_gone(
+    inner: Inner, pytester: pytest.Pytester
+) -> None:
+    result = inner(
+        """
+        def test_fails(petstore):
+            petstore.journal._limit = 2
+            for limit in range(1, 6):
+                call(petstore, path=f"/pets?limit={limit}")
+            assert 1 == 2
+        """,
+        "--petstore-har=har",
+    )
+    result.stdout.re_match_lines(
+        ["the first 3 requests are gone: .*", r"4  GET /v1/pets\?limit=4 .*", r"5  GET /v1/pets\?limit=5 .*", "HAR: .*"]
+    )
+    (path,) = (pytester.path / "har").iterdir()
+    urls = [entry["request"]["url"] for entry in json.loads(path.read_text())["log"]["entries"]]
+    assert [url.rpartition("=")[2] for url in urls] == ["4", "5"]
+
+
+def test_coverage_counts_what_fresh_worlds_showed(inner: Inner) -> None:
+    result = inner(
+        """
+        def test_it(petstore):
+            with petstore.fresh() as world:
+                call(world)
+                call(world, "POST", body={"name": "Rex", "categoryId": 1})
+        """,
+        "--petstore-coverage",
+    )
+    result.stdout.re_match_lines_random([r"200 empty page +1 +- +-", r"201 status absent +- +1 +-"])
+
+
 @pytest.mark.parametrize(
     "nodeid", ["tests/test_a.py::test_a[../../etc]", "tests/test_a.py::test_a[" + "x" * 500 + "]", "t.py::test[ä\0]"]
 )
