@@ -6,16 +6,17 @@ import difflib
 import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS, Catalogue, Fields
+from petstore_mock.paths import as_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
+    from os import PathLike
     from random import Random
 
 __all__ = ["PRESETS", "Behaviour", "Policies", "check_gap", "policies"]
@@ -102,7 +103,7 @@ class Behaviour:
         return cls().replace(**PRESETS[name])
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Behaviour:
+    def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
         """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
 
         Raises:
@@ -112,7 +113,7 @@ class Behaviour:
         import tomllib  # noqa: PLC0415  # only for those who have a file: the stub is to answer soon
 
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = as_path(path, "path").read_text(encoding="utf-8")
             table = tomllib.loads(text)
         except (OSError, UnicodeDecodeError) as error:
             raise PetstoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.messages import reason_phrase
+from petstore_mock.paths import as_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,9 +35,10 @@ def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: 
     Raises:
         PetstoreMockError: the file can't be written, or ``base_url`` is none.
     """
+    file = as_path(path, "path")
     text = json.dumps(har_document(entries, base_url=base_url), ensure_ascii=False, indent=2)
     try:
-        Path(path).write_text(text + "\n", encoding="utf-8", errors="replace")
+        file.write_text(text + "\n", encoding="utf-8", errors="replace")
     except OSError as error:
         raise PetstoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from error
 
@@ -65,8 +66,8 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
     }
 
 
-def _check_base_url(base_url: str) -> None:
-    parts = urlsplit(base_url)
+def _check_base_url(base_url: object) -> None:
+    parts = urlsplit(base_url if isinstance(base_url, str) else "")
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise PetstoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.host import Host
+from petstore_mock.paths import as_path
 from petstore_mock.schemas import Schemas, default_schemas
 from petstore_mock.start import Seed, as_behaviour, check_type, fill, seed_each
 from petstore_mock.verification import expected_violation, verify
@@ -86,7 +86,7 @@ class PetStoreMock:
     ) -> None:
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
-        rules = default_schemas() if schemas is None else Schemas(Path(schemas))
+        rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
         self._outermost = True
         self._open(
             Host(host, port),

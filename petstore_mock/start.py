@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.behaviour import PRESETS, Behaviour
 from petstore_mock.errors import PetstoreMockError
+from petstore_mock.paths import as_path
 
 if TYPE_CHECKING:
     from petstore_mock.world import World
@@ -42,7 +42,7 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
     if isinstance(behaviour, str) and (behaviour in PRESETS or not behaviour.endswith(".toml")):
         return Behaviour.preset(behaviour)
     if isinstance(behaviour, (str, PathLike)):
-        return Behaviour.from_toml(Path(behaviour))
+        return Behaviour.from_toml(as_path(behaviour, "behaviour"))
     raise PetstoreMockError(
         f"expected a Behaviour, the name of a preset or a TOML file; got behaviour={behaviour!r} "
         f"({type(behaviour).__name__})"
@@ -97,7 +97,7 @@ def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
 def _seed_file(world: World, path: str | PathLike[str]) -> None:
     """Seed each animal of a JSON file that holds a list of them; an error says which line is wrong."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = as_path(path, "seed").read_text(encoding="utf-8")
         animals = json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise PetstoreMockError(f"expected a readable JSON file of animals; {error}") from error

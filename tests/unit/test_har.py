@@ -204,8 +204,8 @@ def test_request_without_a_host_gets_the_default_one() -> None:
     assert exported(core)[0]["request"]["url"] == "http://127.0.0.1:8080/v1/pets"
 
 
-@pytest.mark.parametrize("base_url", ["", "127.0.0.1:80", "ftp://a"])
-def test_impossible_base_url_raises(base_url: str) -> None:
+@pytest.mark.parametrize("base_url", ["", "127.0.0.1:80", "ftp://a", 80])
+def test_impossible_base_url_raises(base_url: Any) -> None:  # noqa: ANN401
     with pytest.raises(PetstoreMockError, match="expected base_url with a scheme and a host"):
         har_document([], base_url=base_url)
 
@@ -233,6 +233,13 @@ def test_checkout_that_was_never_installed_has_no_version(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("importlib.metadata.version", missing)
     assert har_document([])["log"]["creator"] == {"name": "petstore-mock", "version": "0"}
+
+
+@pytest.mark.parametrize("path", [None, 5, b"journal.har", "a\0b"])
+def test_what_is_no_path_is_refused_by_its_value(path: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError) as caught:
+        Core().journal.to_har(path)
+    assert str(caught.value).startswith(f"expected path to be a path, as text or a path object; got path={path!r} (")
 
 
 def test_file_that_cannot_be_written_raises(tmp_path: Path) -> None:

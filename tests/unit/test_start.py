@@ -11,6 +11,7 @@ from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError
 from petstore_mock.start import as_behaviour
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -22,6 +23,30 @@ def test_behaviour_comes_as_value_preset_or_file(tmp_path: Path) -> None:
     assert as_behaviour(own) is own
     assert as_behaviour("hostile") == Behaviour.preset("hostile")
     assert as_behaviour(path) == as_behaviour(str(path)) == own
+
+
+class OfBytes:
+    """A path object that stands for bytes, as os.fspath allows."""
+
+    def __fspath__(self) -> bytes:
+        return b"animals.json"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: PetStoreMock(schemas=4), "got schemas=4 (int)"),  # type: ignore[arg-type]
+        (lambda: PetStoreMock(schemas="\0"), "got schemas='\\x00' (str)"),
+        (lambda: PetStoreMock(seed="\0"), "got seed='\\x00' (str)"),
+        (lambda: PetStoreMock(seed=OfBytes()), "got seed=<"),  # type: ignore[arg-type]
+        (lambda: PetStoreMock(behaviour=OfBytes()), "got behaviour=<"),  # type: ignore[arg-type]
+        (lambda: Behaviour.from_toml(5), "got path=5 (int)"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_path_is_refused_by_the_name_of_its_option(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(PetstoreMockError, match="to be a path, as text or a path object") as caught:
+        call()
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("wrong", ["hostil", "", "own.tml", 5, ["strict"], {"list_order": "by_name"}, "absent.toml"])

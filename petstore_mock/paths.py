@@ -1,0 +1,33 @@
+"""What a test author passes as the path of a file or directory."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from petstore_mock.errors import PetstoreMockError
+
+__all__ = ["as_path"]
+
+
+def as_path(path: object, name: str) -> Path:
+    """Return ``path`` as a ``Path``.
+
+    Args:
+        path: text or a path object.
+        name: what the caller's own argument is called, for the error.
+
+    Raises:
+        PetstoreMockError: it is neither, or no file can be called so.
+    """
+    if isinstance(path, (str, PathLike)):
+        try:
+            found = Path(path)
+        except TypeError:  # a path object that stands for bytes
+            pass
+        else:
+            if "\0" not in str(found):
+                return found
+    raise PetstoreMockError(
+        f"expected {name} to be a path, as text or a path object; got {name}={path!r} ({type(path).__name__})"
+    )
