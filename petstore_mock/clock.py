@@ -131,12 +131,16 @@ class Clock:
         Raises:
             PetstoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
         """
+        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
+        got = ", ".join(f"{name}={amount!r}" for name, amount in amounts.items() if amount != 0)
         try:
-            step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
-        except (TypeError, ValueError, OverflowError) as error:
-            raise PetstoreMockError(f"expected numbers of days, hours, minutes and seconds; {error}") from error
+            step = timedelta(**amounts).total_seconds()
+        except OverflowError:
+            step = math.inf
+        except (TypeError, ValueError) as error:
+            raise PetstoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
         if not _EARLIEST <= self.now() + step <= _LATEST:
-            raise PetstoreMockError(f"expected to stay from 1970 to the year 9998; got a step of {step:g} seconds")
+            raise PetstoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
         if self._frozen is not None:
             self._frozen += step
         else:

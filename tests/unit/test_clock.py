@@ -157,6 +157,24 @@ def test_advance_out_of_the_years_of_http_is_refused_at_the_call(real: RealTime,
     assert clock.now() == real.now
 
 
+@pytest.mark.parametrize(
+    ("amount", "message"),
+    [
+        ({"seconds": 1e20}, "expected a step that ends from 1970 to the year 9998; got seconds=1e+20"),
+        (
+            {"days": -30_000, "hours": 1},
+            "expected a step that ends from 1970 to the year 9998; got days=-30000, hours=1",
+        ),
+        ({"minutes": "1"}, "expected numbers of days, hours, minutes and seconds; got minutes='1'"),
+        ({"hours": float("nan")}, "expected numbers of days, hours, minutes and seconds; got hours=nan"),
+    ],
+)
+def test_advance_says_which_amount_is_wrong_and_what_it_may_be(amount: dict[str, Any], message: str) -> None:
+    with pytest.raises(PetstoreMockError) as caught:
+        Clock().advance(**amount)
+    assert str(caught.value) == message
+
+
 def test_last_year_of_http_dates_can_be_reached() -> None:
     clock = Clock("9998-12-31T23:59:59")
     assert clock.http_date().endswith(b" 9998 23:59:59 GMT")
