@@ -49,6 +49,25 @@ def _setting(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def _seed(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected how many animals, or a JSON file of them; got {text!r}")
+    return text
+
+
+def _address(text: str) -> str:
+    from urllib.parse import urlsplit  # noqa: PLC0415  # only for those who name one
+
+    try:
+        parts = urlsplit(text)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port, or of brackets
+        right = False
+    if not right or not text.isprintable() or " " in text:
+        raise argparse.ArgumentTypeError(f"expected a base address such as http://127.0.0.1:8080/v1; got {text!r}")
+    return text
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line; its errors are exceptions for :func:`run` to print."""
     parser = _Parser(
@@ -75,7 +94,10 @@ def make_parser() -> argparse.ArgumentParser:
         help="a valid API key; repeat it for several (default: one is made up and printed)",
     )
     serve.add_argument(
-        "--seed", metavar="FILE.json|N", help="animals to begin with: a JSON file with a list of them, or how many"
+        "--seed",
+        type=_seed,
+        metavar="FILE.json|N",
+        help="animals to begin with: a JSON file with a list of them, or how many",
     )
     serve.add_argument(
         "--behaviour", metavar="FILE.toml|PRESET", help="what to do where the interface shows nothing (default: strict)"
@@ -114,7 +136,10 @@ def make_parser() -> argparse.ArgumentParser:
         "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
     )
     openapi.add_argument(
-        "--server", metavar="URL", help="a base address to name first, such as http://127.0.0.1:8080/v1"
+        "--server",
+        type=_address,
+        metavar="URL",
+        help="a base address to name first, such as http://127.0.0.1:8080/v1",
     )
     return parser
 
