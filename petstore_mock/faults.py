@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json as json_module
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -106,16 +106,25 @@ class Fault:
         return self.delay is not None or (self.delivery is not None and self.delivery.kind == "dribble")
 
     def __str__(self) -> str:
-        if self.parts:
-            return f"sequence({', '.join(map(str, self.parts))})"
+        return f"{self.kind}({', '.join(self._arguments())})"
+
+    def _arguments(self) -> Iterator[str]:
+        """Yield what its function was told; of a body and of headers no more than that they are: a key may be there."""
+        yield from map(str, self.parts)
         if self.kind in {"respond", "server_error"}:
-            return f"{self.kind}({self.status})"
+            yield str(self.status)
+        if self.kind == "rate_limited":
+            after = dict(self.fields).get("Retry-After")
+            yield f"retry_after={int(after) if after is not None and after.isdecimal() else after!r}"
+        elif self.fields:
+            yield f"headers=<{', '.join(name for name, _ in self.fields)}>"
+        if self.body is not None:
+            yield f"body=<{len(self.body)} bytes>"
         if self.delay is not None:
             low, high = self.delay
-            return f"delay({low:g})" if low == high else f"delay(({low:g}, {high:g}))"
+            yield f"{low:g}" if low == high else f"({low:g}, {high:g})"
         if self.delivery is not None and self.kind in {"truncate", "dribble"}:
-            return f"{self.kind}({self.delivery.value:g})"
-        return f"{self.kind}()"
+            yield f"{self.delivery.value:g}"
 
 
 def respond(

@@ -36,10 +36,16 @@ NEEDS_SOCKET = {"hang", "reset", "empty_reply", "truncate", "dribble", "malforme
 @pytest.mark.parametrize(
     ("fault", "text"),
     [
-        (faults.respond(503, body="x"), "respond(503)"),
+        (faults.respond(503), "respond(503)"),
+        (faults.respond(503, body="x"), "respond(503, headers=<Content-Type>, body=<1 bytes>)"),
+        (faults.respond(503, body=b""), "respond(503, body=<0 bytes>)"),
+        (faults.respond(418, headers={"X-Key": "hunter2"}), "respond(418, headers=<X-Key>)"),
         (faults.server_error(502), "server_error(502)"),
         (faults.unauthorized(), "unauthorized()"),
-        (faults.rate_limited(), "rate_limited()"),
+        (faults.rate_limited(), "rate_limited(retry_after=1)"),
+        (faults.rate_limited(retry_after=30), "rate_limited(retry_after=30)"),
+        (faults.rate_limited(retry_after=None), "rate_limited(retry_after=None)"),
+        (faults.rate_limited("2030-12-06"), "rate_limited(retry_after='Fri, 06 Dec 2030 00:00:00 GMT')"),
         (faults.delay(0.5), "delay(0.5)"),
         (faults.delay((0.1, 2)), "delay((0.1, 2))"),
         (faults.truncate(0), "truncate(0)"),
@@ -49,7 +55,7 @@ NEEDS_SOCKET = {"hang", "reset", "empty_reply", "truncate", "dribble", "malforme
         (faults.sequence(503, faults.reset()), "sequence(server_error(503), reset())"),
     ],
 )
-def test_fault_reads_as_it_was_written(fault: faults.Fault, text: str) -> None:
+def test_fault_reads_as_it_was_written_and_shows_no_body(fault: faults.Fault, text: str) -> None:
     assert str(fault) == text
 
 
