@@ -181,14 +181,14 @@ def _sent(entry: Entry) -> str:
 def render_curl(entry: Entry) -> str:
     """Return a shell command that repeats a request, or nothing for what never was a request.
 
-    A key that the fake knows stands in it as ``$PETSTORE_KEY``, any other credentials are masked.
+    The key that the client sent, right or wrong, stands in it as ``$PETSTORE_KEY``; other credentials are masked.
     """
     if not entry.target or entry.target == "-":
         return ""
     parts = ["curl", "-i", *_method(entry)]
     for name, value in entry.fields:
         if name.lower() not in _NOT_REPEATED:
-            parts += ["-H", _header(entry, name, value)]
+            parts += ["-H", _header(name, value)]
     feed = ""
     if entry.body:
         if "content-type" not in entry.headers:
@@ -204,16 +204,11 @@ def _method(entry: Entry) -> list[str]:
     return [] if entry.method == "GET" and not entry.body else ["-X", _quote(entry.method)]
 
 
-def _header(entry: Entry, name: str, value: str) -> str:
-    scheme = value.partition(" ")[0]
-    if name.lower() == "authorization" and scheme.lower() == "bearer" and _is_known_key(entry):
+def _header(name: str, value: str) -> str:
+    scheme, _, key = value.partition(" ")
+    if name.lower() == "authorization" and scheme.lower() == "bearer" and key and not key[0].isspace():
         return f'"{name}: {scheme} ${_KEY_VARIABLE}"'
     return _quote(f"{name}: {value}" if value else f"{name};")  # curl's way to send an empty one
-
-
-def _is_known_key(entry: Entry) -> bool:
-    """Say whether the credentials themselves were fine, so that another valid key does as well."""
-    return entry.condition is None or entry.condition.subject != "key"
 
 
 def _address(entry: Entry) -> list[str]:

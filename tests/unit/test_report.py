@@ -256,8 +256,10 @@ def test_long_body_is_left_to_a_file(core: Core) -> None:
     assert "--data-binary @body-of-3000-bytes " in render_curl(core.journal.last)
 
 
-def test_curl_takes_a_good_key_from_the_environment(stand_in: Path, core: Core) -> None:
-    core.list("?limit=0")
+@pytest.mark.parametrize("key", ["of this world", "wrong", "another-wrong-key-of-some-length"])
+def test_curl_takes_the_key_from_the_environment(stand_in: Path, core: Core, key: str) -> None:
+    core.list("?limit=0", key=core.key if key == "of this world" else key)
+    assert "***" not in render_curl(core.journal.last)
     arguments = arguments_of(stand_in, core)
     assert arguments == ["-i", "-H", "Authorization: Bearer the key", "http://fake.test/v1/pets?limit=0"]
 
