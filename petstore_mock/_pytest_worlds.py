@@ -78,7 +78,7 @@ class Run:
     Attributes:
         item: the test.
         start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
-        start_error: why its starting state can't be.
+        start_error: why its starting state can't be, or empty.
         problems: what it must answer for beside the reason for which it failed.
         ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
         examples: whether it was judged example by example.
@@ -101,7 +101,7 @@ class Run:
     def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
         self.item = item
         self.petstore: PetStoreMock | None = None
-        self.start_error: PetstoreMockError | None = None
+        self.start_error = ""
         self.problems: list[str] = []
         self.ended: list[Entry] = []
         self.examples = False
@@ -114,12 +114,17 @@ class Run:
         if gaps:
             self.start["gaps"] = gaps
 
+    def require_start(self) -> None:
+        """Fail in one line if the marks of the test ask for a starting state that can't be: it is no bug of ours."""
+        if self.start_error:
+            pytest.fail(f"@pytest.mark.petstore of {self.item.nodeid}: {self.start_error}", pytrace=False)
+
     @property
     def uses_petstore(self) -> bool:
         """Whether the test has to do with the fixture: by its arguments, or by what happened."""
-        return self.petstore is not None and (
-            self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
-        )
+        if self.petstore is None or self.start_error:
+            return False
+        return self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
 
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
@@ -230,7 +235,7 @@ class Keeper:
         try:
             petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
         except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
-            run.start_error = error
+            run.start_error = str(error)
 
     def _fresh_ended(self, world: World) -> None:
         """Keep what came to a world that ``fresh()`` gave, for its test to answer for as for its own."""
@@ -262,9 +267,8 @@ class Keeper:
         """Raise for what a test, or an example, must answer for; warn of the rest."""
         __tracebackhide__ = True
         entries = self._look(run)
+        run.require_start()
         try:
-            if run.start_error is not None:
-                raise run.start_error
             if run.petstore is not None:
                 run.petstore.verify()
             run.warn(entries)
@@ -298,8 +302,7 @@ class Keeper:
         run = self._meet(item)
         self._begin()
         result = yield
-        if run.start_error is not None:
-            raise run.start_error
+        run.require_start()
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
