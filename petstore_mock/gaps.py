@@ -1,61 +1,54 @@
 """The gap register: everything that the interface does not show, as a named choice of ours.
 
-One table. An alternative is a small pure function; :func:`petstore_mock.behaviour.policies` hands the pipeline the
-chosen ones, and no other code compares a behaviour's value. The default stands first: strict, and the least that a
-client could lean on.
+One table. An alternative is a small pure function (:mod:`petstore_mock.alternatives` has those that take more than a
+line); :func:`petstore_mock.behaviour.policies` hands the pipeline the chosen ones, and no other code compares a
+behaviour's value. The default stands first: strict, and the least that a client could lean on.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
-import re
-import zlib
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from petstore_mock.alternatives import (
+    INTEGER_TEXT,
+    LARGEST_INT64,
+    Catalogue,
+    Fields,
+    any_order,
+    clamp_limit,
+    constant,
+    deprecation_fields,
+    first_value,
+    last_value,
+    link_to_first_page,
+    no,
+    no_fields,
+    nothing,
+    rerender,
+    shuffle_members,
+    stable_order,
+    standard_code,
+    terse_code,
+    with_more_fields,
+    yes,
+)
 from petstore_mock.clock import http_date
-from petstore_mock.contract import DEPRECATED_SINCE, PETS_PATH
+from petstore_mock.contract import PETS_PATH
 from petstore_mock.decoding import encode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
-    from random import Random
+    from collections.abc import Callable, Mapping
 
-__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Gap", "Step"]
+__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Fields", "Gap", "Step"]
 
 Step = Literal["judge", "content", "dress", "wire", "event"]
-Fields = tuple[tuple[str, str], ...]
 
-# What counts as an integer in a query or a path: JSON's own syntax (RFC 8259 §6), ASCII digits only.
-INTEGER_TEXT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
-
-_LARGEST: Final = 2**63 - 1
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
-
-
-class Catalogue(Protocol):
-    """What an order may ask of the store; ``status`` None means every animal."""
-
-    def ascending(self, status: str | None, limit: int) -> Iterable[int]:
-        """Return the ``limit`` lowest ids."""
-
-    def descending(self, status: str | None, limit: int) -> Iterable[int]:
-        """Return the ``limit`` highest ids, highest first."""
-
-    def by_name(self, status: str | None, limit: int) -> Iterable[int]:
-        """Return the ``limit`` first ids in the order of their names."""
-
-    def every(self, status: str | None) -> Iterable[int]:
-        """Return all ids, ascending."""
-
-    def count(self, status: str | None) -> int:
-        """Return how many there are."""
+_REFUSE_OR_NOT: Final[Mapping[str, Callable[..., bool]]] = {"reject": yes, "ignore": no}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,98 +77,6 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-def _clamp_limit(text: str, minimum: int, maximum: int, _default: int) -> int | None:
-    if not INTEGER_TEXT.fullmatch(text):
-        return None  # text that is no integer can't be clamped: it is refused all the same
-    if len(text) > len(str(_LARGEST)):
-        return minimum if text.startswith("-") else maximum
-    return min(max(int(text), minimum), maximum)
-
-
-def _mixed(number: int) -> int:
-    """Spread ``number`` over 32 bits: an order that is stable and tells nothing."""
-    return zlib.crc32(str(number).encode("ascii"))
-
-
-def _arbitrary(catalogue: Catalogue, status: str | None, limit: int, random: Random) -> list[int]:
-    ids = list(catalogue.every(status))
-    return random.sample(ids, min(limit, len(ids)))
-
-
-def _shuffle_members(value: Any, salt: int = 0) -> Any:  # noqa: ANN401  # walks any JSON value
-    if isinstance(value, list):
-        return [_shuffle_members(item, index) for index, item in enumerate(value)]
-    if isinstance(value, dict):
-        order = sorted(value, key=lambda name: zlib.crc32(f"{salt}{name}".encode("utf-8", "surrogatepass")))
-        return {name: _shuffle_members(value[name], salt) for name in order}
-    return value
-
-
-def _with_more_fields(body: bytes) -> bytes:
-    value = json.loads(body)
-    more = {"tags": [], "_meta": {"revision": 1}}
-    return encode_json([{**item, **more} for item in value] if isinstance(value, list) else {**value, **more})
-
-
-def _rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # options of json.dumps
-    return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
-
-
-def _link(limit: int, status: str | None, _total: int) -> Fields:
-    # Only the first page has an address: the interface shows no control for another (§4.1).
-    chosen = "" if status is None else f"&status={quote(status, safe='')}"
-    return (("Link", f'<{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
-
-
-@lru_cache(maxsize=8)  # of an interface with one deprecated operation
-def _deprecation(removed_at: datetime | None) -> Fields:
-    if removed_at is None:
-        return ()
-    return (
-        ("Deprecation", f"@{int(DEPRECATED_SINCE.timestamp())}"),  # RFC 9745 §2: a structured-field date
-        ("Sunset", http_date(removed_at.timestamp())),  # RFC 8594 §3
-    )
-
-
-def _codes(standard: str, _status: int) -> str:
-    return standard
-
-
-def _terse_code(_standard: str, status: int) -> str:
-    return {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}.get(status, "ERR")
-
-
-def _none(*_: object) -> None:
-    return None
-
-
-def _nothing(*_: object) -> Fields:
-    return ()
-
-
-def _true(*_: object) -> bool:
-    return True
-
-
-def _false(*_: object) -> bool:
-    return False
-
-
-def _first(values: list[str]) -> str | None:
-    return values[0]
-
-
-def _last(values: list[str]) -> str | None:
-    return values[-1]
-
-
-def _constant(value: object) -> Callable[..., Any]:
-    return lambda *_: value
-
-
-REFUSE_OR_NOT: Final[Mapping[str, Callable[..., bool]]] = {"reject": _true, "ignore": _false}
-
-
 def _gap(  # a row of a table
     name: str, step: Step, section: str, sentence: str, lesson: str, **alternatives: Callable[..., Any]
 ) -> Gap:
@@ -190,8 +91,8 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or is not",
-        reject=_none,
-        clamp=_clamp_limit,
+        reject=nothing,
+        clamp=clamp_limit,
         ignore=lambda _text, _minimum, _maximum, default: default,
     ),
     _gap(
@@ -200,9 +101,9 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or gives an empty list",
-        reject=_none,
+        reject=nothing,
         empty=lambda text: text or "no-such-status",
-        ignore=_constant(""),
+        ignore=constant(""),
     ),
     _gap(
         "unknown_query",
@@ -210,7 +111,7 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets: not shown.",
         "that a query parameter of another name has an effect, or has none",
-        **REFUSE_OR_NOT,
+        **_REFUSE_OR_NOT,
     ),
     _gap(
         "repeated_query",
@@ -218,9 +119,9 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
-        reject=_none,
-        first=_first,
-        last=_last,
+        reject=nothing,
+        first=first_value,
+        last=last_value,
     ),
     _gap(
         "unknown_body_field",
@@ -228,7 +129,7 @@ _ROWS: Final = (
         "4.2",
         "400: the request body contains invalid values; whether a further field is one is not said.",
         "that a further field is accepted, or kept",
-        **REFUSE_OR_NOT,
+        **_REFUSE_OR_NOT,
     ),
     _gap(
         "null_status",
@@ -236,8 +137,8 @@ _ROWS: Final = (
         "2",
         "status is PetStatus and not required; whether null stands for leaving it out is not said.",
         "that null is as good as leaving status out",
-        reject=_true,
-        as_omitted=_false,
+        reject=yes,
+        as_omitted=no,
     ),
     _gap(
         "integral_float",
@@ -245,8 +146,8 @@ _ROWS: Final = (
         "2",
         "categoryId is an integer; whether 1.0 or 1e2 is one is not said.",
         "that a number written with a fraction or an exponent passes for an integer",
-        reject=_true,
-        accept=_false,
+        reject=yes,
+        accept=no,
     ),
     _gap(
         "duplicate_member",
@@ -254,8 +155,8 @@ _ROWS: Final = (
         "2",
         "Bodies are JSON; which of two members of one name counts is not said (RFC 8259 §4).",
         "which of two members of one name counts",
-        reject=_true,
-        last=_false,
+        reject=yes,
+        last=no,
     ),
     _gap(
         "name_rule",
@@ -263,7 +164,7 @@ _ROWS: Final = (
         "2",
         "Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
-        any=_none,
+        any=nothing,
         non_empty=lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
         max_255=lambda name: (
             None if len(name) <= 255 else ("maxLength", "must have at most 255 characters (gap name_rule=max_255)")
@@ -275,7 +176,7 @@ _ROWS: Final = (
         "2",
         "Fields of the category record: not shown; nor which identifiers exist.",
         "that any category id is accepted",
-        any=_none,
+        any=nothing,
         positive=lambda number: (
             None if number > 0 else ("exclusiveMinimum", "must be positive (gap category_rule=positive)")
         ),
@@ -286,8 +187,8 @@ _ROWS: Final = (
         "4.3",
         "petId is an int64; the answer to another text in its place is not shown.",
         "whether an identifier that is no int64 is answered 404 or 400",
-        not_found=_constant("malformed_pet_id"),
-        bad_request=_constant("invalid_pet_id"),
+        not_found=constant("malformed_pet_id"),
+        bad_request=constant("invalid_pet_id"),
     ),
     _gap(
         "media_type",
@@ -295,9 +196,9 @@ _ROWS: Final = (
         "4.2",
         "Request body (required, application/json); the answer to another media type is not shown.",
         "that a wrong or missing Content-Type is overlooked",
-        unsupported_415=_constant("unsupported_media_type"),
-        bad_request=_constant("wrong_media_type"),
-        accept=_none,
+        unsupported_415=constant("unsupported_media_type"),
+        bad_request=constant("wrong_media_type"),
+        accept=nothing,
     ),
     _gap(
         "body_limit",
@@ -305,8 +206,8 @@ _ROWS: Final = (
         "8",
         "Size limits of request bodies: not shown.",
         "that a body of any size is read",
-        one_mebibyte=_constant(1024 * 1024),
-        none=_none,
+        one_mebibyte=constant(1024 * 1024),
+        none=nothing,
     ),
     _gap(
         "unknown_route",
@@ -314,8 +215,8 @@ _ROWS: Final = (
         "4.4",
         "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "how a path is answered that the interface does not show",
-        not_found=_constant("unknown_path"),
-        not_implemented=_constant("unknown_path_501"),
+        not_found=constant("unknown_path"),
+        not_implemented=constant("unknown_path_501"),
     ),
     # What an answer says.
     _gap(
@@ -324,10 +225,10 @@ _ROWS: Final = (
         "3",
         "The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or which one, when none was sent",
-        absent=_none,
-        available=_constant("available"),
-        pending=_constant("pending"),
-        sold=_constant("sold"),
+        absent=nothing,
+        available=constant("available"),
+        pending=constant("pending"),
+        sold=constant("sold"),
     ),
     _gap(
         "list_order",
@@ -338,10 +239,8 @@ _ROWS: Final = (
         id_ascending=lambda catalogue, status, limit, _random: catalogue.ascending(status, limit),
         id_descending=lambda catalogue, status, limit, _random: catalogue.descending(status, limit),
         by_name=lambda catalogue, status, limit, _random: catalogue.by_name(status, limit),
-        arbitrary_stable=lambda catalogue, status, limit, _random: heapq.nsmallest(
-            limit, catalogue.every(status), key=_mixed
-        ),
-        arbitrary=_arbitrary,
+        arbitrary_stable=stable_order,
+        arbitrary=any_order,
     ),
     _gap(
         "id_assignment",
@@ -351,7 +250,7 @@ _ROWS: Final = (
         "that ids grow, follow one another, or fit into a double",
         sequential=lambda last, _random: last + 1,
         sparse=lambda last, random: last + random.randint(2, 1000),
-        random_int64=lambda _last, random: random.randint(1, _LARGEST),
+        random_int64=lambda _last, random: random.randint(1, LARGEST_INT64),
         beyond_2_53=lambda last, _random: max(last, 2**53) + 1,
     ),
     _gap(
@@ -360,8 +259,8 @@ _ROWS: Final = (
         "7",
         "The set of possible values of code: not shown.",
         "any value of code: only the HTTP status is promised",
-        standard=_codes,
-        terse=_terse_code,
+        standard=standard_code,
+        terse=terse_code,
         numeric_strings=lambda _standard, status: str(status),
     ),
     _gap(
@@ -371,7 +270,7 @@ _ROWS: Final = (
         "Pet and Error list their fields; that no further ones will come is not said.",
         "that an answer has no further fields",
         none=lambda body: body,
-        present=_with_more_fields,
+        present=with_more_fields,
     ),
     _gap(
         "after_removal",
@@ -379,9 +278,9 @@ _ROWS: Final = (
         "4.3",
         "getPet's scheduled removal date is 5 December 2030; what is answered from then on is not shown.",
         "how, or whether, getPet is answered after its removal date",
-        gone=_constant("operation_removed"),
-        not_found=_constant("operation_removed_404"),
-        still_served=_none,
+        gone=constant("operation_removed"),
+        not_found=constant("operation_removed_404"),
+        still_served=nothing,
     ),
     # How an answer looks.
     _gap(
@@ -391,9 +290,9 @@ _ROWS: Final = (
         "Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
         compact=lambda body: body,
-        pretty=_rerender(indent=2, ensure_ascii=False),
-        ascii=_rerender(separators=(",", ":")),
-        shuffled_members=lambda body: encode_json(_shuffle_members(json.loads(body))),
+        pretty=rerender(indent=2, ensure_ascii=False),
+        ascii=rerender(separators=(",", ":")),
+        shuffled_members=lambda body: encode_json(shuffle_members(json.loads(body))),
     ),
     _gap(
         "paging_headers",
@@ -401,8 +300,8 @@ _ROWS: Final = (
         "4.1",
         "Any paging metadata in the response: not shown.",
         "that a list says how much more there is",
-        none=_nothing,
-        link=_link,
+        none=no_fields,
+        link=link_to_first_page,
         total_count=lambda _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
     _gap(
@@ -411,7 +310,7 @@ _ROWS: Final = (
         "4.2",
         "201: body is the created Pet; headers are not shown.",
         "that a created animal's address is given (it would lead to the removed getPet)",
-        absent=_nothing,
+        absent=no_fields,
         present=lambda pet_id: (("Location", f"{PETS_PATH}/{pet_id}"),),
     ),
     _gap(
@@ -420,8 +319,8 @@ _ROWS: Final = (
         "9",
         "Deprecation is signalled per operation; how is not shown.",
         "that the deprecation is told in headers",
-        present=_deprecation,
-        absent=_nothing,
+        present=deprecation_fields,
+        absent=no_fields,
     ),
     _gap(
         "content_type",
@@ -429,8 +328,8 @@ _ROWS: Final = (
         "1",
         "Bodies are application/json; whether a charset is named is not said.",
         "the exact text of Content-Type",
-        plain=_constant("application/json"),
-        with_charset=_constant("application/json; charset=utf-8"),
+        plain=constant("application/json"),
+        with_charset=constant("application/json; charset=utf-8"),
     ),
     _gap(
         "answer_framing",
@@ -438,8 +337,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: framing is HTTP's (RFC 9112 §6).",
         "that Content-Length is there",
-        content_length=_false,
-        chunked=_true,
+        content_length=no,
+        chunked=yes,
     ),
     _gap(
         "header_names",
@@ -447,8 +346,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
         "the case of header names",
-        canonical=_false,
-        lower_case=_true,
+        canonical=no,
+        lower_case=yes,
     ),
     _gap(
         "connection",
@@ -456,8 +355,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: a server may close a connection after any answer (RFC 9112 §9.6).",
         "that a connection is kept",
-        kept=_false,
-        closed_after_answer=_true,
+        kept=no,
+        closed_after_answer=yes,
     ),
     # What happens without the client's doing.
     _gap(
@@ -466,7 +365,7 @@ _ROWS: Final = (
         "8",
         "Rate limits: not shown.",
         "that requests are never refused for their number",
-        none=_none,
+        none=nothing,
         retry_after_seconds=lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
         retry_after_date=lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
     ),
@@ -476,7 +375,7 @@ _ROWS: Final = (
         "5",
         "How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked goes on working",
-        never=_false,
+        never=no,
         mid_session=lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
     ),
     _gap(
@@ -485,8 +384,8 @@ _ROWS: Final = (
         "4",
         "Whether a created animal is at once in lists and gets is not said.",
         "that a created animal can be read at once",
-        immediate=_constant(0),
-        delayed=_constant(1),
+        immediate=constant(0),
+        delayed=constant(1),
     ),
 )
 
