@@ -110,7 +110,7 @@ NOT_JSON = {
     "cut": b'{"name":"a","categoryId":1',
     "cut in a string": b'{"name":"a',
     "cut in an escape": b'{"name":"a\\',
-    "cut in a \\u escape": b'{"name":"\\u12"}',
+    "cut in a Unicode escape": b'{"name":"\\u12"}',
     "unknown escape": b'{"name":"\\x41","categoryId":1}',
     "raw newline in a string": b'{"name":"a\nb","categoryId":1}',
     "raw NUL in a string": b'{"name":"a\0b","categoryId":1}',
