@@ -7,8 +7,8 @@ stands there is honoured by filtering, so that nothing invalid is ever drawn as 
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["breakers", "integers", "json_values", "texts", "values"]
+__all__ = ["breakers", "integers", "json_values", "texts", "values", "when_drawn"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Both sides of what goes wrong most: signs, the ends of 32 bits, of a float's exact integers and of 64 bits.
 _EDGES: Final = tuple(
@@ -256,6 +259,16 @@ def _text_breakers(schema: Mapping[str, Any]) -> dict[str, SearchStrategy[Any]]:
         pattern = re.compile(schema["pattern"])
         found["pattern"] = st.text(_CHARACTERS).filter(lambda text: not pattern.search(text))
     return found
+
+
+def when_drawn(make: Callable[P, SearchStrategy[T]]) -> Callable[P, SearchStrategy[T]]:
+    """Put off what ``make`` does until a value is drawn, so that a wrong argument fails the test and not the import."""
+
+    @wraps(make)
+    def lazy(*args: P.args, **kwargs: P.kwargs) -> SearchStrategy[T]:
+        return st.deferred(lambda: make(*args, **kwargs))
+
+    return lazy
 
 
 def require_strategy(value: object, name: str) -> SearchStrategy[Any]:
