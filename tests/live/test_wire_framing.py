@@ -169,7 +169,15 @@ def test_known_head_means_what_it_meant_when_it_was_new(
         ([POST + b"\r\n" + GET], [b"hello world", b""]),
         ([POST[:-11] + b"GET / HTTP/\r\n\r\n"[:11], GET], [b"GET / HTTP/", b""]),
     ],
-    ids=["whole", "head first", "last byte later", "two", "another after it", "empty line after it", "body like a head"],
+    ids=[
+        "whole",
+        "head first",
+        "last byte later",
+        "two",
+        "another after it",
+        "empty line after it",
+        "body like a head",
+    ],
 )
 def test_body_is_as_long_as_a_known_head_says(
     connect: Callable[[], RawClient], echo: Echo, pieces: list[bytes], bodies: list[bytes]
