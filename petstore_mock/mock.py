@@ -6,27 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from petstore_mock.controls import Controls
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.host import Host
 from petstore_mock.paths import as_path
 from petstore_mock.schemas import Schemas, default_schemas
-from petstore_mock.start import Seed, as_behaviour, check_type, fill, seed_each
-from petstore_mock.verification import expected_violation, verify
-from petstore_mock.world import Key, Snapshot, World
+from petstore_mock.start import Seed, as_behaviour, check_type, fill
+from petstore_mock.verification import verify
+from petstore_mock.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Generator, Mapping
     from datetime import date, datetime
     from os import PathLike
     from types import TracebackType
 
     from petstore_mock.behaviour import Behaviour
-    from petstore_mock.clock import Clock
-    from petstore_mock.faults import Fault
-    from petstore_mock.journal import Journal
-    from petstore_mock.messages import ApiRequest
-    from petstore_mock.plan import FaultHandle, Moment
     from petstore_mock.server import Listener
     from petstore_mock.wsgi import WsgiApp
 
@@ -45,7 +40,7 @@ class WorldOptions(TypedDict, total=False):
     random_seed: int
 
 
-class PetStoreMock:
+class PetStoreMock(Controls):
     """A fake pet store service, in process.
 
     ``with PetStoreMock() as petstore:`` listens on loopback; leaving the block stops, and raises for what a test
@@ -100,20 +95,10 @@ class PetStoreMock:
             random_seed=random_seed,
         )
 
-    def _open(  # as __init__
-        self,
-        host: Host,
-        schemas: Schemas,
-        *,
-        api_key: str | None = None,
-        seed: Seed | None = None,
-        behaviour: Behaviour | str | PathLike[str] | None = None,
-        at: str | date | datetime | None = None,
-        strict: bool = False,
-        self_check: bool = False,
-        random_seed: int = 0,
-    ) -> None:
+    def _open(self, host: Host, schemas: Schemas, **options: Unpack[WorldOptions]) -> None:
         """Make a world behind ``host`` the current one."""
+        strict, self_check = options.get("strict", False), options.get("self_check", False)
+        random_seed, api_key, at = options.get("random_seed", 0), options.get("api_key"), options.get("at")
         check_type("strict", strict, bool, what="True or False")
         check_type("self_check", self_check, bool, what="True or False")
         check_type("random_seed", random_seed, int, what="a whole number")
@@ -122,7 +107,7 @@ class PetStoreMock:
         self._fixed_key = None if api_key is None else self._worlds.check_key(api_key)
         self._key = self._fixed_key or self._worlds.new_key()
         self._strict = self._base_strict = strict
-        self._base_behaviour = as_behaviour(behaviour)
+        self._base_behaviour = as_behaviour(options.get("behaviour"))
         self._base_at = at
         self._added: Seed | None = None  # animals of the present test alone
         self._world = World(
@@ -133,7 +118,7 @@ class PetStoreMock:
             random_seed=random_seed,
             self_check=self_check,
         )
-        fill(self._world, seed)
+        fill(self._world, options.get("seed"))
         self._worlds.push(self._world)
         self._worlds.add_key(self._key, self._world)
 
@@ -213,146 +198,7 @@ class PetStoreMock:
 
         return openapi_document(self._world.schemas, server=self.url if self._host.is_listening else None)
 
-    # Animals
-
-    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
-        """Add one animal and return it.
-
-        ``name``, ``categoryId`` and ``id`` get plausible, deterministic values when left out; ``status`` stays absent.
-
-        Raises:
-            PetstoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
-        """
-        return self._world.seed(pet, fields)
-
-    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add several animals, or so many plausible ones of every status; return them.
-
-        Raises:
-            PetstoreMockError: one of them is wrong; says which.
-        """
-        if isinstance(pets_or_count, bool) or (isinstance(pets_or_count, int) and pets_or_count < 0):
-            raise PetstoreMockError(f"expected a number of animals of at least 0; got {pets_or_count!r}")
-        if isinstance(pets_or_count, int):
-            with self._world.lock:
-                return self._world.store.documents(self._world.seed_plausible(pets_or_count))
-        return seed_each(self._world, pets_or_count, "seed_many")
-
-    @property
-    def pets(self) -> list[dict[str, Any]]:
-        """Copies of the animals now in the store, in the order of their ids."""
-        with self._world.lock:
-            return self._world.store.documents()
-
-    def update(self, pet_id: int, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
-        """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
-
-        Raises:
-            PetstoreMockError: there is no such animal, or a field is wrong.
-        """
-        return self._world.update(pet_id, fields)
-
-    def remove(self, pet_id: int, /) -> None:
-        """Take an animal out as another actor would (§3).
-
-        Raises:
-            PetstoreMockError: there is no such animal.
-        """
-        self._world.remove(pet_id)
-
-    # Keys (§5)
-
-    def issue_key(self, *, expires: float | str | datetime | None = None) -> str:
-        """Return another valid key.
-
-        Args:
-            expires: from when it is invalid by the fake's clock: seconds from now, a datetime or ISO 8601 text.
-
-        Raises:
-            PetstoreMockError: ``expires`` is no moment.
-        """
-        world = self._world
-        until = None if expires is None else world.clock.moment_from(expires, "expires")
-        with world.lock:
-            key = self._worlds.new_key(world.owner)
-            world.keys[key] = Key(until)
-            self._worlds.add_key(key, world)
-        return key
-
-    def revoke_key(self, key: str | None = None) -> None:
-        """Make ``key`` invalid from now on; without one, :attr:`api_key`.
-
-        Raises:
-            PetstoreMockError: this world never had such a key.
-        """
-        with self._world.lock:
-            found = self._world.keys.get(self._key if key is None else key)
-            if found is None:
-                raise PetstoreMockError("expected a key of this mock: api_key, or one that issue_key() gave")
-            found.revoked = True
-
-    # Faults
-
-    def inject(  # a rule has these parts
-        self,
-        fault: int | Fault,
-        *,
-        on: str | None = None,
-        times: int | None = None,
-        after: int = 0,
-        when: Callable[[ApiRequest], object] | None = None,
-        at: Moment = "before_commit",
-        probability: float = 1.0,
-        off_contract: bool = False,
-    ) -> FaultHandle:
-        """Plan a fault for valid requests; the first planned that fires wins.
-
-        Args:
-            fault: an HTTP status, or a fault of ``petstore_mock.faults``.
-            on: the operation that it meets; None for any.
-            times: how often it fires; None for every time.
-            after: how many matching requests pass first.
-            when: a quick predicate on the request.
-            at: before the state changes, or after (the animal exists, its answer is lost).
-            probability: the chance of each matching request to meet it, by ``random_seed``.
-            off_contract: allow a status that the interface declares for other operations only (§7).
-
-        Returns:
-            A handle: ``.hits``, ``.cancel()``, and a context manager that ends the fault with its block.
-
-        Raises:
-            PetstoreMockError: an argument can't be right; says what would be.
-        """
-        with self._world.lock:
-            return self._world.plan.add(
-                fault,
-                on=on,
-                times=times,
-                after=after,
-                when=when,
-                at=at,
-                probability=probability,
-                off_contract=off_contract,
-            )
-
-    # Looking back
-
-    @property
-    def journal(self) -> Journal:
-        """Every request in order, with what was decided about it."""
-        return self._world.journal
-
-    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Declare that the client breaks the contract in this block.
-
-        Args:
-            pattern: a regular expression that the violation's words must match; None for any violation.
-
-        Raises:
-            PetstoreMockError: ``pattern`` is no regular expression.
-            VerificationError: no such violation came.
-        """
-        return expected_violation(self._world, pattern)
+    # What a test must answer for
 
     def verify(self) -> None:
         """Raise for what a test must answer for.
@@ -365,26 +211,6 @@ class PetStoreMock:
         """
         __tracebackhide__ = True
         verify(self._world, self._host.problems() if self._outermost else [], strict=self._strict)
-
-    # Behaviour and time
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
-        return self._world.rules.behaviour
-
-    def configure(self, **gaps: str) -> None:
-        """Choose alternatives for gaps, until the next reset: ``configure(status_when_omitted="sold")``.
-
-        Raises:
-            PetstoreMockError: there is no such gap or alternative; suggests the nearest.
-        """
-        self._world.set_behaviour(self.behaviour.replace(**gaps))
-
-    @property
-    def clock(self) -> Clock:
-        """The fake's own time."""
-        return self._world.clock
 
     # Going back
 
@@ -437,20 +263,6 @@ class PetStoreMock:
     def _renew_keys(self, kept: str) -> None:
         self._worlds.retire(self._world, but=(kept,))
         self._worlds.add_key(kept, self._world)
-
-    def snapshot(self) -> Snapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
-        return self._world.snapshot()
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state.
-
-        Raises:
-            PetstoreMockError: it is no snapshot.
-        """
-        if not isinstance(snapshot, Snapshot):
-            raise PetstoreMockError(f"expected what snapshot() gave; got {type(snapshot).__name__}")
-        self._world.restore(snapshot, self._key)
 
     @contextmanager
     def fresh(self, **options: Unpack[WorldOptions]) -> Generator[PetStoreMock]:
