@@ -216,6 +216,28 @@ def test_a_wrong_value_of_a_mark_errs_at_its_test_only(inner: Inner, output: Out
     assert "petstore_mock/" not in output(result)
 
 
+def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester, inner: Inner) -> None:
+    pytester.makefile(
+        ".toml",
+        pytest="""
+            [pytest]
+            asyncio_default_fixture_loop_scope = "function"
+            petstore_port = "0"
+            petstore_seed = "3"
+            petstore_strict = true
+            petstore_assumes = ["list_order = by_name"]
+        """,
+    )
+    inner(
+        """
+        def test_it(petstore):
+            assert len(petstore.pets) == 3
+            assert petstore.behaviour.list_order == "by_name"
+            assert petstore._strict
+        """
+    ).assert_outcomes(passed=1)
+
+
 def test_options_and_markers_are_documented(inner: Inner, output: Output) -> None:
     text = output(inner("", "--help"))
     assert "petstore: the fake pet store service:" in text
