@@ -43,7 +43,7 @@ def test_white_space_around_a_text_means_nothing(text: bytes) -> None:
 
 @pytest.mark.parametrize("text", [b'{"a":1}}', b'{"a":1} {}', b'{"a":1}\xc2\xa0', b'{"a":1}{"a":2}'])
 def test_more_than_one_value_is_no_json_text(text: bytes) -> None:
-    with pytest.raises(MalformedJsonError, match="Extra data at line 1 column [89]"):
+    with pytest.raises(MalformedJsonError, match=r"Extra data at line 1 column [89]"):
         decode_json(text)
 
 
@@ -121,6 +121,13 @@ def test_depth_is_counted_over_arrays_and_objects(opening: bytes, closing: bytes
 )
 def test_brackets_that_do_not_nest_are_no_depth(body: bytes) -> None:
     assert decode_json(body) == (json.loads(body), [])
+
+
+def test_brackets_that_closed_are_no_depth_and_hide_none() -> None:
+    beside = b"[]," * 60
+    decode_json(b"[" + beside + b"[" * 99 + b"]" * 99 + b"]")
+    with pytest.raises(MalformedJsonError, match="deeper than 100"):
+        decode_json(b"[" + beside + b"[" * 100 + b"]" * 100 + b"]")
 
 
 def test_megabyte_of_brackets_in_a_string_is_scanned_quickly() -> None:

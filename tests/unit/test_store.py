@@ -191,6 +191,18 @@ def test_reset_writes_only_what_changed(full: Store, written: list[int]) -> None
     written.clear()
     full.reset()
     assert written == []
+    assert full._undo == {}  # noqa: SLF001  # nor does it look again at what it put back
+
+
+def test_page_is_kept_until_a_change_and_within_bounds(full: Store) -> None:
+    """The journal holds one page then, however often it was asked for."""
+    pages = [full.page([1, number]) for number in range(2, 34)]
+    assert all(full.page([1, number]) is page for number, page in enumerate(pages, start=2))
+    full.page([1, 34])
+    assert len(full._pages) <= 32  # noqa: SLF001  # of an arbitrary order there are new ones for ever
+    before = full.page([1, 2])
+    full.put(pet(2, name="b"))
+    assert json.loads(full.page([1, 2]))[1]["name"] == "b" != json.loads(before)[1]["name"]
 
 
 def test_restore_writes_only_what_differs(full: Store, written: list[int]) -> None:
