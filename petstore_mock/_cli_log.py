@@ -65,6 +65,7 @@ class RequestLog:
             if left_out > self._told:
                 lines.append(self._left_out_line(left_out - self._told))
                 self._told = left_out
+            lines.append("")
             self._print("\n".join(lines))
             if ended:
                 return
@@ -84,10 +85,25 @@ class RequestLog:
 
     def _print(self, text: str) -> None:
         try:
-            print(text, file=self._stdout, flush=True)
+            self._write(text)
         except BrokenPipeError:
             with suppress(OSError, ValueError):  # else Python complains about the unwritten rest at its exit
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stdout.fileno())
+
+    def _write(self, text: str) -> None:
+        stream = self._stdout
+        binary = getattr(stream, "buffer", None)
+        if binary is None:  # no file: what a program reads itself
+            stream.write(text)
+            stream.flush()
+            return
+        stream.flush()
+        data = text.encode(stream.encoding, stream.errors or "strict")
+        # With PYTHONUNBUFFERED there is no buffer below the text, a full pipe takes a part of what it is given when a
+        # signal comes, and the text layer does not ask how much: the rest would be lost.
+        while data:
+            data = data[binary.write(data) :]
+        binary.flush()
 
 
 class Logged:

@@ -116,10 +116,15 @@ def test_serving_goes_on_when_the_log_has_lost_its_reader() -> None:
         assert running.process.stderr.read() == ""
 
 
-def test_serving_goes_on_when_nobody_reads_the_log() -> None:
-    """A pipe holds 64 KiB; what no longer fits must hold up the log alone."""
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_serving_goes_on_when_nobody_reads_the_log(unbuffered: str) -> None:
+    """A pipe holds 64 KiB; what no longer fits must hold up the log alone, and be there in the end."""
     request = b"GET /v1/pets?" + b"x" * 150 + b" HTTP/1.1\r\nHost: x\r\n\r\n"
-    with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as client:
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    with (
+        stub(environment=environment) as running,
+        socket.create_connection(running.address, timeout=PATIENCE) as client,
+    ):
         answers = client.makefile("rb")
         for _ in range(20):
             client.sendall(request * 100)

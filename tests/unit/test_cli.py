@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pytest
 import yaml
@@ -457,6 +457,31 @@ def test_the_lines_of_a_burst_are_written_at_once_and_in_order(log_format: str) 
     log.write()
     assert [number for number, line in enumerate(out.getvalue().splitlines()) if f"/{number}" in line] == [*range(1200)]
     assert out.writes < 10
+
+
+class Unbuffered(io.RawIOBase):
+    """What stands below the text with PYTHONUNBUFFERED, when a pipe is nearly full: it takes a part of each write."""
+
+    def __init__(self) -> None:
+        self.taken = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401  # any buffer
+        self.taken += bytes(data[:100])
+        return min(len(data), 100)
+
+
+def test_a_pipe_that_takes_a_part_of_what_is_written_gets_the_rest() -> None:
+    raw = Unbuffered()
+    out = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", write_through=True)
+    log = RequestLog(out, "text")
+    for number in range(20):
+        log.note(entry(f"/{number}-ž"))
+    log.end()
+    log.write()
+    assert [line.split()[2] for line in raw.taken.decode().splitlines()] == [f"/{number}-ž" for number in range(20)]
 
 
 def test_each_line_has_the_second_and_the_key_of_its_own_request() -> None:
