@@ -222,6 +222,45 @@ def test_list_queries_follow_a_changed_schema(changed: Path) -> None:
     assert not reaches(strategies.list_queries(schemas=changed), lambda query: query.get("limit", 3) not in {3, 4, 5})
 
 
+def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp_path: Path) -> None:
+    """Patterns, enumerations of numbers, and what is only judged; an object that leaves further fields open."""
+    copy = tmp_path / "schemas"
+    shutil.copytree(default_schemas().directory, copy)
+    document = json.loads((copy / "NewPet.json").read_text())
+    del document["additionalProperties"]
+    document["properties"]["name"] = {"type": "string", "pattern": "^[A-Z][a-z]+$", "maxLength": 8}
+    document["properties"]["categoryId"] = {"type": "integer", "enum": [3, 5]}
+    document["properties"]["age"] = {"type": "integer", "minimum": 0, "maximum": 9, "not": {"const": 4}}
+    document["properties"]["tags"] = {"type": "array", "maxItems": 1}
+    (copy / "NewPet.json").write_text(json.dumps(document))
+    service = PetStoreMock(schemas=copy)
+    seen = set()
+
+    @settings(database=None, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(pet=strategies.new_pets(schemas=copy), drawn=strategies.invalid_new_pets(schemas=copy))
+    def check(pet: dict[str, Any], drawn: InvalidNewPet) -> None:
+        assert service._world.schemas.judge("NewPet", pet, "body") == []  # noqa: SLF001
+        assert pet["name"].strip().isalpha()
+        assert pet["categoryId"] in {3, 5}
+        assert pet.get("age") != 4
+        seen.add(drawn.rule)
+        assert [one.rule for one in service._world.schemas.judge("NewPet", drawn.body, "body")] == [drawn.rule]  # noqa: SLF001
+
+    check()
+    assert "pattern" in seen
+    assert "additionalProperties" not in seen
+
+
+def test_a_field_that_a_changed_schema_has_lost_is_named(tmp_path: Path) -> None:
+    copy = tmp_path / "schemas"
+    shutil.copytree(default_schemas().directory, copy)
+    document = json.loads((copy / "listPets.parameters.json").read_text())
+    del document["properties"]["limit"]
+    (copy / "listPets.parameters.json").write_text(json.dumps(document))
+    with pytest.raises(PetstoreMockError, match=r"expected listPets\.parameters\.json to have a property 'limit'"):
+        find(strategies.list_queries(schemas=copy), lambda _: True)
+
+
 # Arguments
 
 
@@ -292,6 +331,23 @@ def test_every_fault_plan_can_be_injected(plan: tuple[PlannedFault, ...]) -> Non
     petstore = PetStoreMock()
     handles = [fault.inject(petstore) for fault in plan]
     assert [handle.fault for handle in handles] == [fault.fault for fault in plan]
+
+
+def test_a_plan_has_another_fault_where_the_interface_declares_no_such_status() -> None:
+    """404 is no answer of listPets (§7)."""
+    plans = strategies.fault_plans(faults=st.just(faults.not_found()))
+    (planned,) = find(plans, lambda plan: len(plan) == 1 and plan[0].on == "listPets")
+    assert planned.fault == faults.server_error()
+
+
+def test_faults_without_wire_may_take_time() -> None:
+    drawn = strategies.faults(allow_wire=False)
+    assert reaches(drawn, lambda fault: fault.kind == "delay")
+    assert not reaches(drawn, lambda fault: fault.needs_socket)
+
+
+def test_behaviours_that_may_vary_nothing_are_the_default() -> None:
+    assert find(strategies.behaviours(vary=[]), lambda _: True) == Behaviour()
 
 
 @given(fault=strategies.faults(allow_wire=False, allow_waits=False))
