@@ -264,6 +264,22 @@ def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner
     inner(source, "-Werror::petstore_mock.ContractWarning").assert_outcomes(failed=2)
 
 
+def test_a_fresh_world_that_outlives_its_test_is_not_held_against_a_later_one(inner: Inner) -> None:
+    source = """
+        @pytest.fixture(scope="module")
+        def world(petstore):
+            with petstore.fresh() as world:
+                yield world
+
+        def test_first(world):
+            call(world, path="/pets?lim=1")
+
+        def test_last(world):
+            pass
+    """
+    inner(source).assert_outcomes(passed=2, warnings=0)
+
+
 def test_an_example_answers_for_its_fresh_worlds(inner: Inner, output: Output) -> None:
     source = """
         from hypothesis import given, settings, strategies as st
