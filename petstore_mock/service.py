@@ -58,7 +58,7 @@ def _answer(world: World, request: ApiRequest, key: str | None, problem: str, en
         return _without_operation(world, route, entry)
     request.operation = operation.name
     if key is not None and not problem:
-        problem = world.key_problem(key)
+        problem = world.use_key(key)
     if problem:
         return refused(world, entry, Refusal(problem))  # §5: beats everything behind it
     if route.invalid is not None:
@@ -195,9 +195,9 @@ def admits(world: World, request: ApiRequest, key: str | None, problem: str, len
     with world.lock:
         rules = world.rules
         route = rules.route(request.method, request.target)
-        if route.operation is None or problem or key is None or key not in world.keys or world.keys[key].revoked:
+        if route.operation is None or route.invalid is not None:
             return False
-        if route.invalid is not None:
+        if problem or key is None or world.key_problem(key):
             return False
         return route.operation.request_schema is None or judge_head(rules, request, length) is None
 

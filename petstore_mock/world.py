@@ -210,14 +210,20 @@ class World:
     # Keys (§5)
 
     def key_problem(self, name: str) -> str:
-        """Return the condition that refuses the key ``name``, or an empty text; counts the use."""
+        """Return the condition that refuses the key ``name`` now, or an empty text."""
         key = self.keys.get(name)
         if key is None:
             return "unknown_key"
         if key.revoked:
             return "revoked_key"
-        if key.expires is not None and self.clock.now() >= key.expires:
-            return "expired_key"
+        return "expired_key" if key.expires is not None and self.clock.now() >= key.expires else ""
+
+    def use_key(self, name: str) -> str:
+        """Let a request bear the key ``name``: return as :meth:`key_problem`, and count the use (gap key_rotation)."""
+        problem = self.key_problem(name)
+        if problem:
+            return problem
+        key = self.keys[name]
         key.uses += 1
         if self.rotating is None:
             self.rotating = name

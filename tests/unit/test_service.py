@@ -365,6 +365,14 @@ def test_body_is_admitted_when_its_head_is_right(
     assert len(petstore.journal) == 0
 
 
+def test_body_is_not_admitted_with_a_key_that_has_expired(petstore: PetStoreMock) -> None:
+    bearer = (b"Authorization", f"Bearer {petstore.issue_key(expires=60)}".encode())
+    asked = ApiRequest("POST", "/v1/pets", [bearer, JSON])
+    assert petstore._worlds.admits(asked, 10)  # noqa: SLF001
+    petstore.clock.advance(seconds=61)
+    assert not petstore._worlds.admits(asked, 10)  # noqa: SLF001
+
+
 def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
     petstore.revoke_key()
     assert not petstore._worlds.admits(request(petstore, "POST"), 10)  # noqa: SLF001
@@ -436,6 +444,13 @@ def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
     assert [core.list().body for _ in range(2)] == [b"[]", b'[{"id":1,"name":"Rex","categoryId":1}]']
 
 
+def test_page_is_full_whatever_is_hidden() -> None:
+    core = Core(behaviour=Behaviour(visibility="delayed", list_order="id_descending"))
+    core.world.seed_plausible(5)
+    core.create()
+    assert [pet["id"] for pet in json.loads(core.list("?limit=3").body)] == [5, 4, 3]
+
+
 def test_delayed_read_sees_what_can_be_seen_when_it_is_made() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed"))
     core.world.plan.add(faults.delay(1), on="getPet", times=1)
@@ -473,3 +488,27 @@ def test_self_check_holds_every_error_body_against_the_schema(monkeypatch: pytes
     assert core.send("GET", target).status == 500
     (error,) = core.world.errors
     assert re.search(r"the fake answered (\d+) with status (?!\1)\d+ in its body", str(error))
+
+
+# Faults before and after the commit of one request
+
+
+def test_fault_after_the_commit_has_the_answer_that_another_only_slows() -> None:
+    core = Core()
+    core.world.plan.add(faults.dribble(100), on="createPet")
+    core.world.plan.add(faults.malformed_json(), on="createPet", at="after_commit")
+    answer = core.create()
+    assert answer.delivery is None
+    assert answer.body.endswith(b'"\\')
+    assert len(core.world.store) == 1
+    (entry,) = core.journal
+    assert entry.decision == "fault dribble(100), executed, fault malformed_json()"
+
+
+def test_injected_404_says_what_a_real_one_says() -> None:
+    core = Core()
+    real = json.loads(core.get(7).body)
+    core.world.plan.add(404, on="getPet")
+    injected = json.loads(core.get(7).body)
+    assert {"code": injected["code"], "status": injected["status"]} == {"code": real["code"], "status": real["status"]}
+    assert injected["message"].startswith("There is no animal with this identifier (injected: ")

@@ -15,9 +15,9 @@ def world(**gaps: str) -> World:
 
 def test_key_is_asked_for_by_name_and_its_uses_are_counted() -> None:
     one = world()
-    assert [one.key_problem("key") for _ in range(3)] == ["", "", ""]
+    assert [one.use_key("key") for _ in range(3)] == ["", "", ""]
     assert one.keys["key"].uses == 3
-    assert one.key_problem("other") == "unknown_key"
+    assert one.use_key("other") == "unknown_key"
 
 
 def test_refused_uses_do_not_count() -> None:
@@ -25,7 +25,7 @@ def test_refused_uses_do_not_count() -> None:
     one.keys["brief"] = Key(expires=one.clock.now() - 1)
     one.keys["revoked"] = Key()
     one.keys["revoked"].revoked = True
-    assert [one.key_problem("brief"), one.key_problem("revoked")] == ["expired_key", "revoked_key"]
+    assert [one.use_key("brief"), one.use_key("revoked")] == ["expired_key", "revoked_key"]
     assert one.keys["brief"].uses == one.keys["revoked"].uses == 0
     assert one.rotating is None
 
@@ -33,10 +33,10 @@ def test_refused_uses_do_not_count() -> None:
 def test_only_the_key_that_was_used_first_rotates() -> None:
     one = world(key_rotation="mid_session")
     one.keys["second"] = Key()
-    assert one.key_problem("second") == ""
+    assert one.use_key("second") == ""
     assert one.rotating == "second"
-    assert [one.key_problem("key") for _ in range(30)] == [""] * 30
-    assert [one.key_problem("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
+    assert [one.use_key("key") for _ in range(30)] == [""] * 30
+    assert [one.use_key("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
 
 
 @pytest.mark.parametrize("assignment", ["sequential", "sparse", "random_int64", "beyond_2_53"])
