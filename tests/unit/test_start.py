@@ -99,7 +99,7 @@ def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
         (b'[{"categoryId": NaN}]', "line 1"),
         (b"[" * 100_000, "JSON"),
     ],
-    ids=lambda value: value[:20] if isinstance(value, str) else value[:20].decode("latin-1"),
+    ids=lambda value: value[:20] if isinstance(value, str) else ascii(value[:20].decode("latin-1")).replace("\\", ""),
 )
 def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: bytes, words: str) -> None:
     path = tmp_path / "pets.json"
