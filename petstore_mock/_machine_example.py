@@ -7,7 +7,7 @@ import gc
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
 from petstore_mock._machine_call import Call, Outcome, Problem
@@ -23,9 +23,8 @@ from petstore_mock._machine_manners import (
     unclosed_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
-from petstore_mock._machine_run import RunawayError
+from petstore_mock._machine_watchdog import RunawayError
 from petstore_mock._machine_wire import wire_problem
-from petstore_mock.contract import OperationName
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.faults import respond
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
+    from petstore_mock.contract import OperationName
     from petstore_mock.entry import Entry
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
@@ -44,6 +44,7 @@ __all__ = ["Example"]
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _WAITING: Final = frozenset({"hang", "delay", "dribble"})
+_NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
 class Example:
@@ -114,17 +115,16 @@ class Example:
 
     def inject(self, fault: Fault, *, on: str | None, times: int, after: int, at: Moment) -> bool:
         """Plan a fault; False when real waiting is over for this run."""
-        if self._takes_time(fault) and not self.run.may_wait((str(self.script), str(fault), on, times, after, at)):
-            return False
+        told_to = _tells_to_wait(fault)
+        if told_to or fault.kind in _WAITING:
+            question = (self.script.course, str(fault), on, times, after, at)
+            if not self.run.may_wait(question, told_to=told_to):
+                return False
         options = [f", on={on!r}" if on else "", f", after={after}" if after else ""]
         options.append(f", at={at!r}" if at != "before_commit" else "")
         self._faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
         self._did(f"inject({fault_code(fault)}, times={times}{''.join(options)})")
         return True
-
-    @staticmethod
-    def _takes_time(fault: Fault) -> bool:
-        return fault.kind in _WAITING or dict(fault.fields).get("Retry-After", "0") != "0"
 
     def redirect(self, status: int, on: str) -> None:
         """Plan a redirection to another service."""
@@ -175,18 +175,17 @@ class Example:
         Raises:
             ClientBugError: the client did wrong.
         """
-        assert operation in get_args(OperationName)  # noqa: S101  # a slip of ours would look like the client's
         actor = self.actor
         call = Call(operation, {name: value for name, value in arguments.items() if value is not None})
-        waits = self._may_take_time(operation)
-        if waits and not self.run.may_wait((str(self.script), actor.name, str(call))):
+        waits, told_to = self._may_take_time(operation)
+        if (waits or told_to) and not self.run.may_wait((self.script.course, actor.name, str(call)), told_to=not waits):
             return
         self.run.steps += 1
         started = time.perf_counter()
         outcome = self._make(call, actor)
         outcome.seconds = time.perf_counter() - started
-        if waits:
-            self.run.has_waited(outcome.seconds)
+        if (waits or told_to) and outcome.seconds > _NO_WAIT:
+            self.run.has_waited(outcome.seconds, told_to=not waits)
         entries = actor.petstore.journal[actor.seen :]
         actor.seen += len(entries)
         actor.last = call
@@ -198,13 +197,14 @@ class Example:
         if not raised and len(outcome.value) <= _LARGEST_WATCHED:
             self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
 
-    def _may_take_time(self, operation: str) -> bool:
-        if self.behaviour.rate_limit != "none":
-            return True
-        return any(
-            not handle.spent and handle.on in {None, operation} and self._takes_time(handle.fault)
-            for handle in self._faults
-        )
+    def _may_take_time(self, operation: str) -> tuple[bool, bool]:
+        """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
+        waits, told_to = False, self.behaviour.rate_limit != "none"
+        for handle in self._faults:
+            if handle.on in {None, operation} and not handle.spent:
+                waits = waits or handle.fault.kind in _WAITING
+                told_to = told_to or _tells_to_wait(handle.fault)
+        return waits, told_to
 
     def _make(self, call: Call, actor: Actor) -> Outcome:
         """Make the call under the watchdog's eye."""
@@ -213,10 +213,12 @@ class Example:
         try:
             try:
                 outcome = Outcome(value=call.on(actor.client))
-            finally:
-                fired = watchdog.done()
-        except (Exception, RunawayError) as error:  # noqa: BLE001  # whatever a client raises
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
+                outcome = Outcome(error=error)
+            fired = watchdog.done()
+        except RunawayError as error:
             outcome = Outcome(error=error)
+            fired = watchdog.done()
         outcome.hung = fired == "hung"
         outcome.ran_away = fired == "ran away"
         if outcome.error is not None and not outcome.ran_away:
@@ -236,12 +238,12 @@ class Example:
             return timeout_problem(call, self.run.patience)
         if outcome.ran_away:
             return runaway_problem(call, entries)
-        problem = wire_problem(call, outcome, entries, actor.petstore.api_key)
+        problem = wire_problem(call, outcome, entries, actor.petstore.api_key, is_first=not actor.seen)
         if problem is not None or not entries:
             return problem
         try:
-            observe(call, outcome, entries, actor.oracle)
-            problem = answer_problem(call, outcome, entries, actor.oracle)
+            read = observe(call, outcome, entries, actor.oracle)
+            problem = answer_problem(call, outcome, entries, actor.oracle, read)
         except Contradiction as error:
             self._failed = True
             raise PetstoreMockError(
@@ -331,3 +333,7 @@ def _close(client: object) -> None:
     close = getattr(client, "close", None)
     if callable(close):
         close()
+
+
+def _tells_to_wait(fault: Fault) -> bool:
+    return any(name == "Retry-After" and value != "0" for name, value in fault.fields)

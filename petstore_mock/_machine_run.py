@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
-import threading
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock._machine_watchdog import Watchdog
 from petstore_mock.mock import PetStoreMock
 
 if TYPE_CHECKING:
@@ -19,18 +18,14 @@ if TYPE_CHECKING:
     from petstore_mock._machine_classify import Kind
     from petstore_mock._machine_shrink import Course
 
-__all__ = ["Run", "RunawayError"]
+__all__ = ["Run"]
 
-WAITING_BUDGET: Final = 10.0  # seconds of real waiting in a run, shrinking left out
-EXAMPLE_BUDGET: Final = 1.0  # seconds after which an example begins no more of it
-_TICK: Final = 0.02
-_RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
-_IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
+_WAITING_BUDGET: Final = 10.0  # seconds of real waiting in a run, shrinking left out
+_EXAMPLE_BUDGET: Final = 1.0  # seconds after which an example begins no more of it
+_QUICK_EXAMPLES: Final = 5  # come first: most bugs need no waiting
+_EARNED: Final = 0.1  # seconds of waiting that each example brings after them
+_LEAST_RETRY_AFTER: Final = 0.5  # seconds: half of what the client is told to wait at least
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
-
-
-class RunawayError(BaseException):
-    """Raised inside a client that asks without an end; no ``except Exception`` of its own stops it."""
 
 
 class Run:
@@ -57,6 +52,7 @@ class Run:
         self._waited_now = 0.0
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
+        self.heeds_retry_after = False  # whether it is known to wait as long as it is told
         self.shrinking = False
         self.latest_failure: BaseException | None = None
         self.latest_course: Course | None = None
@@ -129,92 +125,26 @@ class Run:
 
     # Real waiting
 
-    def may_wait(self, what: object) -> bool:
+    def may_wait(self, what: object, *, told_to: bool = False) -> bool:
         """Say whether an example may do ``what``, which takes real time.
 
         The same question gets the same answer throughout a run, so that a replayed example takes the same course.
+
+        Args:
+            what: tells one question from another.
+            told_to: whether it takes time only if the client waits as long as ``Retry-After`` says.
         """
         if self.shrinking:  # which has a time limit of its own, and does without what takes time if it can
             return True
         answer = self._allowed.get(what)
         if answer is None:
-            in_time = self._waited_now < EXAMPLE_BUDGET and self.waited < WAITING_BUDGET
-            answer = self._allowed[what] = in_time
+            earned = min(_WAITING_BUDGET, (self.examples - _QUICK_EXAMPLES) * _EARNED)
+            in_time = self._waited_now < _EXAMPLE_BUDGET and self.waited < earned
+            answer = self._allowed[what] = in_time or (told_to and not self.heeds_retry_after)
         return answer
 
-    def has_waited(self, seconds: float) -> None:
-        """Take ``seconds`` from the budget."""
+    def has_waited(self, seconds: float, *, told_to: bool) -> None:
+        """Take ``seconds`` from the budget; they were waited because the client was told to, or had to be."""
+        self.heeds_retry_after = self.heeds_retry_after or (told_to and seconds >= _LEAST_RETRY_AFTER)
         self.waited += seconds
         self._waited_now += seconds
-
-
-class Watchdog:
-    """Looks after the call that is being made: ends a hang that outlasts the patience, and a client that runs away."""
-
-    def __init__(self, patience: float) -> None:
-        self.patience = patience
-        self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
-        self._lock = threading.Lock()
-        self._watched: tuple[PetStoreMock, int, int, str] | None = None
-        self._fired: str | None = None
-        self._stops = 0
-        self._thread: threading.Thread | None = None
-        self._ended = threading.Event()
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._ended.clear()
-        self._thread = threading.Thread(target=self._run, name="petstore-mock-watchdog", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread."""
-        if self._thread is not None:
-            self._ended.set()
-            self._thread.join()
-            self._thread = None
-
-    def watch(self, petstore: PetStoreMock, operation: str) -> None:
-        """Look after a call that begins now, in this thread."""
-        self._fired = None
-        self._stops = 0
-        self._watched = (petstore, len(petstore.journal), threading.get_ident(), operation)
-
-    def done(self) -> str | None:
-        """Say that the call has ended; return what had to be done about it: ``hung``, ``ran away`` or None."""
-        with self._lock:
-            self._watched = None
-            if self._stops:
-                _raise_in(threading.get_ident(), None)  # the call has ended by itself meanwhile
-            return self._fired
-
-    def _run(self) -> None:
-        while not self._ended.wait(_TICK):
-            with self._lock:
-                if self._watched is not None:
-                    self._look(*self._watched)
-
-    def _look(self, petstore: PetStoreMock, before: int, thread: int, operation: str) -> None:
-        journal = petstore.journal
-        requests = len(journal) - before
-        if requests <= 0:
-            return
-        if requests > _RUNAWAY * (self._stops + 1):  # again, if the client caught even that
-            self._fired = "ran away"
-            self._stops += 1
-            _raise_in(thread, RunawayError)
-            return
-        latest = journal.last
-        if latest.outcome == "hang":
-            patience = min(self.patience, _IMPATIENCE) if operation in self.never_times_out else self.patience
-            if time.perf_counter() - latest.request.started >= patience:
-                self._fired = "hung"
-                self.never_times_out.add(operation)
-                petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go
-
-
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise ``error`` in another thread at its next bytecode; None takes back what has not been raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
