@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import traceback
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from petstore_mock.gaps import GAPS
 from petstore_mock.report import render_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock._machine_call import Call, Outcome, Problem
     from petstore_mock.behaviour import Behaviour
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ClientBugError", "Script", "explain", "fault_code"]
 
 _INDENT: Final = "    "
+_REQUESTS: Final = 15  # that are shown
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 
 
@@ -65,8 +67,8 @@ class _Line:
     kept: bool = False
 
     def lines(self) -> list[str]:
-        if self.raises:
-            return ["with pytest.raises(Exception):", f"{_INDENT}{self.code}"]
+        if self.raises:  # as it may: that it raised is not what the test is about
+            return ["with contextlib.suppress(Exception):", f"{_INDENT}{self.code}"]
         lines = [f"{self.result} = {self.code}" if self.result is not None else self.code]
         if self.kept:
             lines.append(f"kept = copy.deepcopy({self.result})")
@@ -81,18 +83,22 @@ class Script:
         self._others = False
         self._elsewhere = False
         self._results = 0
+        self.course = 0  # tells the course so far from another: two examples of the same course do the same
 
     def __str__(self) -> str:
-        """Return the course so far: two examples of the same course do the same."""
         return "\n".join(line.code for line in self._lines)
 
     def add(self, code: str) -> None:
         """Add a step."""
-        self._lines.append(_Line(code))
+        self._add(_Line(code))
+
+    def _add(self, line: _Line) -> None:
+        self._lines.append(line)
+        self.course = hash((self.course, line.code))
 
     def add_call(self, actor: str, call: Call, *, raises: bool) -> int:
         """Add a call of a client; return its place, for :meth:`name_result`."""
-        self._lines.append(_Line(f"{actor}.{call.code()}", raises=raises))
+        self._add(_Line(f"{actor}.{call.code()}", raises=raises))
         return len(self._lines) - 1
 
     def name_result(self, place: int) -> str:
@@ -127,17 +133,27 @@ class Script:
         if self._others:
             opened.append("petstore.fresh() as other")
             clients.append("other_client = make_client(other)")
-        steps = [part for line in self._lines for part in line.lines()]
-        body = [*clients, *steps, *check]
+        body = [*clients, *_written(self._lines), *check]
         lines = [
             *_imports("\n".join([*opened, *body]), make_client),
             "",
             "",
             "def test_client() -> None:",
             f"{_INDENT}with {', '.join(opened)}:",
-            *(f"{_INDENT * 2}{line}" for line in body),
+            *(f"{_INDENT * 2}{line}".rstrip() for line in body),
         ]
         return "".join(f"{line}\n" for line in lines)
+
+
+def _written(steps: Iterable[_Line]) -> Iterator[str]:
+    """Yield the lines of steps; a step that is repeated stands in a loop."""
+    for lines, same in itertools.groupby(step.lines() for step in steps):
+        count = len(list(same))
+        if count == 1:
+            yield from lines
+        else:
+            yield f"for _ in range({count}):"
+            yield from (f"{_INDENT}{line}" for line in lines)
 
 
 def _imports(code: str, make_client: Callable[..., Any]) -> list[str]:
@@ -218,7 +234,15 @@ def explain(  # what an explanation is made of
     sentence = f"{problem.sentence} ({where}{words})."
     sentence += _silences(behaviour.differences())
     test = script.source(check, behaviour, make_client)
-    return ClientBugError(sentence, test, render_journal(entries), _raised(outcome))
+    return ClientBugError(sentence, test, _wire(entries), _raised(outcome))
+
+
+def _wire(entries: Sequence[Entry]) -> str:
+    """Return the journal; of a client that asks again and again the end is enough."""
+    hidden = len(entries) - _REQUESTS
+    return (
+        f"... {hidden} earlier requests\n{render_journal(entries[hidden:])}" if hidden > 1 else render_journal(entries)
+    )
 
 
 def _raised(outcome: Outcome) -> str:
