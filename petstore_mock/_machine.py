@@ -9,9 +9,11 @@ from hypothesis.stateful import RuleBasedStateMachine
 from petstore_mock._machine_example import Example
 from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_shrink import Course, Step
-from petstore_mock._machine_steps import OPERATION_NAMES, Plan
+from petstore_mock._machine_steps import OPERATION_NAMES, STEPS, Chance, Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.contract import OperationName
@@ -25,15 +27,35 @@ class ClientMachine(RuleBasedStateMachine):
     """Checks a client against every world that the interface allows. Made by ``client_machine``."""
 
     run: ClassVar[Run]
+    differences: ClassVar[Sequence[tuple[str, str]]]
 
     def __init__(self) -> None:
         super().__init__()
         self.example: Example | None = None
+        self._chance = Chance(0)
+        self._faults: Sequence[Fault] | None = None
         self._course: list[Step] = []
-        self.run.examples += 1
+
+    def story(self, number: int, faults: Sequence[Fault] | None) -> None:
+        """Play an example.
+
+        Args:
+            number: all that happens comes of it.
+            faults: the faults that happen; the machine's own without it.
+        """
+        self._chance = Chance(number)
+        self._faults = faults
+        self.begin(self._chance.behaviour(self.differences))
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Let more happen in the same world."""
+        for _ in range(STEPS):
+            self.take(self._chance.step(self._faults))
 
     def begin(self, behaviour: Behaviour) -> None:
-        """Begin the example: the first thing that is drawn."""
+        """Begin an example in a world of this behaviour."""
+        self.run.examples += 1
         self.example = Example(self.run, behaviour)
 
     def teardown(self) -> None:
@@ -53,17 +75,15 @@ class ClientMachine(RuleBasedStateMachine):
         assert self.example is not None  # noqa: S101  # initialize rules come first
         return self.example
 
-    def batch(self, batch: tuple[Step, ...]) -> None:
-        """Let a few things happen: each the name of a method, and its arguments."""
-        for step in batch:
-            self.take(step)
-
     def take(self, step: Step) -> None:
-        """Let one thing happen."""
+        """Let one thing happen: the name of a method, and its arguments."""
         self._course.append(step)
+        before = self._now.script.course
         name, *arguments = step
         try:
             getattr(self, name)(*arguments)
+            if self._now.script.course == before:  # there was nothing to change, or no time to wait
+                self._course.pop()
         except ClientBugError:
             self.run.latest_course = Course(self._now.behaviour, tuple(self._course))
             raise
@@ -74,7 +94,7 @@ class ClientMachine(RuleBasedStateMachine):
         machine = cls()
         try:
             try:
-                ClientMachine.begin(machine, course.behaviour)
+                machine.begin(course.behaviour)
                 for step in course.steps:
                     machine.take(step)
             finally:
@@ -122,20 +142,22 @@ class ClientMachine(RuleBasedStateMachine):
         if pet_id not in {pet["id"] for pet in self._now.actor.petstore.pets}:
             self._now.seed({"id": pet_id, **pet})
 
-    def seed_long(self, name: tuple[str, int]) -> None:
-        """Let another actor add an animal whose answer is larger than one read, and list it."""
+    def seed_long(self, name: tuple[str, int], by_list: bool) -> None:  # noqa: FBT001  # as it stands in the table
+        """Let another actor add an animal whose answer is larger than one read, look at it, and let it go again."""
         unit, count = name
         oracle = self._now.actor.oracle
         pet_id = oracle.free_id()
-        if len(oracle.pets) > 30 or pet_id in {pet["id"] for pet in self._now.actor.petstore.pets}:
-            return
-        self._now.seed({"id": pet_id, "name": unit * count, "categoryId": 1})
-        self._now.call("getPet", pet_id=pet_id)
+        if pet_id not in {pet["id"] for pet in self._now.actor.petstore.pets}:
+            self._now.seed({"id": pet_id, "name": unit * count, "categoryId": 1})
+            self._look(pet_id, by_list=by_list)
+            self._now.remove(pet_id)
 
-    def seed_many(self, count: int) -> None:
-        """Let another actor add more than a page of animals."""
+    def seed_many(self, count: int, look: bool) -> None:  # noqa: FBT001  # as it stands in the table
+        """Let another actor add animals, more than a page of them at times, and look at them or not."""
         if len(self._now.actor.oracle.pets) < 120:
             self._now.seed_many(count)
+        if look:
+            self._now.call("listPets")
 
     def update(self, change: tuple[int, str, bool]) -> None:
         """Let another actor change an animal, and look at it."""

@@ -1,4 +1,9 @@
-"""What may happen in an example, as a table; and how it is drawn."""
+"""What may happen in an example, as tables; and how it is chosen.
+
+Hypothesis draws one number for an example, and all that happens in it comes of that number. A draw for each step would
+cost as much as its request; and five of six examples would be an earlier one with a part of it repeated, in the same
+world.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +14,23 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from petstore_mock import faults as fault_kinds
-from petstore_mock import strategies
+from petstore_mock.behaviour import Behaviour
 from petstore_mock.contract import PET_STATUSES, OperationName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hypothesis.strategies import SearchStrategy
+    from collections.abc import Iterable, Sequence
 
     from petstore_mock._machine_shrink import Step
     from petstore_mock.faults import Fault
 
-__all__ = ["BATCH", "OPERATION_NAMES", "Plan", "batches"]
+__all__ = ["NUMBERS", "OPERATION_NAMES", "STEPS", "Chance", "Plan"]
 
 OPERATION_NAMES: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
 # When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
 Plan = tuple[OperationName, int, int, bool]
+
+NUMBERS: Final = st.integers(0, 2**64 - 1)
+STEPS: Final = 30  # of an example
 
 _STATUSES: Final = (None, *PET_STATUSES)
 _LIMITS: Final = (None, 1, 2, 3, 20, 21, 50, 99, 100)
@@ -62,6 +68,7 @@ _SLOW_FAULTS: Final = (
     fault_kinds.delay(0.02),
     fault_kinds.dribble(1_000_000),
     fault_kinds.rate_limited(1),
+    fault_kinds.rate_limited(1),
     fault_kinds.hang(),
     fault_kinds.hang(),  # nothing else shows a timeout that is missing
 )
@@ -72,10 +79,7 @@ _PLANS: Final[tuple[Plan, ...]] = tuple(
     for lost in ((False, True) if operation == "createPet" else (False,))
 )
 
-# How many steps Hypothesis counts as one.
-BATCH: Final = 5
-
-# The kinds of steps, the simple ones first: names of methods of the machine, and every tuple of their arguments.
+# The kinds of steps: names of methods of the machine, and every tuple of their arguments.
 _KINDS: Final[tuple[tuple[str, Iterable[tuple[Any, ...]]], ...]] = (
     ("list_some", product(product(_LIMITS, _STATUSES))),
     ("get_known", product(range(8))),
@@ -86,44 +90,82 @@ _KINDS: Final[tuple[tuple[str, Iterable[tuple[Any, ...]]], ...]] = (
     ("seed", product(_ANIMALS, _UNKNOWN_IDS)),
     ("update", product(product(range(4), PET_STATUSES, (False, True)))),
     ("remove", product(product(range(4), (False, True)))),
-    ("seed_many", ((3,), (3,), (25,), (101,))),
-    ("seed_long", product(_LONG_NAMES)),
+    ("seed_many", product((3, 3, 25, 101), (True, True, False))),
+    ("seed_long", product(_LONG_NAMES, (False, True))),
     ("close_connections", product(OPERATION_NAMES)),
     ("revoke_key", product(_RARELY)),
     ("travel", product(_RARELY)),
     ("switch", product(OPERATION_NAMES)),
     ("redirect", product(product(_REDIRECTIONS, OPERATION_NAMES))),
 )
-_INJECTIONS: Final = tuple(product((*_QUICK_FAULTS, *_SLOW_FAULTS, *_QUICK_FAULTS), _PLANS))
-_WEIGHT: Final = len(_INJECTIONS) // 3  # of each other kind
+_WEIGHT: Final = 120  # of a kind, which has about as many arguments at most
+_LESS: Final = {"seed_long": 40}  # takes as long as many others
 _TABLE: Final[tuple[Step, ...]] = tuple(
-    (name, *arguments) for name, every in _KINDS for arguments in islice(cycle(every), _WEIGHT)
+    (name, *arguments) for name, every in _KINDS for arguments in islice(cycle(every), _LESS.get(name, _WEIGHT))
+)
+_CREATIONS: Final = 2  # the weights of what comes beside the table
+_INJECTIONS: Final = 4
+
+# What names are made of: plain text, white space, what JSON escapes, what takes two, three and four bytes of UTF-8,
+# what is written from right to left, what joins with its neighbour, and what some take for the end of a line.
+_CHARACTERS: Final = (
+    "Rexab 019",
+    " \t\r\n\v\0\x1f\x7f",
+    "\"\\/'<>&%+,;{}[]",
+    "\u00e9\u00df\u0100\u0416",
+    "\u05e9\u05dc\u0645\u0631",
+    "\u0301\u0308\u200d\ufe0f",
+    "\u0085\u2028\u2029\u00a0\ufeff",
+    "\u732b\u72ac\ud55c",
+    "\U0001f415\U0001f408\U0001f1e9\U00010348",
 )
 
 
-def batches(faults: SearchStrategy[Fault] | None) -> SearchStrategy[tuple[Step, ...]]:
-    """Draw a few steps at once; most are one draw from one table, since a draw costs as much as a request.
+class Chance:
+    """Chooses what happens in one example.
 
     Args:
-        faults: draws the faults; without it the machine's own are drawn.
+        number: the same one makes the same choices.
     """
-    creations: SearchStrategy[Step] = st.tuples(
-        st.just("create"), strategies.names(), strategies.category_ids(), st.sampled_from(_STATUSES)
-    )
-    table: list[Step | SearchStrategy[Step]] = [*_TABLE, *[creations] * (2 * _WEIGHT)]
-    if faults is None:
-        table += [("inject", *arguments) for arguments in _INJECTIONS]
-    elif not faults.is_empty:
-        table += [st.tuples(st.just("inject"), faults, st.sampled_from(_PLANS))] * len(_INJECTIONS)
-    # Hypothesis draws low numbers more often than high ones: they are to be of every kind.
-    Random(0).shuffle(table)  # noqa: S311  # the same order each time
-    return _batch(st.sampled_from([_TABLE[0], *table]))
 
+    def __init__(self, number: int) -> None:
+        self._random = Random(number)  # noqa: S311  # nobody is to be kept from guessing
 
-@st.composite
-def _batch(draw: st.DrawFn, table: SearchStrategy[Step | SearchStrategy[Step]]) -> tuple[Step, ...]:
-    batch = []
-    for _ in range(BATCH):
-        step = draw(table)
-        batch.append(draw(step) if isinstance(step, st.SearchStrategy) else step)
-    return tuple(batch)
+    def behaviour(self, differences: Sequence[tuple[str, str]]) -> Behaviour:
+        """Choose a behaviour that differs from the default in a few gaps.
+
+        In as many that each alternative comes in a run of 200 examples, and not so many that one hides another.
+
+        Args:
+            differences: the gaps with the alternatives to choose from.
+        """
+        random = self._random
+        some = random.sample(differences, min(random.choice((0, 1, 2, 4, 6, 8)), len(differences)))
+        return Behaviour(**dict(some))  # type: ignore[arg-type]  # from the register
+
+    def step(self, faults: Sequence[Fault] | None) -> Step:
+        """Choose a step.
+
+        Args:
+            faults: the faults to choose from; the machine's own without it.
+        """
+        random = self._random
+        some = faults is None or len(faults) > 0
+        place = random.randrange(len(_KINDS) + _CREATIONS + (_INJECTIONS if some else 0))
+        if place < len(_KINDS):
+            return random.choice(_TABLE)
+        if place < len(_KINDS) + _CREATIONS:
+            return ("create", self._name(), self._category_id(), random.choice(_STATUSES))
+        if faults is None:
+            faults = _SLOW_FAULTS if random.random() < 0.2 else _QUICK_FAULTS
+        return ("inject", random.choice(faults), random.choice(_PLANS))
+
+    def _name(self) -> str:
+        random = self._random
+        unit = "".join(random.choice(random.choice(_CHARACTERS)) for _ in range(random.choice((1, 1, 2, 3, 8))))
+        return unit * random.choice((1, 1, 1, 1, 2, 20, 300))
+
+    def _category_id(self) -> int:
+        """Choose an integer of any size, both ends of int64 included."""
+        size = self._random.choice((1, 8, 32, 54, 63))
+        return self._random.choice((-(2**size), 2**size - 1, self._random.randrange(-(2**size), 2**size)))

@@ -14,7 +14,7 @@ as one sentence, a test to paste, and what went over the wire.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
@@ -22,32 +22,27 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
-from petstore_mock import strategies
 from petstore_mock._machine import ClientMachine
 from petstore_mock._machine_call import PetClient
 from petstore_mock._machine_classify import Kind, classify_exception
 from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_run import Run
 from petstore_mock._machine_shrink import simplest
-from petstore_mock._machine_steps import BATCH, batches
+from petstore_mock._machine_steps import NUMBERS
+from petstore_mock.behaviour import check_gap
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from unittest import TestCase
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock._machine_shrink import Step
-    from petstore_mock.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
 
 __all__ = ["ClientBugError", "Kind", "PetClient", "check_client", "classify_exception", "client_machine"]
-
-
-STEPS: Final = 30  # of an example
 
 
 def client_machine(
@@ -80,20 +75,25 @@ def client_machine(
         raise PetstoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")
     if not _is_positive(patience):
         raise PetstoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
-    varied = list(GAPS) if vary is None else vary
+    varied = _differences(vary)
     if faults is not None and not isinstance(faults, st.SearchStrategy):
         raise PetstoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
 
+    drawn: SearchStrategy[list[Fault] | None] = st.none() if faults is None else st.just([])
+    if faults is not None and not faults.is_empty:
+        drawn = st.lists(faults, min_size=1, max_size=3)
+
     class Machine(ClientMachine):
         run = Run(make_client, classify or classify_exception, patience)
+        differences = varied
 
-        @initialize(behaviour=strategies.behaviours(vary=varied))
-        def begin(self, behaviour: Behaviour) -> None:
-            super().begin(behaviour)
+        @initialize(number=NUMBERS, faults=drawn)
+        def story(self, number: int, faults: Sequence[Fault] | None) -> None:
+            super().story(number, faults)
 
-        @rule(batch=batches(faults))
-        def batch(self, batch: tuple[Step, ...]) -> None:
-            super().batch(batch)
+        @rule()
+        def go_on(self) -> None:
+            super().go_on()
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
     Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class
@@ -118,6 +118,16 @@ def _closing(machine: type[ClientMachine]) -> type[TestCase]:
     return ClientTestCase
 
 
+def _differences(vary: Collection[str] | None) -> list[tuple[str, str]]:
+    """Return the gaps that vary, each with every alternative but its default."""
+    if isinstance(vary, str):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
+    varied = list(GAPS if vary is None else dict.fromkeys(vary))
+    for name in varied:
+        check_gap(name, GAPS[name].default if name in GAPS else None)
+    return [(name, other) for name in varied for other in GAPS[name].alternatives if other != GAPS[name].default]
+
+
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
@@ -130,7 +140,7 @@ def machine_settings(given: Settings | None = None, max_examples: int | None = N
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
         phases=[phase for phase in Phase if phase is not Phase.explain],  # it would explain our lines, not the client's
-        stateful_step_count=STEPS // BATCH,
+        stateful_step_count=1,  # a story; each further one is of as many steps in the same world
     )
     return base if max_examples is None else Settings(base, max_examples=max_examples)
 
