@@ -10,7 +10,7 @@ from petstore_mock._machine_oracle import Contradiction, known_fields
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock._machine_call import Call, Outcome, Problem
     from petstore_mock._machine_classify import Kind
@@ -30,12 +30,13 @@ _ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTT
 _DEFAULT_LIMIT: Final = 20  # §8
 
 
-def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> None:
-    """Let the oracle see what the requests of one call were answered.
+def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> dict[int, Any]:
+    """Let the oracle see what the requests of one call were answered; return the answers that could be read, by number.
 
     Raises:
         Contradiction: the fake answered what no possible world explains.
     """
+    read: dict[int, Any] = {}
     for entry in entries:
         if entry.condition is not None:
             if entry.condition.name == "absent_pet":
@@ -43,27 +44,30 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
             continue
         fault = entry.fault
         seen = fault is None or (fault.kind in _TRANSPARENT and outcome.error is None and entry is entries[-1])
-        if entry.operation == "createPet":
-            if seen:
-                oracle.created(json.loads(entry.response_body), call.body, entry.number)
-            else:
+        if not seen:
+            if entry.operation == "createPet":
                 oracle.may_have_created(call.body)
-        elif seen and entry.operation == "listPets":
+            continue
+        document = read[entry.number] = json.loads(entry.response_body)
+        if entry.operation == "createPet":
+            oracle.created(document, call.body, entry.number)
+        elif entry.operation == "listPets":
             query = entry.query
-            limit = int(query.get("limit", _DEFAULT_LIMIT))
-            oracle.saw_list(json.loads(entry.response_body), limit, query.get("status"), entry.number)
-        elif seen:
-            found = json.loads(entry.response_body)
-            oracle.saw_pet(int(entry.path.rpartition("/")[2]), found, entry.number)
+            oracle.saw_list(document, int(query.get("limit", _DEFAULT_LIMIT)), query.get("status"), entry.number)
+        else:
+            oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
+    return read
 
 
-def answer_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Problem | None:
-    """Return what is wrong with what the client made of its answers, or None; :func:`observe` has been called."""
+def answer_problem(
+    call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]
+) -> Problem | None:
+    """Return what is wrong with what the client made of its answers, or None; ``read`` is what :func:`observe` saw."""
     allowed = _allowed(call, outcome, entries, oracle)
     problem = outcome_problem(call, outcome, allowed)
     if problem is not None or outcome.error is not None:
         return problem
-    wanted = _wanted(call, entries, oracle)
+    wanted = _wanted(call, entries, oracle, read)
     if wanted is None:
         return None
     if isinstance(wanted, list):
@@ -111,9 +115,13 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
         why = f"the service answered {status}: {entry.condition.message}"
         words = sentence.text if sentence is not None else _ERROR_WORDS
         return Allowed(value=False, kinds=frozenset({status}), why=why, section=entry.section or "7", words=words)
-    if entry.operation != call.operation and call.operation == "getPet" and call.arguments["pet_id"] not in oracle.pets:
+    if entry.operation != call.operation and call.operation == "getPet":  # it found the animal in a list, say
         words = SENTENCES["absent"].text
-        return Allowed(value=False, kinds=frozenset({404}), why="there is no such animal", section="7", words=words)
+        pet_id = call.arguments["pet_id"]
+        if pet_id not in oracle.pets:
+            return Allowed(value=False, kinds=frozenset({404}), why="there is no such animal", section="7", words=words)
+        if not oracle.is_settled(pet_id, entry.number):
+            return Allowed(value=True, kinds=frozenset({404}), why="the animal is new", section="7", words=words)
     operation = OPERATIONS[call.operation]
     words = f"{operation.success}: the operation was carried out"
     why = f"the service answered {entry.status}"
@@ -152,7 +160,7 @@ def _by_fault(fault: Fault, section: str) -> Allowed:
     )
 
 
-def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
+def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
     """Return what the client has to return, or None when that can't be told."""
     if call.operation == "getPet":
         return oracle.pets.get(call.arguments["pet_id"])
@@ -160,7 +168,7 @@ def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle) -> Any:  # noq
         if entry.operation == call.operation and entry.condition is None:
             if entry.fault is not None and entry.fault.kind not in _TRANSPARENT:
                 return None
-            document = json.loads(entry.response_body)
+            document = read[entry.number] if entry.number in read else json.loads(entry.response_body)
             if isinstance(document, list):
                 return [known_fields(animal) for animal in document]
             return known_fields(document)

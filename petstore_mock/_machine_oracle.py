@@ -76,7 +76,8 @@ class Oracle:
 
     # What is seen
 
-    def _is_settled(self, pet_id: int, number: int) -> bool:
+    def is_settled(self, pet_id: int, number: int) -> bool:
+        """Say whether a created animal must show in the answer to request ``number``."""
         return self._visible_from.get(pet_id, 0) <= number
 
     def saw_list(self, page: Sequence[Mapping[str, Any]], limit: int, status: str | None, number: int) -> None:
@@ -95,7 +96,7 @@ class Oracle:
             raise Contradiction(f"a list of at most {limit} had {len(seen)} animals with {len(ids)} ids")
         matching = {pet_id for pet_id, pet in self.pets.items() if status is None or pet.get("status") == status}
         if len(seen) < limit:
-            missing = [pet_id for pet_id in matching - ids if self._is_settled(pet_id, number)]
+            missing = [pet_id for pet_id in matching - ids if self.is_settled(pet_id, number)]
             if missing:
                 raise Contradiction(f"a list with room for {limit} lacked {missing[:3]}")
 
@@ -106,7 +107,7 @@ class Oracle:
             Contradiction: no possible world gives this answer.
         """
         if animal is None:
-            if pet_id in self.pets and self._is_settled(pet_id, number):
+            if pet_id in self.pets and self.is_settled(pet_id, number):
                 raise Contradiction(f"animal {pet_id} exists and was answered 404")
             return
         found = known_fields(animal)
