@@ -20,21 +20,19 @@ def steps(*, library: str, examples: int) -> dict[str, float]:
 
     To be run in a process of its own.
     """
-    from hypothesis import HealthCheck, Phase, settings  # noqa: PLC0415  # the others do without
+    from hypothesis import Phase, settings  # noqa: PLC0415  # the others do without
     from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
 
-    from petstore_mock.stateful import client_machine  # noqa: PLC0415
+    from petstore_mock.stateful import client_machine, machine_settings  # noqa: PLC0415
     from tests.clients.correct import make_correct  # noqa: PLC0415
 
     def run(count: int) -> dict[str, float]:
         machine = client_machine(make_correct(library))
         chosen = settings(
-            max_examples=count,
+            machine_settings(max_examples=count),  # as users run it: with examples of as many steps
             derandomize=True,
             database=None,
-            deadline=None,
             phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
         )
         start = perf_counter()
         with machine.run as session:
