@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
-# One of each kind, the quick ones: the whole corpus takes minutes.
+# One of each kind; the whole corpus takes a minute or two.
 QUICK = {
     "LimitZeroForNone": "list_pets() sent GET /v1/pets?limit=0: query.limit must be at least 1",
     "StatusNullInBody": "body.status must be one of available, pending, sold, got null",
@@ -62,18 +62,11 @@ def test_no_false_alarm_over_ten_thousand_examples(name: str) -> None:
     check_client(make_correct(name), max_examples=10_000, settings=settings(database=None))
 
 
-# These take seconds even on a busy machine; the others are told apart in the soak tests.
-SUITE = {"LimitZeroForNone", "StatusTakenForGranted", "CreatesAgain"}
-
-
-@pytest.mark.parametrize(
-    "name", [name if name in SUITE else pytest.param(name, marks=pytest.mark.soak) for name in QUICK]
-)
+@pytest.mark.parametrize("name", QUICK)
 def test_bug_is_found_and_told(name: str) -> None:
     assert QUICK[name] in find(name).sentence
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("name", GAPS)
 def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
     """Shrinking leaves the one gap that matters."""
@@ -143,10 +136,11 @@ def test_a_run_leaves_no_thread_and_no_socket() -> None:
 
 
 def test_what_a_client_remembers_from_one_example_to_another_is_told_as_such() -> None:
-    """A cache of the class: it fails, and does not fail again for the same steps."""
+    """A cache of the class; its test has two clients, so that it fails in a new process too."""
     error = find("RememberedByTheClass").error
     assert error is not None
-    assert "and sent no request" in error.sentence
+    assert "it remembers what an earlier client was answered" in error.sentence
+    assert "make_client(earlier).get_pet(" in error.test
 
 
 def test_the_test_case_tells_of_a_bug_as_check_client_does() -> None:
