@@ -39,6 +39,26 @@ def test_only_the_key_that_was_used_first_rotates() -> None:
     assert [one.use_key("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
 
 
+def test_restored_world_has_its_present_key_as_if_it_were_new() -> None:
+    """A key that came after the copy was made is not in it, whatever has become of that key since."""
+    one = world()
+    copy = one.snapshot()
+    one.reset(["present"])
+    one.use_key("present")
+    one.keys["present"].revoked = True
+    one.keys["other"] = Key()
+    one.restore(copy, "present")
+    assert [one.key_problem(name) for name in ("key", "present", "other")] == ["", "", "revoked_key"]
+    assert one.keys["present"].uses == 0
+
+
+def test_highest_id_is_given_before_the_gaps_are_filled() -> None:
+    one = world()
+    one.seed({"id": 2**63 - 2}, {})
+    assert one.seed(None, {})["id"] == 2**63 - 1
+    assert one.seed(None, {})["id"] < 2**63 - 2
+
+
 @pytest.mark.parametrize("assignment", ["sequential", "sparse", "random_int64", "beyond_2_53"])
 def test_assigned_ids_are_free(assignment: str) -> None:
     one = world(id_assignment=assignment)

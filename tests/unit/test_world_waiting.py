@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WAYS: dict[str, Callable[[Core], None]] = {
     "reset": lambda core: core.world.reset([core.key]),
     "let_go": lambda core: core.world.let_go(),
+    "restore": lambda core: core.world.restore(core.world.snapshot(), core.key),
 }
 
 
