@@ -14,8 +14,13 @@ as one sentence, a test to paste, and what went over the wire.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+import petstore_mock._hypothesis  # noqa: F401  # first, to say what is missing
+
+# isort: split
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
@@ -34,7 +39,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from unittest import TestCase
 
     from hypothesis.strategies import SearchStrategy
@@ -67,7 +72,7 @@ def client_machine(
     Raises:
         PetstoreMockError: an argument can't be right.
     """
-    if not callable(make_client):
+    if not _takes_one(make_client):
         raise PetstoreMockError(
             f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}"
         )
@@ -122,10 +127,25 @@ def _differences(vary: Collection[str] | None) -> list[tuple[str, str]]:
     """Return the gaps that vary, each with every alternative but its default."""
     if isinstance(vary, str):
         raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
+    if vary is not None and not isinstance(vary, Collection):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
     varied = list(GAPS if vary is None else dict.fromkeys(vary))
     for name in varied:
         check_gap(name, GAPS[name].default if name in GAPS else None)
     return [(name, other) for name in varied for other in GAPS[name].alternatives if other != GAPS[name].default]
+
+
+def _takes_one(function: object) -> bool:
+    """Say whether it can be called with one argument, as far as can be known."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # written in C
+        return True
+    return True
 
 
 def _is_positive(value: object) -> bool:
@@ -168,7 +188,7 @@ def check_client(
 
     Raises:
         ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.
-        PetstoreMockError: an argument can't be right.
+        PetstoreMockError: an argument can't be right, or ``make_client`` returns no client of three methods.
     """
     __tracebackhide__ = True
     machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)
@@ -183,6 +203,7 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError
     found: ClientBugError | None = None
     with run:
         try:
+            run.try_client()
             without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
             run_state_machine_as_test(machine, settings=Settings(settings, phases=without_shrinking))
         except ClientBugError as error:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import petstore_mock._hypothesis  # noqa: F401  # first, to say what is missing
+
+# isort: split
 from hypothesis import strategies as st
 
 from petstore_mock import _generation
