@@ -10,6 +10,8 @@ from petstore_mock._machine_example import Example
 from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock._machine_steps import OPERATION_NAMES, STEPS, Chance, Plan
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.contract import OperationName
-    from petstore_mock.faults import Fault
     from petstore_mock.plan import Moment
 
 __all__ = ["ClientMachine"]
@@ -43,6 +44,11 @@ class ClientMachine(RuleBasedStateMachine):
             number: all that happens comes of it.
             faults: the faults that happen; the machine's own without it.
         """
+        for fault in faults or ():
+            if not isinstance(fault, Fault):
+                raise PetstoreMockError(
+                    f"expected faults to draw objects of petstore_mock.faults; got {fault!r} ({type(fault).__name__})"
+                )
         self._chance = Chance(number)
         self._faults = faults
         self.begin(self._chance.behaviour(self.differences))
@@ -208,7 +214,7 @@ class ClientMachine(RuleBasedStateMachine):
     def travel(self, number: int) -> None:
         """Let the day after getPet's removal come."""
         if (
-            number < len(OPERATION_NAMES) and self._now.behaviour.rate_limit == "none"
+            number < len(OPERATION_NAMES) and "rate_limit" not in self._now.behaviour.differences()
         ):  # a date to wait for means nothing then
             self._now.travel_past_the_removal()
         self._call("getPet")

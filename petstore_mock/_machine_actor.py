@@ -23,7 +23,7 @@ class Actor:
         self.world = world
         self.petstore = petstore
         self.client = client
-        self.oracle = Oracle(delayed=behaviour.visibility != "immediate")
+        self.oracle = Oracle(delayed="visibility" in behaviour.differences())
         self.last: Call | None = None
         self.seen = 0  # entries of its journal so far
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from petstore_mock.errors import PetstoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,7 +14,17 @@ if TYPE_CHECKING:
     from petstore_mock._machine_classify import Kind
     from petstore_mock.contract import OperationName
 
-__all__ = ["Call", "Outcome", "PetClient", "Problem"]
+__all__ = [
+    "Call",
+    "Outcome",
+    "PetClient",
+    "Problem",
+    "close_client",
+    "literal",
+    "require_answer",
+    "require_client",
+    "shortened",
+]
 
 _METHODS: Final[dict[str, str]] = {"listPets": "list_pets", "createPet": "create_pet", "getPet": "get_pet"}
 _SHOWN: Final = 60
@@ -34,6 +47,79 @@ class PetClient(Protocol):
         """Return the animal that getPet answers."""
 
 
+# How the three methods are called.
+_USES: Final[tuple[tuple[str, tuple[Any, ...], tuple[str, ...]], ...]] = (
+    ("list_pets", (), ()),
+    ("list_pets", (), ("limit", "status")),
+    ("create_pet", (), ("name", "category_id")),
+    ("create_pet", (), ("name", "category_id", "status")),
+    ("get_pet", (1,), ()),
+)
+_PROTOCOL: Final = (
+    "list_pets(*, limit=None, status=None), create_pet(*, name, category_id, status=None) and get_pet(pet_id)"
+)
+_SYNCHRONOUS: Final = (
+    "the machine calls plain functions; put an adapter on top of an asynchronous client, whose methods run each call "
+    "to its end: by asyncio.run(...), or on a loop of its own that lives until close()"
+)
+
+
+def require_client(client: object) -> None:
+    """Raise unless ``client`` has the three methods, and they can be called as the machine calls them.
+
+    Raises:
+        PetstoreMockError: says what is missing, or differs.
+    """
+    got = f"got make_client(petstore)={client!r} ({type(client).__name__})"
+    if isinstance(client, type):
+        raise PetstoreMockError(f"expected make_client to return a client; {got}: make an instance of it")
+    if inspect.isawaitable(client):
+        if inspect.iscoroutine(client):
+            client.close()
+        raise PetstoreMockError(f"expected make_client to return a client; {got}: {_SYNCHRONOUS}")
+    missing = [name for name in _METHODS.values() if not callable(getattr(client, name, None))]
+    if missing:
+        raise PetstoreMockError(
+            f"expected make_client to return a client with {_PROTOCOL}; {got}, which lacks {', '.join(missing)}: "
+            "put an adapter with these three methods on top of your client"
+        )
+    for name, positional, keywords in _USES:
+        method = getattr(client, name)
+        if inspect.iscoroutinefunction(method):
+            raise PetstoreMockError(f"expected {name} to return an answer; got {name}={method!r}: {_SYNCHRONOUS}")
+        try:
+            signature = inspect.signature(method)
+        except (TypeError, ValueError):  # written in C, or as strange
+            continue
+        try:
+            signature.bind(*positional, **dict.fromkeys(keywords))
+        except TypeError as error:
+            shown = ", ".join([*map(repr, positional), *(f"{keyword}=..." for keyword in keywords)])
+            raise PetstoreMockError(
+                f"expected a client with {_PROTOCOL}; {name}({shown}) does not fit {name}{signature}: {error}"
+            ) from None
+
+
+def close_client(client: object) -> None:
+    """Close a client that can be closed."""
+    close = getattr(client, "close", None)
+    if callable(close):
+        close()
+
+
+def require_answer(call: Call, value: Any) -> Any:  # noqa: ANN401  # whatever the client returns
+    """Return ``value`` unless it is still to be awaited.
+
+    Raises:
+        PetstoreMockError: it is: the client is asynchronous after all.
+    """
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise PetstoreMockError(f"expected {call} to return an answer; got {type(value).__name__}: {_SYNCHRONOUS}")
+    return value
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of one of the three methods."""
@@ -53,7 +139,7 @@ class Call:
 
     def code(self, *, short: bool = False) -> str:
         """Return the call as Python writes it, without its object."""
-        show = _shortened if short else literal
+        show = shortened if short else literal
         if self.operation == "getPet":
             return f"get_pet({self.arguments['pet_id']})"
         given = ", ".join(f"{name}={show(value)}" for name, value in self.arguments.items())
@@ -82,7 +168,8 @@ def literal(value: object) -> str:
     return repr(value)
 
 
-def _shortened(value: object) -> str:
+def shortened(value: object) -> str:
+    """Return ``value`` as Python writes it, or its beginning."""
     text = literal(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
@@ -114,7 +201,7 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.error is None:
-            return f"returned {_shortened(self.value)}"
+            return f"returned {shortened(self.value)}"
         text = str(self.error).strip().partition("\n")[0][:_SHOWN]
         return f"raised {type(self.error).__name__}{f' ({text})' if text else ''}"
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
-from petstore_mock._machine_call import Call, Outcome, Problem
+from petstore_mock._machine_call import Call, Outcome, Problem, close_client, require_answer
 from petstore_mock._machine_expect import answer_problem, observe
 from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
 from petstore_mock._machine_manners import (
@@ -58,6 +58,7 @@ class Example:
     def __init__(self, run: Run, behaviour: Behaviour) -> None:
         self.run = run
         self.behaviour = behaviour
+        self._is_limited = "rate_limit" in behaviour.differences()
         self.script = Script()
         run.start_over()
         self._before = run.open_connections()  # what a failure that Hypothesis keeps may still hold open
@@ -71,7 +72,7 @@ class Example:
 
     def _actor(self, name: str, world: str) -> Actor:
         petstore = self._stack.enter_context(self.run.petstore.fresh(behaviour=self.behaviour))
-        return Actor(name, world, petstore, self.run.make_client(petstore), self.behaviour)
+        return Actor(name, world, petstore, self.run.client_of(petstore), self.behaviour)
 
     # What others do
 
@@ -199,7 +200,7 @@ class Example:
 
     def _may_take_time(self, operation: str) -> tuple[bool, bool]:
         """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
-        waits, told_to = False, self.behaviour.rate_limit != "none"
+        waits, told_to = False, self._is_limited
         for handle in self._faults:
             if handle.on in {None, operation} and not handle.spent:
                 waits = waits or handle.fault.kind in _WAITING
@@ -212,7 +213,9 @@ class Example:
         watchdog.watch(actor.petstore, call.operation)
         try:
             try:
-                outcome = Outcome(value=call.on(actor.client))
+                outcome = Outcome(value=require_answer(call, call.on(actor.client)))
+            except PetstoreMockError:
+                raise
             except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
                 outcome = Outcome(error=error)
             fired = watchdog.done()
@@ -300,7 +303,7 @@ class Example:
         self._results.clear()
         try:
             for actor in self._actors:
-                _close(actor.client)
+                close_client(actor.client)
                 del actor.client
             if not self._failed:
                 self._check_closed()
@@ -327,12 +330,6 @@ class Example:
             if self.run.settles_at(count, patience):
                 return True
         return False
-
-
-def _close(client: object) -> None:
-    close = getattr(client, "close", None)
-    if callable(close):
-        close()
 
 
 def _tells_to_wait(fault: Fault) -> bool:

@@ -7,6 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock._machine_call import close_client, require_client
 from petstore_mock._machine_watchdog import Watchdog
 from petstore_mock.mock import PetStoreMock
 
@@ -54,6 +55,7 @@ class Run:
         self.leaks = False  # whether the client is known to leave connections open
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
         self.shrinking = False
+        self._looked_at = False
         self.latest_failure: BaseException | None = None
         self.latest_course: Course | None = None
         self._allowed: dict[object, bool] = {}
@@ -72,6 +74,27 @@ class Run:
             self._petstore = self._stack.enter_context(PetStoreMock())
             self.watchdog.start()
         return self._petstore
+
+    def client_of(self, petstore: PetStoreMock) -> PetClient:
+        """Make a client.
+
+        Raises:
+            PetstoreMockError: it can't be one; a run looks at the first.
+        """
+        client = self.make_client(petstore)
+        if not self._looked_at:
+            require_client(client)
+            self._looked_at = True
+        return client
+
+    def try_client(self) -> None:
+        """Make a client and close it, so that a wrong ``make_client`` is told of before anything is drawn.
+
+        Raises:
+            PetstoreMockError: it can't be one.
+        """
+        with self.petstore.fresh() as petstore:
+            close_client(self.client_of(petstore))
 
     @property
     def elsewhere(self) -> PetStoreMock:

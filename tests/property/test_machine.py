@@ -12,10 +12,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from petstore_mock import PetStoreMock, PetstoreMockError, faults
+from petstore_mock import PetStoreMock, faults
 from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
 from tests.clients.corpus import CORPUS, find, make_buggy
-from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
+from tests.clients.correct import CORRECT, Json, make_correct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,39 +160,6 @@ def test_the_test_case_stops_listening_by_itself() -> None:
     assert threading.active_count() == before
 
 
-def test_an_error_that_classify_does_not_know_is_a_bug_of_the_client() -> None:
-    class Secretive(HttpClientPets):
-        def get_pet(self, pet_id: int) -> Json:
-            raise LookupError(pet_id)
-
-    with pytest.raises(ClientBugError, match="LookupError"):
-        check_client(lambda petstore: Secretive(petstore.url, petstore.api_key), settings=settings(database=None))
-
-
-def test_classify_can_be_replaced() -> None:
-    class PetError(Exception):
-        pass
-
-    class Wrapping(HttpClientPets):
-        def get_pet(self, pet_id: int) -> Json:
-            try:
-                return super().get_pet(pet_id)
-            except Exception as error:
-                raise PetError from error
-
-    def classify(error: BaseException) -> Json:
-        from petstore_mock.stateful import classify_exception  # noqa: PLC0415
-
-        return classify_exception(error.__cause__ if isinstance(error, PetError) and error.__cause__ else error)
-
-    check_client(
-        lambda petstore: Wrapping(petstore.url, petstore.api_key),
-        classify=classify,
-        max_examples=10,
-        settings=settings(database=None),
-    )
-
-
 def test_only_the_gaps_named_vary_and_only_the_faults_given_come() -> None:
     """A client that fails for other silences and faults passes."""
     for name in ("StrictFields", "CreatesAgain"):
@@ -206,24 +173,6 @@ def test_only_the_gaps_named_vary_and_only_the_faults_given_come() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"make_client": 3}, "make_client=3"),
-        ({"patience": 0}, "patience=0"),
-        ({"patience": True}, "patience=True"),
-        ({"classify": 5}, "classify=5"),
-        ({"faults": faults.reset()}, "expected faults to be a strategy"),
-        ({"vary": ["list_ordr"]}, "Did you mean 'list_order'"),
-    ],
-)
-def test_a_wrong_argument_is_the_test_authors_mistake(options: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"make_client": make_correct("http.client"), **options}
-    with pytest.raises(PetstoreMockError) as caught:
-        check_client(given.pop("make_client"), max_examples=1, settings=settings(database=None), **given)
-    assert words in str(caught.value)
-
-
 def test_the_explanation_has_a_sentence_a_test_and_the_wire() -> None:
     error = find("LimitZeroForNone").error
     assert error is not None
@@ -234,6 +183,7 @@ def test_the_explanation_has_a_sentence_a_test_and_the_wire() -> None:
     compile(test, "pasted", "exec")
     assert "GET /v1/pets?limit=0" in wire
     assert not getattr(error, "__notes__", [])
+    assert f"{type(error).__module__}.{type(error).__qualname__}" == "petstore_mock.stateful.ClientBugError"
 
 
 def test_the_machine_needs_no_key_in_its_report() -> None:
