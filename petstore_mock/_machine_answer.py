@@ -58,7 +58,7 @@ def outcome_problem(call: Call, outcome: Outcome, allowed: Allowed) -> Problem |
     meaning = (
         f", which says {outcome.kind!r}"
         if outcome.kind is not None
-        else ", which says neither a status nor what went wrong"
+        else ", which says neither a status nor what went wrong (raise it from the library's error, or pass classify=)"
     )
     check = (
         "with pytest.raises(Exception) as caught:",

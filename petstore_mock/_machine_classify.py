@@ -70,8 +70,9 @@ class UnknownErrorError(Exception):
 def classify_exception(error: BaseException) -> Kind:
     """Say what an exception of a client means: the default ``classify`` of the machine.
 
-    A status is looked for in ``status_code``, ``code``, ``status`` and ``response``, then the class is looked at, along
-    the exception's causes: those of requests, httpx, urllib3, urllib, http.client and aiohttp are known. An exception
+    A status is looked for in ``status_code``, ``code``, ``status`` and ``response``, then the class is looked at: those
+    of requests, httpx, urllib3, urllib, http.client and aiohttp are known. If it is none of these, the exception it was
+    raised from says more (``raise ... from error``); one that was merely being handled says nothing. An exception
     of Python itself that is no OSError (``KeyError``) is known to be none of these, whatever it was raised from.
 
     Raises:
@@ -99,10 +100,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         if type(link).__module__ == "builtins" and not isinstance(link, OSError):
             return  # a KeyError raised while handling an answer is no answer
         reason = getattr(link, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
-        if isinstance(reason, BaseException):
-            link = reason
-        else:
-            link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        link = reason if isinstance(reason, BaseException) else link.__cause__
 
 
 def _status(error: BaseException) -> int | None:
