@@ -122,12 +122,12 @@ class Oracle:
             return
         if known is not None:
             raise Contradiction(f"animal {animal['id']} is {known!r} and was answered as {animal!r}")
-        for index, sent in enumerate(self.maybes):
-            if _is_made_from(animal, sent):
-                del self.maybes[index]
-                self.pets[animal["id"]] = animal
-                return
-        raise Contradiction(f"nobody created {animal!r}")
+        found = [sent for sent in self.maybes if _is_made_from(animal, sent)]
+        if not found:
+            raise Contradiction(f"nobody created {animal!r}")
+        # One without a status may be what became of many; one that was sent with it only of this.
+        self.maybes.remove(max(found, key=len))
+        self.pets[animal["id"]] = animal
 
     # What may be asked
 
