@@ -38,6 +38,8 @@ class ClientBugError(AssertionError):
             may hold connections open.
     """
 
+    __module__ = "petstore_mock.stateful"  # where people find it
+
     def __init__(self, sentence: str, test: str, wire: str, raised: str = "") -> None:
         where = f"\n\nRaised in the client:\n\n{raised}" if raised else ""
         super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")

@@ -7,7 +7,7 @@ import json
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock._machine_call import Problem, literal
+from petstore_mock._machine_call import Problem, literal, shortened
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -170,7 +170,21 @@ def _other_animal(call: Call, entry: Entry) -> Problem | None:
         "    {call}",
         f"assert {{journal}}.last.json() == {literal(call.body)}",
     )
-    return Problem(f"{call} sent {literal(sent)[:120]}", "4.2", SENTENCES["body"].text, check)
+    return Problem(f"{call} sent {_shown_body(sent, call.body)}", "4.2", SENTENCES["body"].text, check)
+
+
+def _shown_body(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  # a JSON value
+    """Say how a body differs from the wanted one."""
+    if not isinstance(sent, dict):
+        return shortened(sent)
+    words = [
+        f"{name}={shortened(sent[name])} instead of {shortened(value)}"
+        for name, value in wanted.items()
+        if name in sent and not _same({name: sent[name]}, {name: value})
+    ]
+    words += [f"no {name}" for name in wanted if name not in sent]
+    words += [f"{name}={shortened(value)}, which was not given" for name, value in sent.items() if name not in wanted]
+    return ", ".join(words)
 
 
 def _other_id(call: Call, entry: Entry) -> Problem | None:
@@ -182,7 +196,7 @@ def _other_id(call: Call, entry: Entry) -> Problem | None:
         "    {call}",
         f"assert {{journal}}.last.path.endswith('/{wanted}')",
     )
-    return Problem(f"{call} sent GET {entry.target}", "4.3", SENTENCES["petId"].text, check)
+    return Problem(f"{call} sent GET {entry.target}, for another animal", "4.3", SENTENCES["petId"].text, check)
 
 
 def _other_list(call: Call, entry: Entry) -> Problem | None:
@@ -199,7 +213,15 @@ def _other_list(call: Call, entry: Entry) -> Problem | None:
         "    {call}",
         f"assert {{journal}}.last.query.get({name!r}) == {expected!r}",
     )
-    return Problem(f"{call} sent GET {entry.target}", "4.1", SENTENCES[subject].text, check)
+    sentence = f"{call} sent GET {entry.target}, {_instead(name, wanted, query.get(name))}"
+    return Problem(sentence, "4.1", SENTENCES[subject].text, check)
+
+
+def _instead(name: str, wanted: object, sent: str | None) -> str:
+    """Say how a parameter differs from the wanted one."""
+    if sent is None:
+        return f"without {name}={wanted!r}"
+    return f"with {name}={sent}, which was not given" if wanted is None else f"with {name}={sent} instead of {wanted!r}"
 
 
 def _same(sent: object, wanted: dict[str, Any]) -> bool:
