@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.conditions import CONDITIONS, REALM, error_document
 from petstore_mock.decoding import encode_json
+from petstore_mock.masking import mask_text
 from petstore_mock.messages import ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER
 from petstore_mock.self_check import check_error
@@ -64,7 +65,9 @@ def refused(world: World, entry: Entry, refusal: Refusal, fields: Fields = ()) -
         parts.append(f"and {more} more")
     if refusal.detail:
         parts.append(refusal.detail)
-    message = f"{condition.message}: {'; '.join(parts)}" if parts else f"{condition.message}"
+    message = condition.message
+    if parts:  # a client may have put a key anywhere, and its log shows what we say of it
+        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.keys, *entry.request.credentials))
     return _error(world, condition.code, message, condition.status, (*_challenge(condition), *fields))
 
 

@@ -512,3 +512,26 @@ def test_injected_404_says_what_a_real_one_says() -> None:
     injected = json.loads(core.get(7).body)
     assert {"code": injected["code"], "status": injected["status"]} == {"code": real["code"], "status": real["status"]}
     assert injected["message"].startswith("There is no animal with this identifier (injected: ")
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("GET", "/v1/pets?api_key={}", b""),
+        ("GET", "/v1/pets?status={}", b""),
+        ("GET", "/v1/pets/{}", b""),
+        ("GET", "/keys/{}", b""),
+        ("POST", "/v1/pets", b'{"name":"Rex","categoryId":"KEY"}'),
+        ("POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"KEY":1}'),
+    ],
+    ids=["parameter", "filter", "identifier", "path", "value", "name of a field"],
+)
+def test_error_body_shows_no_key_wherever_the_client_put_it(method: str, target: str, body: bytes) -> None:
+    """The client's log shows what we say of its request."""
+    for core in (Core(), Core(key="a-fixed-key-of-the-team")):
+        sent = body.replace(b"KEY", core.key.encode())
+        answer = core.send(method, target.format(core.key), sent, headers={"Content-Type": "application/json"})
+        assert answer.status in {400, 404}
+        message = json.loads(answer.body)["message"]
+        assert core.key not in message
+        assert f"***{core.key[-4:]}" in message
