@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 from petstore_mock.report import render_line
 
@@ -86,7 +86,7 @@ class RequestLog:
     def _print(self, text: str) -> None:
         try:
             self._write(text)
-        except BrokenPipeError:
+        except OSError:  # the reader has gone, the terminal too, or the disk is full
             with suppress(OSError, ValueError):  # else Python complains about the unwritten rest at its exit
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stdout.fileno())
 
@@ -102,8 +102,24 @@ class RequestLog:
         # With PYTHONUNBUFFERED there is no buffer below the text, a full pipe takes a part of what it is given when a
         # signal comes, and the text layer does not ask how much: the rest would be lost.
         while data:
-            data = data[binary.write(data) :]
+            try:
+                taken = binary.write(data)
+            except BlockingIOError as error:
+                taken = error.characters_written
+            data = data[taken or 0 :]
+            if not taken:
+                time.sleep(_REST)
+        while not _is_flushed(binary):
+            time.sleep(_REST)
+
+
+def _is_flushed(binary: BinaryIO) -> bool:
+    """Flush what can be flushed now; say whether that was all. Some other program may have made the pipe not wait."""
+    try:
         binary.flush()
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Logged:

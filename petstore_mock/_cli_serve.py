@@ -75,6 +75,8 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
             if warming.ident is not None:
                 warming.join()
             server.stop()
+        log.end()
+        log.write()  # what was answered since the signal
     return 0
 
 

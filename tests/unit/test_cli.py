@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -22,6 +23,7 @@ from petstore_mock.conditions import CONDITIONS
 from petstore_mock.entry import Entry
 from petstore_mock.gaps import GAPS
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
+from petstore_mock.wire import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,6 +231,19 @@ def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
     assert " 401 " in printed[2]
     assert "The API key is not valid" in printed[2]
     assert not any("three" in line for line in printed), "a key shows in the log"
+
+
+def test_serve_logs_what_it_answers_between_the_signal_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    urls: list[str] = []
+    stop = WireServer.stop
+
+    def ask_and_stop(server: WireServer) -> None:
+        get(urls[0])
+        stop(server)
+
+    monkeypatch.setattr(WireServer, "stop", ask_and_stop)
+    assert serve_in_process(lambda first: urls.append(first[0].split()[2])) == 0
+    assert [line.split()[1:4] for line in printed] == [["GET", "/v1/pets", "401"]]
 
 
 def test_serve_logs_what_never_became_a_request() -> None:
@@ -482,6 +497,56 @@ def test_a_pipe_that_takes_a_part_of_what_is_written_gets_the_rest() -> None:
     log.end()
     log.write()
     assert [line.split()[2] for line in raw.taken.decode().splitlines()] == [f"/{number}-ž" for number in range(20)]
+
+
+class Full(Unbuffered):
+    """A pipe that does not wait (O_NONBLOCK) and is full at every other write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = 0
+
+    def write(self, data: Any, /) -> Any:  # noqa: ANN401  # any buffer
+        if self.refused <= len(self.taken) // 100:
+            self.refused += 1
+            return None
+        return super().write(data)
+
+
+@pytest.mark.parametrize("is_buffered", [False, True])
+def test_a_pipe_that_does_not_wait_gets_every_line_without_being_asked_all_the_time(
+    monkeypatch: pytest.MonkeyPatch, *, is_buffered: bool
+) -> None:
+    raw = Full()
+    rests: list[float] = []
+    monkeypatch.setattr("petstore_mock._cli_log.time.sleep", rests.append)
+    below = io.BufferedWriter(raw, buffer_size=256) if is_buffered else cast("BinaryIO", raw)
+    out = io.TextIOWrapper(below, encoding="utf-8", write_through=True)
+    log = RequestLog(out, "text")
+    for number in range(20):
+        log.note(entry(f"/{number}"))
+    log.end()
+    log.write()
+    assert [line.split()[2] for line in raw.taken.decode().splitlines()] == [f"/{number}" for number in range(20)]
+    assert rests
+
+
+def test_serving_goes_on_when_the_log_can_be_written_no_more(tmp_path: Path) -> None:
+    """A disk is full, or the terminal is gone."""
+
+    class Lost(Unbuffered):
+        def write(self, data: Any, /) -> int:  # noqa: ANN401, ARG002  # any buffer
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        def fileno(self) -> int:
+            return file.fileno()
+
+    with (tmp_path / "log").open("wb") as file:
+        log = RequestLog(io.TextIOWrapper(cast("BinaryIO", Lost()), encoding="utf-8", write_through=True), "text")
+        for _ in range(2):
+            log.note(entry())
+            log.end()
+            log.write()
 
 
 def test_each_line_has_the_second_and_the_key_of_its_own_request() -> None:
