@@ -160,6 +160,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "header blank": (lambda: faults.respond(500, headers={"A B": "1"}), "a header field that HTTP allows"),
     "header no latin": (lambda: faults.respond(500, headers={"A": "€"}), "a header field that HTTP allows"),
     "framing": (lambda: faults.respond(500, headers={"content-length": "1"}), r"no content-length .*: truncate\(\)"),
+    "coding": (lambda: faults.respond(500, headers={"Transfer-Encoding": "x"}), r"no Transfer-Encoding .*: malformed_c"),
+    "connection": (lambda: faults.respond(500, headers={"Connection": "close"}), r"no Connection .*: the gap connection"),
+    "date": (lambda: faults.respond(500, headers={"DATE": "today"}), r"no DATE .*: clock\.travel_to"),
     "date": (lambda: faults.respond(500, headers={"Date": "x"}), r"no Date .*: clock\.travel_to\(\)"),
     "server error 404": (lambda: faults.server_error(404), r"from 500 to 599; got status=404.*respond\(\) takes any"),
     "retry negative": (lambda: faults.rate_limited(-1), r"whole seconds, .*got retry_after=-1 \(int\)"),
@@ -189,3 +192,8 @@ def test_fault_that_cannot_be_made_says_what_could(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(PetstoreMockError, match=words):
         make()
+
+
+def test_media_type_of_a_chosen_answer_is_named_once() -> None:
+    chosen = faults.respond(500, body="<p>", headers={"content-TYPE": "text/html"})
+    assert chosen.fields == (("content-TYPE", "text/html"),)
