@@ -490,6 +490,13 @@ def test_self_check_holds_every_error_body_against_the_schema(monkeypatch: pytes
     assert re.search(r"the fake answered (\d+) with status (?!\1)\d+ in its body", str(error))
 
 
+def test_self_check_lets_pass_a_refusal_that_a_fault_spoils() -> None:
+    core = Core()
+    core.world.plan.add(faults.malformed_json(), on="getPet")
+    assert core.get(7).status == 404
+    assert core.world.errors == []
+
+
 # Faults before and after the commit of one request
 
 
