@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
+
 import pytest
 
 from petstore_mock import PetstoreMockError
@@ -65,8 +67,16 @@ def test_fields_are_found_by_name_in_the_order_sent(request_: ApiRequest) -> Non
         b"x-who": [b"\xe4"],
         b"authorization": [b"Bearer secret-key-123456"],
     }
-    assert fields.size == 3 + len(b"Bearer secret-key-123456")
+    assert fields.size == sum(len(name) + len(value) for name, value in fields)
     assert ApiRequest("GET", "/", fields).fields is fields
+
+
+def test_many_fields_weigh_what_each_costs_beside_its_text() -> None:
+    """What keeps requests by their size must not keep a hundred times as much."""
+    fields = ApiRequest("GET", "/", [(b"X-%d" % number, b"") for number in range(100)]).fields
+    held = sum(map(getsizeof, (fields, *fields, fields.by_name, *fields.by_name.values(), *fields.by_name)))
+    held += sum(getsizeof(name) for name, _ in fields)
+    assert held / 2 < fields.size < held * 2
 
 
 def test_head_is_encoded_once_with_its_reason() -> None:
