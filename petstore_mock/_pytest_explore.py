@@ -104,7 +104,7 @@ class Exploration:
 
     def __init__(self, config: pytest.Config, keeper: Keeper, assumed: Mapping[str, str]) -> None:
         self._count: int = config.getoption("petstore_explore")
-        self._seed: int = config.getoption("petstore_random_seed")
+        self._seed: int = config.getoption("petstore_random_seed") or 0
         self._keeper = keeper
         self._assumed = assumed
         self._failed: dict[str, dict[str, bool]] = {}  # test -> variant -> whether it failed; "" is as it is

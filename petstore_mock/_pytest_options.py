@@ -91,7 +91,7 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
     if not isinstance(given, Mapping):
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
-    options: dict[str, Any] = {"random_seed": config.getoption("petstore_random_seed")}
+    options: dict[str, Any] = {}
     for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
         text, source, base = _setting(config, name)
         if not text:
@@ -107,8 +107,11 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
         else:
             options[name] = text
     options |= given
-    at = config.getoption("petstore_at")
-    return options | {"at": at} if at else options
+    if at := config.getoption("petstore_at"):
+        options["at"] = at
+    if (seed := config.getoption("petstore_random_seed")) is not None:
+        options["random_seed"] = seed
+    return options
 
 
 def check_at(config: pytest.Config) -> None:

@@ -5,7 +5,7 @@ it does without (``_pytest_start`` and below) is loaded by the first test, optio
 What the options of the starting state mean is decided in this order, the first that says something wins:
 
 1. the marker ``@pytest.mark.petstore(...)`` of a test,
-2. the command line (``--petstore-at``),
+2. the command line (``--petstore-at``, ``--petstore-random-seed``),
 3. the fixture ``petstore_options``,
 4. the environment (``PETSTORE_API_KEY``, ``PETSTORE_HOST``, ...),
 5. the settings file (``petstore_api_key``, ``petstore_host``, ...).
@@ -52,8 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--petstore-random-seed",
         type=int,
-        default=0,
-        metavar="S",
+        metavar="S",  # no default: what was not said must not win over petstore_options
         help="Which behaviours --petstore-explore picks, and what the fake draws (default: 0).",
     )
     group.addoption(
@@ -102,7 +101,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from petstore_mock._pytest_explore import multiply  # noqa: PLC0415  # as above
         from petstore_mock._pytest_options import assumed_gaps  # noqa: PLC0415  # as above
 
-        multiply(metafunc, count, config.getoption("petstore_random_seed"), assumed_gaps(config))
+        multiply(metafunc, count, config.getoption("petstore_random_seed") or 0, assumed_gaps(config))
 
 
 @pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for

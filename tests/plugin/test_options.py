@@ -57,6 +57,24 @@ def test_the_environment_wins_over_settings_and_options_over_both(
     inner(_SHOWS_SEED.format(options={"seed": 3}, expected=3), settings=settings).assert_outcomes(passed=1)
 
 
+def test_the_command_line_wins_over_options(inner: Inner) -> None:
+    source = """
+        @pytest.fixture(scope="session")
+        def petstore_options():
+            return {"at": "2029-01-01", "random_seed": 1}
+
+        def test_it(petstore):
+            petstore.configure(id_assignment="random_int64")
+            print("drawn:", petstore.clock.now() // 86400, petstore.seed()["id"])
+    """
+    starts = set()
+    for arguments in [(), ("--petstore-random-seed=1",), ("--petstore-random-seed=0",), ("--petstore-at=2030-01-01",)]:
+        result = inner(source, "-s", *arguments)
+        result.assert_outcomes(passed=1)
+        starts.add(next(line for line in result.outlines if "drawn:" in line))
+    assert len(starts) == 3
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
