@@ -264,6 +264,17 @@ def test_service_follows_a_rule_for_the_whole_query(tmp_path: Path) -> None:
     assert "query must satisfy maxProperties 1" in json.loads(answer.body)["message"]
 
 
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "1" * 500])
+def test_number_that_no_answer_can_bear_is_refused_whatever_the_schema_allows(tmp_path: Path, value: str) -> None:
+    directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(categoryId={"type": "number"}))
+    changed(tmp_path, "Pet", lambda doc: doc["properties"].update(categoryId={"type": "number"}))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    answer = call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":%b}' % value.encode())
+    assert answer.status == 400
+    assert "body.categoryId must be within the range of a double" in json.loads(answer.body)["message"]
+    petstore.verify()
+
+
 def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
     petstore = PetStoreMock(self_check=True)
     response = call(petstore, "GET", "/v1/pets/1")
