@@ -47,11 +47,15 @@ class FailureReport:
     def _text(self, run: Run) -> str:
         from petstore_mock.report import render_journal  # noqa: PLC0415  # only a failure needs it
 
-        entries = run.entries()
+        entries, fresh = run.entries(), run.fresh_entries()
         lines = [f"also: {problem}" for problem in run.problems]
         if entries and entries[0].number > 1:
             lines.append(f"the first {entries[0].number - 1} requests are gone: the journal keeps the latest")
-        lines.append(render_journal(entries))
+        if entries or not fresh:
+            lines.append(render_journal(entries))
+        for others in fresh:
+            lines += ["in a world of fresh():", render_journal(others)]
+            entries += others
         if self._directory is not None:
             lines.append(self._har(self._directory / f"{file_name(run.item.nodeid)}.har", entries))
         return "\n".join(lines)

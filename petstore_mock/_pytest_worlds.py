@@ -6,6 +6,7 @@ import functools
 import inspect
 import linecache
 import warnings
+from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,7 @@ __all__ = [
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
+_SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
 
 
@@ -81,6 +83,7 @@ class Run:
         start_error: why its starting state can't be, or empty.
         problems: what it must answer for beside the reason for which it failed.
         ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
+        shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
         examples: whether it was judged example by example.
     """
 
@@ -94,6 +97,7 @@ class Run:
         "looked",
         "petstore",
         "problems",
+        "shown",
         "start",
         "start_error",
     )
@@ -104,6 +108,7 @@ class Run:
         self.start_error = ""
         self.problems: list[str] = []
         self.ended: list[Entry] = []
+        self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
         self.looked = 0  # the number of the last journal entry that was looked at
         self._warned: set[str] = set()
@@ -130,6 +135,12 @@ class Run:
         """Return what the journal still has of the present world, oldest first."""
         assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it
         return self.petstore.journal.kept  # iterating raises once the oldest are gone
+
+    def fresh_entries(self) -> list[list[Entry]]:
+        """Return what came to the ``fresh()`` worlds of the test, or of its example: those that are over come first."""
+        assert self.petstore is not None  # noqa: S101  # as above
+        open_ = (world.journal.kept for world in self.petstore._worlds.guests(self.item.nodeid))  # noqa: SLF001
+        return [entries for entries in (*self.shown, *open_) if entries]
 
     def warn(self, entries: Iterable[Entry]) -> None:
         """Warn, at the line of the test, of what the client did wrong."""
@@ -232,6 +243,7 @@ class Keeper:
             return
         run.petstore = petstore
         run.looked = 0
+        run.shown.clear()
         try:
             petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
         except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
@@ -242,9 +254,11 @@ class Keeper:
         run = self.run
         if run is not None and run.item.nodeid == world.owner:
             keys = tuple(world.keys)  # the world forgets them, and they must not show
-            for entry in world.journal.kept:
+            entries = world.journal.kept
+            for entry in entries:
                 entry.keys = lambda: keys
-                run.ended.append(entry)
+            run.ended += entries
+            run.shown.append(entries)
 
     def _look(self, run: Run) -> list[Entry]:
         """Return the entries that came since the last look, and show them to the observers."""

@@ -117,6 +117,10 @@ class Worlds:
         """The innermost current world: requests with an unknown key or none belong to it."""
         return self._stack[-1]
 
+    def guests(self, owner: str) -> list[World]:
+        """Return the worlds of ``owner`` inside the outermost one that are not over."""
+        return [world for world in self._stack[1:] if world.owner == owner]
+
     def let_go(self) -> None:
         """Let every answer go that any of the worlds holds."""
         for world in tuple(self._stack):

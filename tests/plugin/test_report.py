@@ -103,6 +103,42 @@ def test_what_the_journal_still_has_is_shown_and_written_when_the_oldest_are_gon
     assert [url.rpartition("=")[2] for url in urls] == ["4", "5"]
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_report_and_har_have_the_requests_of_fresh_worlds(
+    inner: Inner, output: Output, pytester: pytest.Pytester, *, ended: bool
+) -> None:
+    result = inner(
+        f"""
+        def test_before(petstore):
+            with petstore.fresh() as world:
+                call(world, path="/pets?limit=1")
+
+        @pytest.fixture
+        def other(petstore):
+            with petstore.fresh(api_key="key-of-fresh-world") as world:
+                yield world
+
+        def test_fails(other, petstore):
+            with petstore.fresh(api_key="key-of-ended-world") as world:
+                if {ended}:
+                    other = world
+                call(other, path="/pets?limit=7&q=" + other.api_key)
+            assert 1 == 2
+        """,
+        "--petstore-har=har",
+    )
+    text = output(result)
+    assert "no requests" not in text
+    assert "in a world of fresh():" in text
+    assert "query.q is not a parameter here" in text
+    assert "q=***orld" in text
+    assert "q=key-of" not in text
+    assert "limit=1" not in text
+    (path,) = (pytester.path / "har").iterdir()
+    (entry,) = json.loads(path.read_text())["log"]["entries"]
+    assert "limit=7" in entry["request"]["url"]
+
+
 def test_coverage_counts_what_fresh_worlds_showed(inner: Inner) -> None:
     result = inner(
         """
