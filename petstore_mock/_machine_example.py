@@ -44,6 +44,8 @@ __all__ = ["Example"]
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _WAITING: Final = frozenset({"hang", "delay", "dribble"})
+_CLOSING: Final = 0.002  # seconds that a service takes to close a connection
+_UNDER_WAY: Final = 0.05  # seconds that a request takes to arrive, with room for a busy machine
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
@@ -187,8 +189,13 @@ class Example:
         outcome.seconds = time.perf_counter() - started
         if (waits or told_to) and outcome.seconds > _NO_WAIT:
             self.run.has_waited(outcome.seconds, told_to=not waits)
+        if outcome.error is not None:
+            _let_arrive(actor)
         entries = actor.petstore.journal[actor.seen :]
         actor.seen += len(entries)
+        if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
+            # The service closes what it has broken; a client that uses it again is to meet that, and no race.
+            self.run.settles_at(0, _CLOSING)
         actor.last = call
         problem = self._judge(call, outcome, entries)
         if problem is not None:
@@ -238,7 +245,7 @@ class Example:
         if problem is not None:
             return problem
         if outcome.hung:
-            return timeout_problem(call, self.run.patience)
+            return timeout_problem(call, self.run.patience, outcome.seconds)
         if outcome.ran_away:
             return runaway_problem(call, entries)
         problem = wire_problem(call, outcome, entries, actor.petstore.api_key, is_first=not actor.seen)
@@ -284,11 +291,19 @@ class Example:
             call=call,
             outcome=outcome,
             behaviour=self.behaviour,
-            entries=list(actor.petstore.journal),
+            journals=self._journals(),
             make_client=self.run.make_client,
+            classify=self.run.classify,
         )
         outcome.error = None  # Hypothesis keeps failures, and an exception of a library may hold a connection open
         raise bug
+
+    def _journals(self) -> dict[str, list[Entry]]:
+        """Return the requests of the example, by the names that the mocks have in its test."""
+        mocks = {actor.world: actor.petstore for actor in self._actors}
+        if self._elsewhere is not None:
+            mocks["elsewhere"] = self._elsewhere
+        return {name: list(mock.journal) for name, mock in mocks.items()}
 
     # The end
 
@@ -330,6 +345,13 @@ class Example:
             if self.run.settles_at(count, patience):
                 return True
         return False
+
+
+def _let_arrive(actor: Actor) -> None:
+    """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
+    deadline = time.monotonic() + _UNDER_WAY
+    while len(actor.petstore.journal) == actor.seen and time.monotonic() < deadline:
+        time.sleep(0.001)
 
 
 def _tells_to_wait(fault: Fault) -> bool:

@@ -87,8 +87,8 @@ def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
     return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
 
 
-def timeout_problem(call: Call, patience: float) -> Problem:
-    """Return what is wrong with a call that the watchdog had to end."""
+def timeout_problem(call: Call, patience: float, waited: float) -> Problem:
+    """Return what is wrong with a call that the watchdog had to end after it had ``waited``."""
     check = (
         f"released = threading.Timer({patience:g}, {{petstore}}.reset)",
         "released.start()",
@@ -100,6 +100,8 @@ def timeout_problem(call: Call, patience: float) -> Problem:
         f"assert waited < {patience:g}, 'no timeout'",
     )
     words = f"a service that hangs must not hang its clients; no timeout ended the call within patience={patience:g} s"
+    if waited < patience:
+        words += ", so that later hangs were ended sooner"
     return Problem(f"{call} waited for an answer that never came", "1", words, check)
 
 

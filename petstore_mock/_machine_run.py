@@ -27,6 +27,7 @@ _QUICK_EXAMPLES: Final = 5  # come first: most bugs need no waiting
 _EARNED: Final = 0.1  # seconds of waiting that each example brings after them
 _LEAST_RETRY_AFTER: Final = 0.5  # seconds: half of what the client is told to wait at least
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
+_SOON_GONE: Final = 0.03  # the same for a client that is known to leave connections open
 
 
 class Run:
@@ -135,7 +136,7 @@ class Run:
             for mock in (self._petstore, self._elsewhere):
                 if mock is not None:
                     mock.close_connections()
-            self.settles_at(0)
+            self.settles_at(0, _SOON_GONE if self.leaks else _ALL_GONE)
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
