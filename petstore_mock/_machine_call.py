@@ -170,7 +170,10 @@ def literal(value: object) -> str:
 
 def shortened(value: object) -> str:
     """Return ``value`` as Python writes it, or its beginning."""
-    text = literal(value)
+    return _cut(literal(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
@@ -202,7 +205,7 @@ class Outcome:
     def __str__(self) -> str:
         if self.error is None:
             return f"returned {shortened(self.value)}"
-        text = str(self.error).strip().partition("\n")[0][:_SHOWN]
+        text = _cut(str(self.error).strip().partition("\n")[0])
         return f"raised {type(self.error).__name__}{f' ({text})' if text else ''}"
 
 

@@ -27,7 +27,13 @@ _TRANSPARENT: Final = frozenset({"delay", "dribble", "wrong_content_type"})
 _SUCCESSES: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
+_BODIES: Final[dict[str, str]] = {  # §4
+    "listPets": "body is Pets, the array of Pet objects",
+    "createPet": "body is the created Pet, including the assigned id",
+    "getPet": "body is the Pet",
+}
 _DEFAULT_LIMIT: Final = 20  # §8
+_LARGE: Final = 10_000  # bytes, from which on the size of an answer may be what matters
 
 
 def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> dict[int, Any]:
@@ -123,8 +129,9 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
         if not oracle.is_settled(pet_id, entry.number):
             return Allowed(value=True, kinds=frozenset({404}), why="the animal is new", section="7", words=words)
     operation = OPERATIONS[call.operation]
-    words = f"{operation.success}: the operation was carried out"
-    why = f"the service answered {entry.status}"
+    size = len(entry.response_body)
+    why = f"the service answered {entry.status}{f' with {size:,} bytes' if size > _LARGE else ''}"
+    words = f"{operation.success}: {_BODIES[call.operation]}"
     return Allowed(value=True, kinds=frozenset(), why=why, section=operation.section, words=words)
 
 

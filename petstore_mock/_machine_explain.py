@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import literal
+from petstore_mock._machine_classify import classify_exception
 from petstore_mock.gaps import GAPS
 from petstore_mock.report import render_journal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ClientBugError", "Script", "explain", "fault_code"]
 
 _INDENT: Final = "    "
+_HERE: Final = __file__.rpartition("_machine_explain")[0]  # the package, whose frames say nothing of the client
 _REQUESTS: Final = 15  # that are shown
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 
@@ -125,8 +127,14 @@ class Script:
         """Have another service to be redirected to."""
         self._elsewhere = True
 
-    def source(self, check: Iterable[str], behaviour: Behaviour, make_client: Callable[..., Any]) -> str:
-        """Return the test: the steps so far, then ``check``."""
+    def source(self, check: Iterable[str], behaviour: Behaviour, given: Mapping[str, Callable[..., Any]]) -> str:
+        """Return the test: the steps so far, then ``check``.
+
+        Args:
+            check: the lines that fail.
+            behaviour: what the service does where the interface shows nothing.
+            given: ``make_client`` and ``classify``.
+        """
         gaps = ", ".join(f"{name}={value!r}" for name, value in behaviour.differences().items())
         opened = [f"PetStoreMock({f'behaviour=Behaviour({gaps})' if gaps else ''}) as petstore"]
         if self._elsewhere:
@@ -137,7 +145,7 @@ class Script:
             clients.append("other_client = make_client(other)")
         body = [*clients, *_written(self._lines), *check]
         lines = [
-            *_imports("\n".join([*opened, *body]), make_client),
+            *_imports("\n".join([*opened, *body]), given),
             "",
             "",
             "def test_client() -> None:",
@@ -158,25 +166,33 @@ def _written(steps: Iterable[_Line]) -> Iterator[str]:
             yield from (f"{_INDENT}{line}" for line in lines)
 
 
-def _imports(code: str, make_client: Callable[..., Any]) -> list[str]:
-    def used(names: Sequence[str]) -> list[str]:
+def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
+    def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{name}\b", code)]
 
     lines = [f"import {name}" for name in used(["contextlib", "copy", "gc", "threading", "time"])]
     if lines:
         lines.append("")
-    lines += ["import pytest", ""] if used(["pytest"]) else []
     lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
-    if used(["classify"]):
-        lines.append("from petstore_mock.stateful import classify_exception as classify")
-    name = getattr(make_client, "__qualname__", "")
-    module = getattr(make_client, "__module__", "") or ""
-    if name.isidentifier() and module and module != "__main__":
-        renamed = "" if name == "make_client" else " as make_client"
-        lines += ["", f"from {module} import {name}{renamed}"]
-    else:
-        lines += ["", "# make_client is what was given to the machine: it makes the client of a mock."]
-    return lines
+    brought = [_import(name, given[name]) for name in used(given)]
+    known = [line for line in brought if line.startswith("from petstore_mock.")]
+    return [*lines, *known, "", *(line for line in brought if line not in known)]
+
+
+def _import(name: str, function: Callable[..., Any]) -> str:
+    """Return the line that brings what the machine was given, or says so."""
+    own, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "") or ""
+    if function is classify_exception:
+        module = "petstore_mock.stateful"  # where people find it
+    if own.isidentifier() and module and module != "__main__":
+        return f"from {module} import {own}{'' if own == name else f' as {name}'}"
+    return f"# {name} is what was given to the machine{_MEANINGS[name]}."
+
+
+_MEANINGS: Final = {
+    "make_client": ": it makes the client of a mock",
+    "classify": ": it says what an exception means",
+}
 
 
 def fault_code(fault: Fault) -> str:
@@ -213,8 +229,9 @@ def explain(  # what an explanation is made of
     call: Call,
     outcome: Outcome,
     behaviour: Behaviour,
-    entries: Sequence[Entry],
+    journals: Mapping[str, Sequence[Entry]],
     make_client: Callable[..., Any],
+    classify: Callable[..., Any],
 ) -> ClientBugError:
     """Make the error that tells of a problem.
 
@@ -226,8 +243,9 @@ def explain(  # what an explanation is made of
         call: the call that failed.
         outcome: what came of it.
         behaviour: what the service did where the interface shows nothing.
-        entries: the requests of the example.
+        journals: the requests of the example, by the names of the mocks that got them.
         make_client: what made the client.
+        classify: what said what its exceptions mean.
     """
     names = {"call": f"{actor}.{call.code()}", "client": actor, "journal": f"{petstore}.journal", "petstore": petstore}
     check = [_filled(line, names) for line in problem.check]
@@ -235,12 +253,19 @@ def explain(  # what an explanation is made of
     words = f": {problem.words}" if problem.words else ""
     sentence = f"{problem.sentence} ({where}{words})."
     sentence += _silences(behaviour.differences())
-    test = script.source(check, behaviour, make_client)
-    return ClientBugError(sentence, test, _wire(entries), _raised(outcome))
+    test = script.source(check, behaviour, {"make_client": make_client, "classify": classify})
+    return ClientBugError(sentence, test, _wire(journals), _raised(outcome))
 
 
-def _wire(entries: Sequence[Entry]) -> str:
-    """Return the journal; of a client that asks again and again the end is enough."""
+def _wire(journals: Mapping[str, Sequence[Entry]]) -> str:
+    """Return the journals that hold something, with their names when that is not the first alone."""
+    first = next(iter(journals))
+    told = {name: _end_of(entries) for name, entries in journals.items() if entries or name == first}
+    return told[first] if len(told) == 1 else "\n\n".join(f"{name}:\n{text}" for name, text in told.items())
+
+
+def _end_of(entries: Sequence[Entry]) -> str:
+    """Return a journal; of a client that asks again and again the end is enough."""
     hidden = len(entries) - _REQUESTS
     return (
         f"... {hidden} earlier requests\n{render_journal(entries[hidden:])}" if hidden > 1 else render_journal(entries)
@@ -251,7 +276,10 @@ def _raised(outcome: Outcome) -> str:
     """Return the end of the traceback of an exception that says neither a status nor what went wrong."""
     if outcome.error is None or outcome.kind is not None or outcome.ran_away:
         return ""
-    return "".join(traceback.TracebackException.from_exception(outcome.error, limit=-_FRAMES).format(chain=False))
+    told = traceback.TracebackException.from_exception(outcome.error)
+    own = [frame for frame in told.stack if not frame.filename.startswith(_HERE)]
+    told.stack = traceback.StackSummary.from_list(own[-_FRAMES:])
+    return "".join(told.format(chain=False)).rstrip()
 
 
 def _filled(line: str, names: Mapping[str, str]) -> str:

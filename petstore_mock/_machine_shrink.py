@@ -26,7 +26,8 @@ Step = tuple[Any, ...]  # the name of a method of the machine, and its arguments
 
 _LONGEST: Final = 15.0  # seconds, for what waits; a course of thirty steps takes one or two without
 # What a step may be instead, for those that do something and then make a plain call.
-_PLAIN: Final[tuple[Step, ...]] = (("list_some", (None, None)), ("get_known", 0), ("create", "Rex", 1, None))
+_NAME: Final = "Rex"
+_PLAIN: Final[tuple[Step, ...]] = (("list_some", (None, None)), ("get_known", 0), ("create", _NAME, 1, None))
 _SHORT: Final = 100  # characters, up to which text is looked at one by one
 _TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})
 
@@ -139,13 +140,19 @@ def _simpler_plans(times: int, after: int, *, lost: bool) -> Iterator[tuple[int,
 
 
 def _simpler_integers(value: int) -> Iterator[int]:
-    """Yield integers that are nearer to 0."""
-    if value:
+    """Yield integers that are nearer to 1, or 0."""
+    if value not in {0, 1}:
         half = value // 2 if value > 0 else -(-value // 2)
-        yield from dict.fromkeys((0, abs(value), half, value - 1 if value > 0 else value + 1))
+        yield from dict.fromkeys((1, 0, abs(value), half, value - 1 if value > 0 else value + 1))
+    elif value == 0:
+        yield 1
 
 
 def _simpler_texts(text: str) -> Iterator[str]:
+    """Yield texts that are shorter, and at last of one character; an ordinary name is simpler than none."""
+    if text == _NAME:
+        return
+    yield _NAME
     if text:
         yield ""
     size = len(text) // 2

@@ -105,6 +105,9 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem:
     return Problem(f"{call} sent {len(entries)} requests", "8", TOO_MANY, check)
 
 
+_PLACES: Final = {"target": "the query", "body": "the body"}
+
+
 def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
     secret = key.encode("ascii")
     request = entry.request
@@ -113,7 +116,7 @@ def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
         here = any(secret in value and name.lower() != b"authorization" for name, value in request.fields)
     if not here:
         return None
-    places = " and ".join(entry.misplaced_keys) or "another place"
+    places = " and ".join(_PLACES.get(place, place) for place in entry.misplaced_keys) or "another place"
     sentence = SENTENCES["key"]
     check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.last.misplaced_keys")
     return Problem(f"{call} sent the API key in {places}, beside Authorization", sentence.section, sentence.text, check)
