@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock._machine_call import close_client, require_client
@@ -12,7 +12,7 @@ from petstore_mock._machine_watchdog import Watchdog
 from petstore_mock.mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Self
 
     from petstore_mock._machine_call import PetClient
@@ -55,7 +55,7 @@ class Run:
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
-        self.shrinking = False
+        self._in_hurry = True
         self._looked_at = False
         self.latest_failure: BaseException | None = None
         self.latest_course: Course | None = None
@@ -158,7 +158,7 @@ class Run:
             what: tells one question from another.
             told_to: whether it takes time only if the client waits as long as ``Retry-After`` says.
         """
-        if self.shrinking:  # which has a time limit of its own, and does without what takes time if it can
+        if not self._in_hurry:
             return True
         answer = self._allowed.get(what)
         if answer is None:
@@ -166,6 +166,15 @@ class Run:
             in_time = self._waited_now < _EXAMPLE_BUDGET and self.waited < earned
             answer = self._allowed[what] = in_time or (told_to and not self.heeds_retry_after)
         return answer
+
+    @contextmanager
+    def without_hurry(self) -> Iterator[None]:
+        """Allow all waiting: shrinking has a time limit of its own, and does without what takes time if it can."""
+        self._in_hurry = False
+        try:
+            yield
+        finally:
+            self._in_hurry = True
 
     def has_waited(self, seconds: float, *, told_to: bool) -> None:
         """Take ``seconds`` from the budget; they were waited because the client was told to, or had to be."""

@@ -200,22 +200,31 @@ def check_client(
 def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
     """Run a machine, and return what it found, shrunk."""
     run = machine.run
-    found: ClientBugError | None = None
     with run:
-        try:
-            run.try_client()
-            without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
-            run_state_machine_as_test(machine, settings=Settings(settings, phases=without_shrinking))
-        except ClientBugError as error:
-            run.shrinking = True
-            found = error if run.latest_course is None else simplest(run.latest_course, error, machine.play)
-        except Flaky as error:
-            # It failed, and did not fail again: the client remembers something from one example to another.
-            if not isinstance(run.latest_failure, ClientBugError):
-                raise
-            found = run.latest_failure.not_always(error)
-        finally:
-            run.shrinking = False
-    if found is not None:
-        found.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
-    return found
+        run.try_client()
+        found, flaky = _search(machine, settings)
+        if found is None:
+            return None
+        shrunk = found
+        if run.latest_course is not None:
+            with run.without_hurry():
+                shrunk = simplest(run.latest_course, found, machine.play)
+        if flaky is not None and shrunk is found:
+            shrunk = found.not_always(flaky)
+    shrunk.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
+    return shrunk
+
+
+def _search(machine: type[ClientMachine], settings: Settings) -> tuple[ClientBugError | None, Flaky | None]:
+    """Return what a run finds, and what Hypothesis says when that did not come again."""
+    without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
+    try:
+        run_state_machine_as_test(machine, settings=Settings(settings, phases=without_shrinking))
+    except ClientBugError as error:
+        return error, None
+    except Flaky as error:
+        found = machine.run.latest_failure
+        if not isinstance(found, ClientBugError):
+            raise
+        return found, error
+    return None, None

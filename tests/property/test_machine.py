@@ -187,6 +187,13 @@ def test_the_explanation_has_a_sentence_a_test_and_the_wire() -> None:
     assert f"{type(error).__module__}.{type(error).__qualname__}" == "petstore_mock.stateful.ClientBugError"
 
 
+def test_the_explanation_stands_alone() -> None:
+    """What was found before it was shrunk is not told beside it."""
+    with pytest.raises(ClientBugError) as caught:
+        check_client(make_buggy("CreatesAgain"), settings=settings(database=None))
+    assert caught.value.__context__ is None
+
+
 def test_the_machine_needs_no_key_in_its_report() -> None:
     """Whatever it tells of, no key is in it."""
     error = find("KeyInQuery").error
