@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem"]
 
+_LONG: Final = 20  # characters, from which on the first difference is shown
 _CHECKED: Final = ("id", "name", "categoryId", "status")
 _TYPES: Final = {"id": int, "categoryId": int, "name": str, "status": str}
 
@@ -171,9 +172,21 @@ def _difference(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[st
             return name, f"is {shortened(came)}, which the service did not answer"
         if name not in value:
             return name, f"is missing; the service answered {shortened(right)}"
+        if isinstance(came, str) and isinstance(right, str) and min(len(came), len(right)) > _LONG:
+            place = _first_difference(came, right)
+            here, there = (literal(text[place : place + 5]) for text in (came, right))
+            return name, f"differs from what the service answered from character {place} on: {here} instead of {there}"
         kind = "" if type(came) is type(right) else f" ({type(came).__name__})"
         return name, f"is {shortened(came)}{kind}; the service answered {shortened(right)}"
     return None
+
+
+def _first_difference(one: str, other: str) -> int:
+    """Return where two texts differ first, or where the shorter one ends."""
+    return next(
+        (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
+        min(len(one), len(other)),
+    )
 
 
 def _assertion(place: str, name: str, wanted: Mapping[str, Any]) -> str:

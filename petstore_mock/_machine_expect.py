@@ -110,6 +110,7 @@ def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
         return found
     # Late, slow or wrongly labelled, and there all the same.
     answer.kinds |= found.kinds
+    answer.why += f" (fault {fault})"
     return answer
 
 
