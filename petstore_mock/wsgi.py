@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["WsgiApp"]
 
 _KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
+_CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _LARGEST_READ: Final = 64 * 1024
 _UNASKED_BODY: Final = 64 * 1024  # bytes that are read without asking the core for its limit, as on the wire
 
@@ -75,22 +76,22 @@ def _encoded(path: str) -> str:
     return quote(octets, safe=_KEEP)
 
 
-@lru_cache(maxsize=256)
 def _field_name(variable: str) -> bytes:
     """Return the name of the header field that a variable of the environ stands for."""
     return variable[5:].replace("_", "-").encode("latin-1")
 
 
 def _fields(environ: WSGIEnvironment) -> Fields:
-    fields = [
-        (_field_name(name), str(value).encode("latin-1", "replace"))
-        for name, value in environ.items()
-        if name.startswith("HTTP_")
-    ]
-    for name, field in (("CONTENT_TYPE", b"Content-Type"), ("CONTENT_LENGTH", b"Content-Length")):
-        if environ.get(name):
-            fields.append((field, environ[name].encode("latin-1", "replace")))
-    return Fields(fields)
+    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
+    return _made_before(tuple(found))
+
+
+@lru_cache(maxsize=64)  # a client repeats itself
+def _made_before(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields(
+        (_CONTENT.get(name) or _field_name(name), value.encode("latin-1", "replace")) for name, value in variables
+    )
 
 
 def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> str:
