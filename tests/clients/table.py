@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
 from tests.clients.corpus import Finding, find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "machine.md"
 BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"
@@ -25,15 +30,28 @@ def row(name: str, bug: str, found: Finding) -> str:
 
 
 def table() -> str:
-    """Run the machine on every client and return the tables."""
-    parts = []
+    """Run the machine on every client and return a summary and the tables."""
+    parts, findings = [], []
     for title, clients in GROUPS:
         rows = []
         for client in clients:
             sys.stderr.write(f"{client.__name__}\n")
-            rows.append(row(client.__name__, " ".join(str(client.__doc__).split()), find(client.__name__)))
+            found = find(client.__name__)
+            findings.append(found)
+            rows.append(row(client.__name__, " ".join(str(client.__doc__).split()), found))
         parts.append(f"### {title}\n\n{HEAD}{''.join(rows)}")
-    return "\n".join(parts)
+    return "\n".join([summary(findings), *parts])
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """Say how many are found, and after how much."""
+    examples = sorted(found.examples for found in findings if found.error is not None and found.examples is not None)
+    seconds = sum(found.seconds for found in findings)
+    text = (
+        f"Found: {len(examples)} of {len(findings)}, {examples.count(1)} of them in the first example, the last after "
+        f"{examples[-1]} of its 200; finding and shrinking all took {seconds:.0f} seconds."
+    )
+    return textwrap.fill(text, 120) + "\n"
 
 
 def rewrite(document: str, tables: str) -> str:
