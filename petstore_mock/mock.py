@@ -62,7 +62,6 @@ class PetStoreMock(Controls):
         PetstoreMockError: an option can't be right.
     """
 
-    _is_guest = False  # whether the listener is another mock's
     _at_fresh_end: Callable[[World], None] | None = None  # told of each world that fresh() gave, before it is gone
 
     def __init__(  # the options of the starting state, each by its name
@@ -82,7 +81,7 @@ class PetStoreMock(Controls):
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
-        self._outermost = True
+        self._outermost = True  # else it is one of fresh(): listener and expectations are another mock's
         self._open(
             Host(host, port),
             rules,
@@ -142,11 +141,11 @@ class PetStoreMock(Controls):
 
         A mock that ``fresh()`` gave lets its own answers go; the listener is that of the mock that it came from.
         """
-        if self._is_guest:
-            self._world.let_go()
-        else:
+        if self._outermost:
             self._worlds.let_go()
             self._host.stop()
+        else:
+            self._world.let_go()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -281,11 +280,10 @@ class PetStoreMock(Controls):
             known = ", ".join(WorldOptions.__annotations__)
             raise PetstoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
         inner = object.__new__(type(self))
-        inner._outermost = False  # httpserver's expectations are the outer mock's to verify and clear
+        inner._outermost = False
         options.setdefault("self_check", self._world.self_check)
         options.setdefault("strict", self._strict)
         inner._open(self._host, self._world.schemas, **options)
-        inner._is_guest = True
         inner._at_fresh_end = self._at_fresh_end
         inner._world.owner = self._world.owner
         try:
