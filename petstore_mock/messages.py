@@ -136,8 +136,7 @@ class ApiRequest:
     @property
     def credentials(self) -> list[str]:
         """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody."""
-        found = self.fields.by_name.get(b"authorization", ())
-        return [words[-1] for value in found if (words := value.decode("latin-1").split())]
+        return [words[-1] for value in self.values("authorization") if (words := value.split())]
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""
