@@ -23,6 +23,7 @@ from petstore_mock._machine_manners import (
     unclosed_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
+from petstore_mock._machine_shrink import TAKES_TIME
 from petstore_mock._machine_watchdog import RunawayError
 from petstore_mock._machine_wire import wire_problem
 from petstore_mock.errors import PetstoreMockError
@@ -43,7 +44,6 @@ __all__ = ["Example"]
 
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
-_WAITING: Final = frozenset({"hang", "delay", "dribble"})
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
 _UNDER_WAY: Final = 0.05  # seconds that a request takes to arrive, with room for a busy machine
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
@@ -119,7 +119,7 @@ class Example:
     def inject(self, fault: Fault, *, on: str | None, times: int, after: int, at: Moment) -> bool:
         """Plan a fault; False when real waiting is over for this run."""
         told_to = _tells_to_wait(fault)
-        if told_to or fault.kind in _WAITING:
+        if told_to or fault.kind in TAKES_TIME:
             question = (self.script.course, str(fault), on, times, after, at)
             if not self.run.may_wait(question, told_to=told_to):
                 return False
@@ -210,7 +210,7 @@ class Example:
         waits, told_to = False, self._is_limited
         for handle in self._faults:
             if handle.on in {None, operation} and not handle.spent:
-                waits = waits or handle.fault.kind in _WAITING
+                waits = waits or handle.fault.kind in TAKES_TIME
                 told_to = told_to or _tells_to_wait(handle.fault)
         return waits, told_to
 

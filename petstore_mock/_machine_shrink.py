@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from petstore_mock._machine_explain import ClientBugError
     from petstore_mock.behaviour import Behaviour
 
-__all__ = ["Course", "Step", "simplest"]
+__all__ = ["TAKES_TIME", "Course", "Step", "simplest"]
 
 Step = tuple[Any, ...]  # the name of a method of the machine, and its arguments
 
 _LONGEST: Final = 15.0  # seconds, for what waits; a course of thirty steps takes one or two without
-# What a step may be instead, for those that do something and then make a plain call.
 _NAME: Final = "Rex"
+# What a step may be instead, for those that do something and then make a plain call.
 _PLAIN: Final[tuple[Step, ...]] = (("list_some", (None, None)), ("get_known", 0), ("create", _NAME, 1, None))
 _SHORT: Final = 100  # characters, up to which text is looked at one by one
-_TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})
+TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})  # kinds of faults
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Course:
 
 
 def _is_slow(step: Step) -> bool:
-    return any(isinstance(part, Fault) and part.kind in _TAKES_TIME for part in step)
+    return any(isinstance(part, Fault) and part.kind in TAKES_TIME for part in step)
 
 
 def _with_fault(step: Step, fault: Fault) -> Step:
