@@ -86,7 +86,7 @@ def _challenge(condition: Condition) -> Fields:
 def fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
     """Answer with the status of a fault: its own body, or the interface's error body (§2)."""
     if fault.body is not None or status in _NO_CONTENT:
-        head = Head(status, _overridden((SERVER,), fault.fields))
+        head = Head(status, (SERVER,)).with_fields(*fault.fields)
         return dressed(world, head, b"" if status in _NO_CONTENT or fault.body is None else fault.body)
     name = _FAULT_CONDITIONS.get(status)
     if name is not None:
@@ -99,14 +99,8 @@ def fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
     if world.self_check and not fault.breaks_contract:
         check_error(world, response)
     if fault.fields:
-        response.head = Head(status, _overridden(response.head.fields, fault.fields))
+        response.head = response.head.with_fields(*fault.fields)
     return response
-
-
-def _overridden(fields: Fields, wins: Fields) -> Fields:
-    names = {name.lower() for name, _ in wins}
-    kept = tuple(field for field in fields if field[0].lower() not in names)
-    return (*kept, *((name, value) for name, value in wins if value))
 
 
 def garbled(response: ApiResponse, fault: Fault, world: World) -> ApiResponse:

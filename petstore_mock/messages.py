@@ -184,10 +184,10 @@ class Head:
         return next((value for field, value in self.fields if field.lower() == wanted), None)
 
     def with_fields(self, *more: tuple[str, str]) -> Head:
-        """Return a copy in which ``more`` replace the fields of the same names."""
+        """Return a copy in which ``more`` replace the fields of the same names; an empty value takes one away."""
         names = {name.lower() for name, _ in more}
         kept = [field for field in self.fields if field[0].lower() not in names]
-        return Head(self.status, (*kept, *more))
+        return Head(self.status, (*kept, *((name, value) for name, value in more if value)))
 
 
 DeliveryKind = Literal["hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk"]

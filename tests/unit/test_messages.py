@@ -130,3 +130,9 @@ def test_response_is_whole_and_at_once_by_default() -> None:
     for name in ("resume", "abandon", "delivery", "waits", "entry"):
         assert getattr(response, name) is None
     assert repr(response) == "<ApiResponse 200 3 bytes>"
+
+
+def test_field_without_a_value_is_taken_away() -> None:
+    head = Head(200, (("Server", "x"), ("Allow", "GET"))).with_fields(("SERVER", ""), ("allow", "POST"), ("X-New", ""))
+    assert head.fields == (("allow", "POST"),)
+    assert head.wire == b"HTTP/1.1 200 OK\r\nallow: POST\r\n"
