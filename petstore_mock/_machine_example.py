@@ -259,7 +259,13 @@ class Example:
             raise PetstoreMockError(
                 f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.script}"
             ) from error
+        if problem is not None and entries[-1].fault is None and self._may_meet_fault(call.operation):
+            problem.allow_faults()
         return problem or self._changed_result(call) or self._left_open(call)
+
+    def _may_meet_fault(self, operation: str) -> bool:
+        """Whether another client's call might meet a fault where this one's has not."""
+        return any(handle.on in {None, operation} and not handle.spent for handle in self._faults)
 
     def _changed_result(self, call: Call) -> Problem | None:
         """Return an earlier result that this call has changed under its owner's hands."""
