@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunawayError", "Watchdog"]
 
-_TICK: Final = 0.02
+_TICK: Final = 0.02  # seconds
+_LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, and the client with it
 _RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _RAISED_FOR: Final = 0.01  # seconds
@@ -35,6 +36,7 @@ class Watchdog:
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
         self._fired: str | None = None
+        self._hung_for, self._hung_at = 0.0, 0  # seconds, and the request that hangs
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
 
@@ -54,6 +56,7 @@ class Watchdog:
     def watch(self, petstore: PetStoreMock, operation: str) -> None:
         """Look after a call that begins now, in this thread."""
         self._fired = None
+        self._hung_for, self._hung_at = 0.0, 0
         self._watched = (petstore, len(petstore.journal), threading.get_ident(), operation)
 
     def done(self) -> str | None:
@@ -67,12 +70,15 @@ class Watchdog:
             return self._fired
 
     def _run(self) -> None:
+        before = time.perf_counter()
         while not self._ended.wait(_TICK):
+            now = time.perf_counter()
             with self._lock:
                 if self._watched is not None:
-                    self._look(*self._watched)
+                    self._look(*self._watched, min(now - before, _LONGEST_TICK))
+            before = now
 
-    def _look(self, petstore: PetStoreMock, before: int, thread: int, operation: str) -> None:
+    def _look(self, petstore: PetStoreMock, before: int, thread: int, operation: str, tick: float) -> None:
         journal = petstore.journal
         requests = len(journal) - before
         if requests <= 0:
@@ -81,10 +87,11 @@ class Watchdog:
             self._fired = "ran away"
             _stop(thread)
             return
-        latest = journal.last
-        if latest.outcome == "hang":
+        if journal.last.outcome == "hang":
+            self._hung_for = self._hung_for + tick if self._hung_at == requests else 0.0
+            self._hung_at = requests
             patience = min(self.patience, _IMPATIENCE) if operation in self.never_times_out else self.patience
-            if time.perf_counter() - latest.request.started >= patience:
+            if self._hung_for >= patience:
                 self._fired = "hung"
                 self.never_times_out.add(operation)
                 petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go

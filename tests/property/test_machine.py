@@ -12,7 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from petstore_mock import PetStoreMock, faults
+from petstore_mock import Behaviour, PetStoreMock, faults
+from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
 from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, Json, make_correct
@@ -54,6 +55,14 @@ GAPS = {
 @pytest.mark.parametrize("name", CORRECT)
 def test_no_false_alarm(name: str) -> None:
     check_client(make_correct(name), max_examples=15, settings=settings(database=None))
+
+
+def test_a_client_that_asks_again_after_each_timeout_has_one() -> None:
+    """Its call takes longer than the patience, and none of its requests does."""
+    machine = client_machine(make_correct("urllib3"), patience=1.5)
+    course = Course(Behaviour(), (("inject", faults.hang(), ("getPet", 12, 0, False)),))
+    with machine.run, machine.run.without_hurry():
+        assert machine.play(course) is None
 
 
 @pytest.mark.soak
