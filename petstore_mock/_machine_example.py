@@ -184,6 +184,7 @@ class Example:
         if (waits or told_to) and not self.run.may_wait((self.script.course, actor.name, str(call)), told_to=not waits):
             return
         self.run.steps += 1
+        connections = self.run.open_connections()
         started = time.perf_counter()
         outcome = self._make(call, actor)
         outcome.seconds = time.perf_counter() - started
@@ -195,7 +196,7 @@ class Example:
         actor.seen += len(entries)
         if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
             # The service closes what it has broken; a client that uses it again is to meet that, and no race.
-            self.run.settles_at(0, _CLOSING)
+            self.run.settles_at(max(connections - 1, 0), _CLOSING)
         actor.last = call
         problem = self._judge(call, outcome, entries)
         if problem is not None:
@@ -343,7 +344,7 @@ class Example:
 
         What an exception of a library holds may be part of a cycle: a young one, and to collect the young is quick.
         """
-        thorough: tuple[tuple[int | None, float], ...] = ((None, 0.01), (1, 0.05), (2, 1.0))
+        thorough: tuple[tuple[int | None, float], ...] = ((None, 0.002), (1, 0.05), (2, 1.0))
         brief: tuple[tuple[int | None, float], ...] = ((1, 0.03),)  # for what is known to be left open
         for generation, patience in brief if self.run.leaks else thorough:
             if generation is not None:

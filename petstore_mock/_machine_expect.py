@@ -69,10 +69,12 @@ def answer_problem(
     call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]
 ) -> Problem | None:
     """Return what is wrong with what the client made of its answers, or None; ``read`` is what :func:`observe` saw."""
-    allowed = _allowed(call, outcome, entries, oracle)
-    problem = outcome_problem(call, outcome, allowed)
-    if problem is not None or outcome.error is not None:
-        return problem
+    last = entries[-1]
+    plain = last.fault is None and last.condition is None and last.operation == call.operation
+    if not (plain and outcome.error is None):  # else it was answered and returned: nothing to be explained
+        problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
+        if problem is not None or outcome.error is not None:
+            return problem
     wanted = _wanted(call, entries, oracle, read)
     if wanted is None:
         return None
