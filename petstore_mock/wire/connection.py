@@ -370,8 +370,15 @@ class Connection(Line):
         else:
             self._transport.abort()
 
-    def sweep(self, now: float) -> None:
-        """End the connection if the client is too slow; called now and then. What is held may take its time."""
+    def sweep(self, now: float, stood_still: float) -> None:
+        """End the connection if the client is too slow; called now and then. What is held may take its time.
+
+        Args:
+            now: ``time.perf_counter()``.
+            stood_still: seconds since the last call in which this process did not run: no client is to pay for them.
+        """
+        self._since = min(now, self._since + stood_still)
+        self._touched = min(now, self._touched + stood_still)
         shared = self._shared
         if self._held is not None or self._awaiting:
             return

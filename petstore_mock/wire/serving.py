@@ -66,6 +66,7 @@ class WireServer:
             linger_timeout=linger_timeout,
         )
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
+        self._swept = 0.0  # when the connections were last looked after
         self._connections: set[Connection] = set()
         self._accepted = 0
         self._lock = threading.Lock()
@@ -164,6 +165,7 @@ class WireServer:
             return Connection(self._shared, loop, self._connections, self._accepted)
 
         server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
+        self._swept = perf_counter()
         self._sweep(loop)
         await stopping.wait()
         # Accept no more, but close the server last: what was accepted becomes a connection by a task, and asyncio
@@ -178,8 +180,11 @@ class WireServer:
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """End connections that are too slow; one timer for all of them, so that a request costs none."""
         now = perf_counter()
+        # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
+        stood_still = max(0.0, now - self._swept - self._sweep_interval)
+        self._swept = now
         for connection in list(self._connections):
-            connection.sweep(now)
+            connection.sweep(now, stood_still)
         loop.call_later(self._sweep_interval, self._sweep, loop)
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from tests.live.raw import RawClient, answer, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.messages import ApiResponse
     from petstore_mock.wire import WireServer
     from tests.live.raw import Echo
 
@@ -235,6 +236,37 @@ def test_idle_time_counts_from_the_last_request(serve: Callable[..., WireServer]
             assert client.get().status == 200
             with pytest.raises(TimeoutError):
                 client.socket.recv(1)
+
+
+@pytest.mark.parametrize(
+    ("part", "rest"),
+    [
+        (LINE[:20], LINE[20:] + b"\r\n"),
+        (POST + b"Content-Length: 6\r\n\r\nabc", b"def"),
+        (LINE + b"\r\n", LINE + b"\r\n"),
+    ],
+    ids=["head", "body", "idle"],
+)
+def test_time_in_which_the_process_stood_still_is_no_clients(
+    serve: Callable[..., WireServer], echo: Echo, part: bytes, rest: bytes
+) -> None:
+    """A laptop that slept: the clients of this process could not send, either."""
+
+    def stand_still(_: object) -> ApiResponse:
+        time.sleep(1.0)  # in the loop's thread
+        return answer(200)
+
+    echo.answers["/still"] = stand_still
+    server = serve(head_timeout=0.4, body_timeout=0.4, idle_timeout=0.4)
+    with RawClient(server) as client, RawClient(server) as other:
+        client.send(part)
+        if part == LINE + b"\r\n":
+            assert client.answer().status == 200
+        assert other.get("/still").status == 200
+        assert other.get().status == 200  # the connections were looked after by now
+        client.send(rest)
+        assert client.answer().status == 200
+    assert echo.refusals == []
 
 
 # Flow
