@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from petstore_mock.messages import Head
+    from petstore_mock.wire.line import Outbox
     from petstore_mock.wire.shared import Shared
 
 __all__ = ["Connection"]
@@ -55,6 +56,7 @@ class Connection(Line):
     Args:
         shared: what all connections have in common.
         loop: the loop that runs them.
+        outbox: takes what can be sent at the end of the loop's turn.
         connections: where it enters itself while it is open.
         number: which connection it is.
     """
@@ -71,15 +73,22 @@ class Connection(Line):
         "_incoming",
         "_known",
         "_number",
+        "_outbox",
         "_scanned",
         "_shared",
         "_since",
     )
 
     def __init__(
-        self, shared: Shared, loop: asyncio.AbstractEventLoop, connections: set[Connection], number: int
+        self,
+        shared: Shared,
+        loop: asyncio.AbstractEventLoop,
+        outbox: Outbox,
+        connections: set[Connection],
+        number: int,
     ) -> None:
         super().__init__(loop)
+        self._outbox = outbox
         self._connections = connections
         self._shared = shared
         self._handle = shared.handler.handle
@@ -276,7 +285,11 @@ class Connection(Line):
             and fixed.status not in BODILESS_STATUSES
         ):
             body = response.body
-            self.send(b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body))
+            wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body)
+            if self._advancing:  # others may follow, in order and while the client takes them
+                self.send(wire)
+            else:
+                self._outbox.add(self.send, wire)
         else:
             self._respond(head, request, response)
 

@@ -11,12 +11,41 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Line"]
+__all__ = ["Line", "Outbox"]
 
 READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
 _RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
+
+
+class Outbox:
+    """What is sent at the end of the loop's turn, to all clients that asked in it.
+
+    To send is to wake the client's process, which costs as much as to make an answer; one that is awake already takes
+    the next for nothing. Under load a turn has several requests, and a connection has one of them at most.
+
+    Args:
+        loop: the loop whose turns they are.
+    """
+
+    __slots__ = ("_loop", "_waiting")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: list[tuple[Callable[[bytes], None], bytes]] = []
+
+    def add(self, send: Callable[[bytes], None], data: bytes) -> None:
+        """Call ``send`` with ``data`` at the end of this turn."""
+        if not self._waiting:
+            self._loop.call_soon(self.empty)  # runs before what the next turn reads
+        self._waiting.append((send, data))
+
+    def empty(self) -> None:
+        """Send all of it now."""
+        waiting, self._waiting = self._waiting, []
+        for send, data in waiting:
+            send(data)
 
 
 class Line(asyncio.Protocol):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.wire.connection import Connection
+from petstore_mock.wire.line import Outbox
 from petstore_mock.wire.shared import Shared
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class WireServer:
             linger_timeout=linger_timeout,
         )
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
+        self._outbox: Outbox | None = None
         self._swept = 0.0  # when the connections were last looked after
         self._connections: set[Connection] = set()
         self._accepted = 0
@@ -149,6 +151,8 @@ class WireServer:
         done.wait(STOP_PATIENCE)
 
     def _close_idle(self) -> None:
+        if self._outbox is not None:
+            self._outbox.empty()  # what is answered but not sent makes a connection look idle
         for connection in list(self._connections):
             connection.close_if_idle()
 
@@ -160,9 +164,11 @@ class WireServer:
             loop.close()
 
     async def _serve(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
+        outbox = self._outbox = Outbox(loop)
+
         def connect() -> Connection:
             self._accepted += 1
-            return Connection(self._shared, loop, self._connections, self._accepted)
+            return Connection(self._shared, loop, outbox, self._connections, self._accepted)
 
         server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
         self._swept = perf_counter()

@@ -255,6 +255,22 @@ def test_close_connections_works_from_inside_a_request(
     assert idle.is_closed()
 
 
+def test_answer_goes_out_before_its_connection_is_closed(
+    connect: Callable[[], RawClient], echo: Echo, server: WireServer
+) -> None:
+    """It is sent at the end of the loop's turn, and the closing that the request asked for comes before that."""
+
+    def close(_: ApiRequest) -> ApiResponse:
+        server.close_connections()
+        return answer(200, b"closing")
+
+    echo.answers["/close"] = close
+    for _ in range(2):  # the second time, the head is known: only then does the answer wait
+        client = connect()
+        assert client.get("/close").body == b"closing"
+        assert client.is_closed()
+
+
 # The process
 
 
