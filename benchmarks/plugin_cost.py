@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import resource
+import gc
+import json
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Final
 
 from benchmarks.goals import Figure, Plan, Result, Table
-from benchmarks.timing import ENVIRONMENT
+from benchmarks.timing import ENVIRONMENT, isolated
 
-__all__ = ["measure"]
+__all__ = ["forked_runs", "measure"]
 
 _REACH: Final = 3.0  # ms
+_NONE: Final = "none"
 _OURS: Final = "petstore_mock"
 _THEIRS: Final = "pytest_httpserver"
 _FORBIDDEN: Final = frozenset({"werkzeug", "jsonschema", "hypothesis", "asyncio"})
@@ -30,68 +33,122 @@ def pytest_unconfigure():
 """
 
 
-def _run(folder: Path, allowed: set[str]) -> tuple[float, float, set[str]]:
-    """Run one empty test with the entry points ``allowed``; return wall and processor seconds, and what is imported."""
+def _arguments(folder: Path, allowed: str) -> list[str]:
+    """Return pytest's arguments for a run of one empty test with no other entry point than ``allowed``."""
     names = {point.name for point in entry_points(group="pytest11")}
-    blocked = [f"-pno:{name}" for name in sorted(names - allowed)]
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-pno:cacheprovider", *blocked, str(folder)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ["-q", "-s", "-pno:cacheprovider", *(f"-pno:{name}" for name in sorted(names - {allowed})), str(folder)]
+
+
+def _whole_run(folder: Path, allowed: str) -> tuple[float, set[str]]:
+    """Run pytest in a new process; return its seconds, and the modules that it imported."""
     start = perf_counter()
     done = subprocess.run(  # our own interpreter
-        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=_PATIENCE, check=False
+        [sys.executable, "-m", "pytest", *_arguments(folder, allowed)],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
     )
-    wall = perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = perf_counter() - start
     if done.returncode:
         raise RuntimeError(f"pytest failed: {done.stdout[-300:]}")
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     line = next(line for line in done.stdout.splitlines() if "MODULES " in line)
-    return wall, used, set(line.split()[1:])
+    return seconds, set(line.split()[1:])
+
+
+def forked_runs(*, folder: str, contestants: list[str], rounds: int) -> dict[str, list[list[float]]]:
+    """Run pytest in forks of a process that has run it before; return wall and processor seconds of each run.
+
+    pytest's own modules are loaded by then and cost nothing: a new process takes ten times as long for them as we may
+    cost in all, and its noise alone is more than that. To be run in a process of its own.
+    """
+    import pytest  # noqa: PLC0415  # the others do without
+
+    arguments = {name: _arguments(Path(folder), name) for name in contestants}
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # the descriptor that the tests print to
+        kept = os.dup(1)
+        os.dup2(nowhere.fileno(), 1)
+        pytest.main(arguments[_NONE])
+        os.dup2(kept, 1)
+    gc.collect()
+    gc.freeze()
+    taken: dict[str, list[list[float]]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name in contestants:
+            taken[name].append(_forked_run(arguments[name]))
+    return taken
+
+
+def _forked_run(arguments: list[str]) -> list[float]:
+    import pytest  # noqa: PLC0415
+
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        start, used = perf_counter(), process_time()
+        status = pytest.main(arguments)
+        times = [perf_counter() - start, process_time() - used]
+        os.write(writing, json.dumps([int(status), *times]).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        status, *times = json.loads(answer.read())
+    os.waitpid(child, 0)
+    if status:
+        raise RuntimeError(f"pytest failed with status {status}")
+    return [float(value) for value in times]
 
 
 def measure(plan: Plan) -> Result:
     """Run pytest with and without, in turns, and compare each pair."""
-    rounds = plan.pick(60, 6)
-    contestants = {"none": set[str](), _OURS: {_OURS}, _THEIRS: {_THEIRS}}
-    wall: dict[str, list[float]] = {name: [] for name in contestants}
-    used: dict[str, list[float]] = {name: [] for name in contestants}
-    modules: dict[str, set[str]] = {}
+    rounds = plan.pick(300, 10)
+    contestants = [_NONE, _OURS, _THEIRS]
+    result = Result()
     with TemporaryDirectory(prefix="petstore-bench-") as name:
         folder = Path(name)
         (folder / "pytest.ini").write_text("[pytest]\n")
         (folder / "conftest.py").write_text(_CONFTEST)
         (folder / "test_empty.py").write_text("def test_nothing():\n    pass\n")
-        for turn in range(rounds + 1):
-            for contestant, allowed in contestants.items():
-                seconds, processor, modules[contestant] = _run(folder, allowed)
-                if turn:  # the first compiles
-                    wall[contestant].append(seconds * 1000)
-                    used[contestant].append(processor * 1000)
-    imported = modules[_OURS] - modules["none"]
+        for contestant in contestants:
+            _whole_run(folder, contestant)  # compiles
+        whole = {contestant: _whole_run(folder, contestant) for contestant in contestants}
+        taken = isolated("plugin_cost:forked_runs", folder=name, contestants=contestants, rounds=rounds)
+    imported = whole[_OURS][1] - whole[_NONE][1]
     heavy = sorted(imported & _FORBIDDEN)
+    milliseconds = {
+        contestant: [[value * 1000 for value in values] for values in zip(*runs, strict=True)]
+        for contestant, runs in taken.items()
+    }
     # Of pairs, not of medians: two runs beside each other meet the same machine.
     costs = {
-        contestant: (
-            median([mine - none for mine, none in zip(values, wall["none"], strict=True)]),
-            median([mine - none for mine, none in zip(used[contestant], used["none"], strict=True)]),
-        )
-        for contestant, values in wall.items()
+        contestant: [
+            median([mine - none for mine, none in zip(values, without, strict=True)])
+            for values, without in zip(columns, milliseconds[_NONE], strict=True)
+        ]
+        for contestant, columns in milliseconds.items()
     }
-    cost, processor = costs[_OURS]
-    result = Result()
+    wall, processor = costs[_OURS]
     result.figures["plugin"] = Figure(
-        f"{cost:.1f} ms ({processor:.1f} ms of the processor), imports {', '.join(heavy) or 'none of them'}",
-        cost <= _REACH and not heavy,
+        f"{wall:.1f} ms ({processor:.1f} ms of the processor), imports {', '.join(heavy) or 'none of them'}",
+        wall <= _REACH and not heavy,
     )
     rows = [
-        [name, f"{median(wall[name]):.1f}", f"{min(wall[name]):.1f}", f"{costs[name][0]:.1f}", f"{costs[name][1]:.1f}"]
-        for name in contestants
+        [
+            contestant,
+            f"{median(milliseconds[contestant][0]):.1f}",
+            *(f"{cost:.1f}" for cost in costs[contestant]),
+            f"{whole[contestant][0] * 1000:.0f}",
+        ]
+        for contestant in contestants
     ]
-    head = ["entry point", "run, median ms", "least ms", "over none ms", "of the processor ms"]
+    head = ["entry point", "run, median ms", "over none ms", "of the processor ms", "one run in a new process, ms"]
     result.tables.append(Table("One empty test, with one entry point each", head, rows))
     result.notes.append(
-        f"{rounds} rounds in turns; the cost is the median difference between neighbouring runs. "
-        f"Imported by ours, beyond pytest's own: {', '.join(sorted(imported))}. "
+        f"{rounds} rounds in turns, each run in a fork of a process that has loaded pytest; the cost is the median "
+        f"difference between neighbouring runs. Imported by ours, beyond pytest's own: {', '.join(sorted(imported))}. "
         "pytest-httpserver, on which we depend, brings an entry point of its own: -p no:pytest_httpserver saves it."
     )
     return result
