@@ -20,7 +20,7 @@ __all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head", "with_body_viol
 # RFC 6750 §2.1: b64token. The scheme's name has no case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
-_JSON: Final = [b"application/json"]  # as nearly every client sends it
+_JSON: Final = (b"application/json",)  # as nearly every client sends it
 
 
 def bearer_key(fields: Fields) -> tuple[str | None, str]:

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from urllib.parse import parse_qsl, unquote
 
@@ -16,7 +17,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from petstore_mock.contract import OperationName
 
@@ -63,20 +64,21 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tu
     What each request asks of them is worked out once: on the wire, requests with the same head share one object.
 
     Attributes:
-        by_name: the values by the field's name in lower case.
+        by_name: the values by the field's name in lower case; read-only.
         size: about how many bytes they hold on to, beyond what the fields of any request do.
     """
 
-    by_name: dict[bytes, list[bytes]]
+    by_name: Mapping[bytes, tuple[bytes, ...]]
     size: int
 
     def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = ()) -> None:  # the tuple is made of them by now
-        by_name: dict[bytes, list[bytes]] = {}
+        by_name: dict[bytes, tuple[bytes, ...]] = {}
         size = 0
         for name, value in self:
-            by_name.setdefault(name.lower(), []).append(value)
+            lower = name.lower()
+            by_name[lower] = (*by_name.get(lower, ()), value)
             size += len(name) + len(value)
-        self.by_name = by_name
+        self.by_name = MappingProxyType(by_name)  # a `when=` of the test author gets it, and others share it
         self.size = size + max(0, len(self) - _USUAL_FIELDS) * _FIELD_WEIGHT
 
 

@@ -9,11 +9,14 @@ same again: :func:`read_head` is a pure function of the bytes.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httptools
 
 from petstore_mock.messages import KNOWN_METHODS, NO_FIELDS, Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RefusedError", "RequestHead", "probe", "read_head"]
 
@@ -188,7 +191,7 @@ def _check_coding(head: RequestHead, rest: bytes) -> None:
             raise RefusedError("unknown_transfer_coding", "", head)
 
 
-def _check_host(head: RequestHead, values: dict[bytes, list[bytes]]) -> None:
+def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
     hosts = values.get(b"host", ())
     if len(hosts) > 1 or (head.modern and not hosts):
         raise RefusedError("bad_host", f"{len(hosts)} Host fields came", head)
@@ -219,7 +222,7 @@ def _reduce_target(head: RequestHead) -> None:
     head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
 
 
-def _read_framing(head: RequestHead, values: dict[bytes, list[bytes]]) -> None:
+def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
     """Read from the fields how long the body is and what becomes of the connection (RFC 9112 §6 and §9.3)."""
     options = {option.strip(_OWS).lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
     head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
