@@ -66,7 +66,7 @@ class RequestLog:
                 lines.append(self._left_out_line(left_out - self._told))
                 self._told = left_out
             lines.append("")
-            self._print("\n".join(lines))
+            self.show("\n".join(lines))
             if ended:
                 return
             if self._queue.qsize() < _MOST_LINES:
@@ -83,7 +83,8 @@ class RequestLog:
                 entries.append(entry)
         return entries, False
 
-    def _print(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Write ``text``; when nobody reads it any more, write nothing from now on."""
         try:
             self._write(text)
         except OSError:  # the reader has gone, the terminal too, or the disk is full

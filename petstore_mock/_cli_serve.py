@@ -67,7 +67,7 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
         warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
         warming.daemon = True
         try:
-            _greet(server, keys, options, stdout)
+            log.show(_greeting(server, keys, options))
             warming.start()
             log.write()
         finally:
@@ -144,7 +144,7 @@ def _start(server: WireServer, options: ServeOptions) -> None:
         raise PetstoreMockError(f"can't listen on {options.host} port {options.port}: {reason}{advice}") from error
 
 
-def _greet(server: WireServer, keys: list[str], options: ServeOptions, stdout: TextIO) -> None:
+def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str:
     """Say where the stub is, and give a line that works when it is pasted into a shell."""
     host = _ANY_ADDRESS.get(options.host, options.host)
     origin = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
@@ -153,13 +153,10 @@ def _greet(server: WireServer, keys: list[str], options: ServeOptions, stdout: T
     glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
     curl = f"curl -i {direct}{glob}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
-        text = json.dumps({"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl})
-    else:
-        text = "\n".join(
-            [
-                f"petstore-mock serves {origin}{BASE_PATH} (Ctrl-C stops it)",
-                *(f"API key: {key}" for key in keys),
-                f"Try: {curl}",
-            ]
-        )
-    print(text, file=stdout, flush=True)
+        return f"{json.dumps({'event': 'serving', 'url': origin + BASE_PATH, 'api_keys': keys, 'curl': curl})}\n"
+    lines = [
+        f"petstore-mock serves {origin}{BASE_PATH} (Ctrl-C stops it)",
+        *(f"API key: {key}" for key in keys),
+        f"Try: {curl}",
+    ]
+    return "".join(f"{line}\n" for line in lines)

@@ -10,6 +10,7 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pytest
@@ -27,7 +28,6 @@ from petstore_mock.wire import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -256,6 +256,28 @@ def test_serve_logs_what_never_became_a_request() -> None:
     assert serve_in_process(use) == 0
     assert len(printed) == 1
     assert " 400 " in printed[0]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+def test_serve_serves_when_nobody_can_read_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bytes] = []
+    start = WireServer.start
+
+    def ask_and_stop(server: WireServer) -> None:
+        answers.append(get(f"http://127.0.0.1:{server.port}/v1"))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def start_and_ask(server: WireServer) -> None:
+        start(server)
+        asking = threading.Thread(target=ask_and_stop, args=(server,))
+        asking.start()
+
+    monkeypatch.setattr(WireServer, "start", start_and_ask)
+    err = io.StringIO()
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123  # no file
+        assert cli.run(["serve", "--port", "0"], full, err) == 0
+    assert answers[0].startswith(b"HTTP/1.1 401")
+    assert err.getvalue() == ""
 
 
 def test_quiet_logs_no_request() -> None:
