@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Key", "Snapshot", "Waiting", "World"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
+_ENDLESS: Final = 10**400
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
 
 
@@ -216,21 +217,24 @@ class World:
             return "unknown_key"
         if key.revoked:
             return "revoked_key"
-        return "expired_key" if key.expires is not None and self.clock.now() >= key.expires else ""
+        if key.expires is not None and self.clock.now() >= key.expires:
+            return "expired_key"
+        rotates = name == self.rotating and self.rules.policies.key_rotation(key.uses + 1)
+        return "revoked_key" if rotates else ""
 
     def use_key(self, name: str) -> str:
         """Let a request bear the key ``name``: return as :meth:`key_problem`, and count the use (gap key_rotation)."""
         problem = self.key_problem(name)
-        if problem:
+        key = self.keys.get(name)
+        if key is None:
             return problem
-        key = self.keys[name]
-        key.uses += 1
-        if self.rotating is None:
-            self.rotating = name
-        if name == self.rotating and self.rules.policies.key_rotation(key.uses):
-            key.revoked = True
-            return "revoked_key"
-        return ""
+        if not problem:
+            key.uses += 1
+            if self.rotating is None:
+                self.rotating = name
+        elif problem == "revoked_key":
+            key.revoked = True  # from the first use that came too late
+        return problem
 
     # Animals
 
@@ -270,6 +274,12 @@ class World:
         return added
 
     def _check_animal(self, document: dict[str, Any], call: str) -> None:
+        endless = [name for name, value in document.items() if isinstance(value, int) and abs(value) >= _ENDLESS]
+        if endless:  # Python would refuse to write it into any sentence
+            names = ", ".join(member_path(call, name) for name in endless)
+            raise PetstoreMockError(
+                f"expected an animal that Pet.json allows (§2): {names} must have no more than 400 digits"
+            )
         judged = self.schemas.judge("Pet", document, call)
         violations = [str(one) for one in judged]
         known = self.schemas.properties("Pet")

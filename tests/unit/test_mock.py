@@ -76,6 +76,8 @@ def test_no_gap_applies_to_seeds(petstore: PetStoreMock) -> None:
         ({"categoryId": True}, "seed.categoryId must be an integer, got true (boolean)"),
         ({"categoryId": 2**63}, "seed.categoryId must be at most 9223372036854775807"),
         ({"id": -(2**63) - 1}, "seed.id must be at least -9223372036854775808"),
+        pytest.param({"id": 10**5000}, "seed.id must have no more than 400 digits", id="10**5000"),
+        pytest.param({"categoryId": -(10**5000), "id": "x"}, "seed.categoryId must have no", id="-10**5000"),
         ({"id": "x"}, "seed.id must be an integer"),
         ({"id": None}, "seed.id must be an integer"),
         ({"status": "lost"}, "seed.status must be one of available, pending, sold"),

@@ -373,6 +373,16 @@ def test_body_is_not_admitted_with_a_key_that_has_expired(petstore: PetStoreMock
     assert not petstore._worlds.admits(asked, 10)  # noqa: SLF001
 
 
+def test_body_is_not_admitted_with_a_key_that_retires_now(petstore: PetStoreMock) -> None:
+    petstore.configure(key_rotation="mid_session")
+    asked = request(petstore, "POST")
+    for _ in range(10):
+        assert petstore._worlds.admits(asked, 10)  # noqa: SLF001
+        assert petstore._worlds.handle(request(petstore)).status == 200  # noqa: SLF001
+    assert not petstore._worlds.admits(asked, 10)  # noqa: SLF001
+    assert petstore._worlds.handle(request(petstore)).status == 401  # noqa: SLF001
+
+
 def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
     petstore.revoke_key()
     assert not petstore._worlds.admits(request(petstore, "POST"), 10)  # noqa: SLF001
