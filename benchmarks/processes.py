@@ -78,6 +78,10 @@ class Running:
         group = self._process.pid
         return sum(resident_bytes(pid) for pid in _members(group))
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the process and its children have taken so far, of all cores."""
+        return sum(_processor_seconds(pid) for pid in _members(self._process.pid))
+
     def end(self) -> None:
         """End the process and its children."""
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -108,6 +112,13 @@ def resident_bytes(pid: int | str = "self") -> int:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
     return 0
+
+
+def _processor_seconds(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 @contextmanager

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.processes import Running
 
-__all__ = ["FAKE", "FASTAPI", "HEADERS", "LIMIT", "PRISM", "RAW", "SERVERS", "WIREMOCK", "Server", "running"]
+__all__ = ["ASYNCIO", "FAKE", "FASTAPI", "HEADERS", "LIMIT", "PRISM", "RAW", "SERVERS", "WIREMOCK", "Server", "running"]
 
 HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 
@@ -115,10 +115,14 @@ http {{
 """
 
 
-def _nginx(port: int, folder: Path) -> list[str]:
+def _write_bodies(folder: Path) -> None:
     shown = bodies()
     for name in ("listed", "got", "created"):
         (folder / name).write_bytes(getattr(shown, name))
+
+
+def _nginx(port: int, folder: Path) -> list[str]:
+    _write_bodies(folder)
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
     return [_nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
@@ -141,6 +145,11 @@ def _raw_socket(port: int, folder: Path) -> list[str]:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     (folder / "answer").write_bytes(head.encode() + body)
     return [*_module("raw_socket"), str(port), str(folder / "answer")]
+
+
+def _asyncio(port: int, folder: Path) -> list[str]:
+    _write_bodies(folder)
+    return [*_module("asyncio_bytes"), str(port), str(folder)]
 
 
 # Peers in Python
@@ -244,6 +253,7 @@ FAKE_LOGGING: Final = Server(
     "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
 )
 LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
+ASYNCIO: Final = Server("asyncio, the same bytes", _asyncio, _python_version)
 RAW: Final = Server("raw Python socket", _raw_socket, _python_version)
 PRISM: Final = Server(
     "Prism, no log",
@@ -301,6 +311,6 @@ FASTAPI: Final = Server(
     validates=True,
 )
 SERVERS: Final = (
-    *(FAKE, FAKE_LOGGING, LIMIT, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
+    *(FAKE, FAKE_LOGGING, LIMIT, ASYNCIO, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
     *(HTTPSERVER, FLASK, FASTAPI),
 )
