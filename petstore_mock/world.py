@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.behaviour import Behaviour
 from petstore_mock.clock import Clock
+from petstore_mock.draws import Draws
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.journal import FIXTURE_LIMIT, Journal
 from petstore_mock.plan import FaultPlan
@@ -135,8 +135,7 @@ class World:
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
-        self.random = Random(random_seed)  # noqa: S311  # reproducible on purpose
-        self._start_random = self.random.getstate()
+        self.random = Draws(random_seed)
 
     # Going back
 
@@ -144,7 +143,7 @@ class World:
         """Make the animals now in the store those that :meth:`reset` returns to."""
         self.store.mark_start()
         self._start_seeded = self._seeded
-        self._start_random = self.random.getstate()
+        self.random.mark_start()
 
     def reset(self, keys: Iterable[str]) -> None:
         """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
@@ -161,7 +160,7 @@ class World:
             self.keys = {key: Key() for key in keys}
             self.rotating = None
             self.answered = 0
-            self.random.setstate(self._start_random)
+            self.random.reset()
             waits, self.waits = self.waits, Waiting()
         waits.release()
 
