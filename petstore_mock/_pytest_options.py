@@ -165,19 +165,23 @@ def check_markers(items: Iterable[pytest.Item]) -> None:
         pytest.UsageError: names the test, and the keywords that there are.
     """
     for item in items:
-        for mark in item.iter_markers("petstore"):
-            where = f"@pytest.mark.petstore of {item.nodeid}"
-            if mark.args:
-                raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
-            _check_names(where, mark.kwargs, _MARK_KEYWORDS)
-            strict = mark.kwargs.get("strict")
-            if strict is not None and not isinstance(strict, bool):
-                raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
-        for mark in item.iter_markers("petstore_assumes"):
-            where = f"@pytest.mark.petstore_assumes of {item.nodeid}"
-            if mark.args or not mark.kwargs:
-                raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
-            _check_gaps(where, mark.kwargs)
+        for mark in item.iter_markers():
+            where = f"@pytest.mark.{mark.name} of {item.nodeid}"
+            if mark.name == "petstore":
+                _check_start(where, mark)
+            elif mark.name == "petstore_assumes":
+                if mark.args or not mark.kwargs:
+                    raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
+                _check_gaps(where, mark.kwargs)
+
+
+def _check_start(where: str, mark: pytest.Mark) -> None:
+    if mark.args:
+        raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
+    _check_names(where, mark.kwargs, _MARK_KEYWORDS)
+    strict = mark.kwargs.get("strict")
+    if strict is not None and not isinstance(strict, bool):
+        raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
 
 
 def check_options(items: Iterable[pytest.Item]) -> None:

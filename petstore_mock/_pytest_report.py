@@ -35,14 +35,13 @@ class FailureReport:
         directory = config.getoption("petstore_har")
         self._directory = None if directory is None else config.invocation_params.dir / directory
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add the section; xdist carries it to the controller."""
-        report = yield
+    # Not where a report is made: a wrapper there costs every phase of every test what this costs a failure.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add the section before anybody else sees the report; xdist carries it to the controller."""
         run = self._keeper.run
-        if report.failed and run is not None and run.item is item and run.uses_petstore:
+        if report.failed and run is not None and run.item.nodeid == report.nodeid and run.uses_petstore:
             report.sections.append((SECTION, self._text(run)))
-        return report
 
     def _text(self, run: Run) -> str:
         from petstore_mock.report import render_journal  # noqa: PLC0415  # only a failure needs it

@@ -324,43 +324,46 @@ class Keeper:
         """Judge the test in the main thread once its body is done, so that it fails rather than errs."""
         __tracebackhide__ = True
         run = item.stash[_RUN]
-        with self._each_example(run):
-            try:
-                result = yield
-            except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
-                self._look(run)
-                raise
-            except BaseException as error:
-                self._judge_failed(run, error)
-                raise
-            if failures := getattr(item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
-                self._judge_failed(run, failures[0].value)
-            elif run.examples:
-                self._look(run)  # judged already; the last one may have been thrown away by assume()
-            else:
-                self._judge(run)
+        handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+        if handle is None:
+            return (yield from self._judged(run))
+        with self._each_example(run, handle):
+            return (yield from self._judged(run))
+
+    def _judged(self, run: Run) -> Generator[None, object, object]:
+        __tracebackhide__ = True
+        try:
+            result = yield
+        except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+            self._look(run)
+            raise
+        except BaseException as error:
+            self._judge_failed(run, error)
+            raise
+        if failures := getattr(run.item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
+            self._judge_failed(run, failures[0].value)
+        elif run.examples:
+            self._look(run)  # judged already; the last one may have been thrown away by assume()
+        else:
+            self._judge(run)
         return result
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Warn of what the client did wrong while fixtures were torn down."""
         __tracebackhide__ = True
-        result = yield
         run = item.stash[_RUN]
         run.warn(self._look(run))
-        return result
 
     # Hypothesis
 
     @contextmanager
-    def _each_example(self, run: Run) -> Generator[None]:
+    def _each_example(self, run: Run, handle: Any) -> Generator[None]:  # noqa: ANN401  # Hypothesis has no type for it
         """Give each example of a Hypothesis test a world, by the hook that Hypothesis keeps for plugins."""
-        handle = getattr(getattr(run.item, "obj", None), "hypothesis", None)
         inner = getattr(handle, "inner_test", None)
         if inner is None or not {FIXTURE, "request"} & set(getattr(run.item, "fixturenames", ())):
             yield
             return
-        assert handle is not None  # noqa: S101  # for the type checker
         handle.inner_test = self._example_of(run, inner)
         try:
             yield

@@ -124,6 +124,19 @@ def _is_concerned(item: pytest.Item) -> bool:
     )
 
 
+_running: list[pytest.Item] = []  # the test that runs; one that runs pytest itself (pytester) has others inside
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Know the test that runs."""
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.pop()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Judge a test whose body is the first of all to ask for the fixture: the part that would was not there yet."""
@@ -168,7 +181,7 @@ def petstore_options() -> Mapping[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def petstore(request: pytest.FixtureRequest, petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
+def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """Give a fake pet store service that listens on loopback, as new in each test and each Hypothesis example.
 
     It is one object a session: only its state is a test's own. What a fixture of wider scope than the test puts
@@ -177,7 +190,9 @@ def petstore(request: pytest.FixtureRequest, petstore_options: Mapping[str, Any]
     from petstore_mock._pytest_options import options_of  # noqa: PLC0415  # as above
     from petstore_mock._pytest_start import keeper_of  # noqa: PLC0415  # as above
 
-    keeper = keeper_of(request.config)
-    keeper.meet(request._pyfuncitem)  # noqa: SLF001  # the test: a request of session scope has no public name for it
-    with keeper.open(options_of(request.config, petstore_options)) as mock:
+    # Not by `request`: pytest makes one for each test whose fixtures ask for it, even for those that are made once.
+    item = _running[-1]
+    keeper = keeper_of(item.config)
+    keeper.meet(item)
+    with keeper.open(options_of(item.config, petstore_options)) as mock:
         yield mock
