@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import sysconfig
 from importlib.metadata import version
 from pathlib import Path
 
@@ -37,4 +38,7 @@ def _processor() -> str:
 def versions() -> list[str]:
     """Return the versions that our own figures depend on."""
     names = ("petstore-mock", "httptools", "jsonschema", "pytest-httpserver", "werkzeug", "pytest", "hypothesis")
-    return [f"Python {sys.version.split()[0]}", *(f"{name} {version(name)}" for name in names)]
+    # Profile-guided optimisation makes CPython a fifth quicker; who compiles it without being asked gets none.
+    optimised = "with" if "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS")) else "without"
+    python = f"Python {sys.version.split()[0]} (configured {optimised} --enable-optimizations)"
+    return [python, *(f"{name} {version(name)}" for name in names)]
