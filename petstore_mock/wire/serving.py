@@ -174,6 +174,7 @@ class WireServer:
         self._swept = perf_counter()
         self._sweep(loop)
         await stopping.wait()
+        outbox.empty()  # what is answered in the turn that wakes us goes out as any answer does
         # Accept no more, but close the server last: what was accepted becomes a connection by a task, and asyncio
         # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
         loop.remove_reader(listening)

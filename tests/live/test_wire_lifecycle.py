@@ -181,6 +181,31 @@ def test_connections_still_in_the_backlog_are_closed_by_stop(echo: Echo) -> None
             client.socket.close()
 
 
+def test_stop_sends_what_is_answered(connect: Callable[[], RawClient], echo: Echo, server: WireServer) -> None:
+    """An answer waits for the end of the loop's turn, and that turn may be the one in which the stop comes."""
+    gate, entered = threading.Event(), threading.Event()
+
+    def block(_: ApiRequest) -> ApiResponse:
+        entered.set()
+        gate.wait(5)
+        return answer(200, b"blocked")
+
+    echo.answers["/block"] = block
+    blocking, late = connect(), connect()
+    late.get("/late")  # from now on its head is known: only then does the answer wait
+    blocking.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
+    entered.wait(5)
+    late.send(b"GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
+    loop, stopping = server._loop, server._stopping  # noqa: SLF001
+    assert loop is not None
+    loop.call_soon_threadsafe(stopping.set)  # as stop() does, which then waits: before the loop sees the late request
+    gate.set()
+    server.stop()
+    assert blocking.answer().body == b"blocked"
+    assert late.answer().status == 200
+    assert late.is_closed()
+
+
 def test_stop_from_inside_a_request_raises(client: RawClient, echo: Echo, server: WireServer) -> None:
     raised: list[BaseException] = []
 
