@@ -41,6 +41,15 @@ class FailureReport:
         """Add the section before anybody else sees the report; xdist carries it to the controller."""
         run = self._keeper.run
         if report.failed and run is not None and run.item.nodeid == report.nodeid and run.uses_petstore:
+            self._add(report, run)
+
+    def pytest_exception_interact(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+        """Add the section to what is logged later, maybe by another process: plugins that fork or rerun tests do so."""
+        if isinstance(report, pytest.TestReport):
+            self.pytest_runtest_logreport(report)
+
+    def _add(self, report: pytest.TestReport, run: Run) -> None:
+        if all(title != SECTION for title, _ in report.sections):
             report.sections.append((SECTION, self._text(run)))
 
     def _text(self, run: Run) -> str:

@@ -62,6 +62,27 @@ def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: I
     assert "limit=9" not in text
 
 
+def test_the_journal_is_in_reports_that_a_plugin_logs_later(inner: Inner, output: Output) -> None:
+    """Plugins that fork or rerun tests make the reports first; who logs them may know nothing of the test's fake."""
+    later = """
+        import pytest
+        from _pytest.runner import runtestprotocol
+
+        _reports = []
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            _reports.extend(runtestprotocol(item, log=False, nextitem=nextitem))
+            if nextitem is None:
+                for report in _reports:
+                    item.ihook.pytest_runtest_logreport(report=report)
+            return True
+        """
+    result = inner(_FAILING, conftest=later)
+    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
+    assert output(result).count("petstore journal") == 4, "as when each report is logged at once"
+
+
 def test_har_files_are_written_for_failing_tests_only(inner: Inner, pytester: pytest.Pytester) -> None:
     result = inner(_FAILING, "--petstore-har=har/of-failures")
     written = {path.name: path for path in (pytester.path / "har" / "of-failures").iterdir()}
