@@ -100,6 +100,12 @@ def test_depth_is_counted_over_arrays_and_objects(opening: bytes, closing: bytes
         decode_json(opening + deepest + closing)
 
 
+@pytest.mark.parametrize("pair", [b"[]", b"{}"])
+def test_closed_brackets_lower_the_depth_by_one_each(pair: bytes) -> None:
+    with pytest.raises(MalformedJsonError, match="deeper than 100"):
+        decode_json(b"[" + (pair + b",") * 300 + b"[" * 100 + b"]" * 100 + b"]")
+
+
 @pytest.mark.parametrize(
     "body",
     [
