@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Key", "Snapshot", "Waiting", "World"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
-_ENDLESS: Final = 10**400
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
 
 
@@ -273,13 +272,10 @@ class World:
         return added
 
     def _check_animal(self, document: dict[str, Any], call: str) -> None:
-        endless = [name for name, value in document.items() if isinstance(value, int) and abs(value) >= _ENDLESS]
-        if endless:  # Python would refuse to write it into any sentence
-            names = ", ".join(member_path(call, name) for name in endless)
-            raise PetstoreMockError(
-                f"expected an animal that Pet.json allows (§2): {names} must have no more than 400 digits"
-            )
-        judged = self.schemas.judge("Pet", document, call)
+        try:
+            judged = self.schemas.judge("Pet", document, call)
+        except ValueError as error:  # Python writes no integer of thousands of digits into any sentence
+            raise PetstoreMockError(f"expected an animal that Pet.json allows (§2): {error}") from None
         violations = [str(one) for one in judged]
         known = self.schemas.properties("Pet")
         if not any(one.rule == "additionalProperties" for one in judged):  # Pet.json leaves them to the behaviour
