@@ -214,7 +214,7 @@ class WireServer:
         for connection in self._connections:
             connection.disown()
         self._lock = threading.Lock()
-        self._loop = self._thread = self._socket = None
+        self._loop = self._thread = self._socket = self._outbox = None
         self._connections = set()
 
 
