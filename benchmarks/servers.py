@@ -253,7 +253,7 @@ FAKE_LOGGING: Final = Server(
     "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
 )
 LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
-ASYNCIO: Final = Server("asyncio, the same bytes", _asyncio, _python_version)
+ASYNCIO: Final = Server("asyncio, the same bodies", _asyncio, _python_version)
 RAW: Final = Server("raw Python socket", _raw_socket, _python_version)
 PRISM: Final = Server(
     "Prism, no log",

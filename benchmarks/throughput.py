@@ -175,8 +175,7 @@ def _why_short(contest: _Contest) -> str:
     share = f" ({contest.rate(ASYNCIO, 'list') / limit:.2f} of nginx for a list)" if limit else ""
     return (
         f"Where we fall short: a list, get and create take {all_of(FAKE)} µs of the one core that Python uses. asyncio "
-        f"alone takes {all_of(ASYNCIO)} µs{share} for the same bytes, without a key, a rule, a store or a journal. "
-        "The fastest peers run compiled code on all cores."
+        f"alone takes {all_of(ASYNCIO)} µs{share} for the same bodies, without a key, a rule, a store or a journal."
     )
 
 

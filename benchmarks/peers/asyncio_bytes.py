@@ -1,4 +1,4 @@
-"""What Python's asyncio can do: each request is answered with the same bytes, and nothing of it is looked at.
+"""What Python's asyncio can do: each request is answered with the same body, and nothing of it is looked at.
 
 ``python -m benchmarks.peers.asyncio_bytes PORT FOLDER``; the folder holds the answers ``listed``, ``got``, ``created``.
 """
