@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock, VerificationError, answers, faults, operations
+from petstore_mock.conditions import CONDITIONS
 from petstore_mock.messages import ApiRequest, ApiResponse, Fields
 from tests.core import Core
 
@@ -424,6 +425,21 @@ def test_message_counts_every_violation_whatever_is_kept(petstore: PetStoreMock)
     assert json.loads(answer.body)["message"].endswith("; and 5982 more")
     (entry,) = entries(petstore)
     assert len(entry.violations) + entry.omitted == 6002
+
+
+@pytest.mark.parametrize(("unknown", "end"), [(18, "body.name is required and missing"), (19, "; and 1 more")])
+def test_message_speaks_of_more_only_where_there_are_more(petstore: PetStoreMock, unknown: int, end: str) -> None:
+    """20 are shown: two missing ones are among them."""
+    body = json.dumps({f"field{number}": 1 for number in range(unknown)}).encode()
+    message = json.loads(call(petstore, "POST", body=body).body)["message"]
+    assert message.endswith(end)
+    assert message.count("body.") == 20
+
+
+def test_message_of_one_violation_is_its_words(petstore: PetStoreMock) -> None:
+    answer = call(petstore, "POST", body=b'{"name":"Rex"}')
+    words = CONDITIONS["invalid_body"].message
+    assert json.loads(answer.body)["message"] == f"{words}: body.categoryId is required and missing"
 
 
 def test_violations_beyond_those_kept_are_not_blamed_where_the_behaviour_lets_them_pass() -> None:
