@@ -219,6 +219,24 @@ def test_held_answers_count_for_memory_once_they_are_made(monkeypatch: pytest.Mo
     assert len(kept) == 4
 
 
+def test_first_entry_is_weighed_again_as_any_other() -> None:
+    journal = Journal()
+    first = Entry(1, None, ApiRequest("GET", "/v1/pets", (), b"", 0, 0, 0.0), 0.0)
+    journal.add(first)
+    first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
+    journal.weigh_again(first)
+    assert journal._size == first.size  # noqa: SLF001
+
+
+def test_entry_weighs_what_it_holds(core: Core) -> None:
+    core.list()
+    core.list(f"?status={'x' * 1000}")
+    core.create(b'{"name": 1, "x": "%b"}' % (b"y" * 1000))
+    plain, target, body = (entry.size for entry in core.journal)
+    assert target > plain + 1000
+    assert body > target + 16 * 1000, "what was decoded is kept with the violations"
+
+
 @pytest.mark.parametrize("ended", ["evicted", "cleared"])
 def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None:
     journal_of_one = Journal(limit=1)

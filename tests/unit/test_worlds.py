@@ -174,6 +174,17 @@ def test_leak_names_the_owner_among_many(petstore: PetStoreMock) -> None:
             assert petstore._worlds.leaks[-1].owner == owner  # noqa: SLF001
 
 
+def test_only_a_key_that_was_issued_can_leak(petstore: PetStoreMock) -> None:
+    first = petstore.api_key
+    petstore._renew("test_a")  # noqa: SLF001
+    prefix, last = petstore.api_key.rpartition("-")[0], int(petstore.api_key.rpartition("-")[2])
+    for never in (0, last + 1):
+        assert call(petstore, key=f"{prefix}-{never:06d}").status == 401
+    assert conditions(petstore) == ["unknown_key", "unknown_key"]
+    assert call(petstore, key=first).status == 401
+    assert petstore._worlds.leaks == [Leak("an earlier world", "GET /v1/pets")]  # noqa: SLF001
+
+
 def test_leaks_are_bounded(petstore: PetStoreMock) -> None:
     petstore._renew("test_a")  # noqa: SLF001
     key = petstore.api_key
@@ -203,6 +214,17 @@ def test_refusal_of_a_request_with_a_retired_key_is_a_leak_too(petstore: PetStor
     assert answer.status == 401
     assert len(petstore.journal) == 0
     assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+
+
+def test_failure_of_the_fake_is_the_present_tests_whoever_met_it(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode())]
+    petstore._renew("test_b")  # noqa: SLF001
+    answer = petstore._worlds.refuse("internal_error", "KeyError: 'x'", ApiRequest("GET", "/v1/pets", fields))  # noqa: SLF001
+    assert answer.status == 500
+    assert petstore._worlds.leaks == []  # noqa: SLF001
+    with pytest.raises(VerificationError, match="KeyError: 'x'"):
+        petstore.verify()
 
 
 def test_key_decides_before_the_moment_at_which_a_refused_request_began(petstore: PetStoreMock) -> None:
