@@ -55,8 +55,7 @@ class Connection(Line):
 
     Args:
         shared: what all connections have in common.
-        loop: the loop that runs them.
-        outbox: takes what can be sent at the end of the loop's turn.
+        outbox: takes what can be sent at the end of the turn of the loop, which runs them.
         connections: where it enters itself while it is open.
         number: which connection it is.
     """
@@ -79,15 +78,8 @@ class Connection(Line):
         "_since",
     )
 
-    def __init__(
-        self,
-        shared: Shared,
-        loop: asyncio.AbstractEventLoop,
-        outbox: Outbox,
-        connections: set[Connection],
-        number: int,
-    ) -> None:
-        super().__init__(loop)
+    def __init__(self, shared: Shared, outbox: Outbox, connections: set[Connection], number: int) -> None:
+        super().__init__(outbox.loop)
         self._outbox = outbox
         self._connections = connections
         self._shared = shared

@@ -27,18 +27,21 @@ class Outbox:
 
     Args:
         loop: the loop whose turns they are.
+
+    Attributes:
+        loop: the same.
     """
 
-    __slots__ = ("_loop", "_waiting")
+    __slots__ = ("_waiting", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._waiting: list[tuple[Callable[[bytes], None], bytes]] = []
 
     def add(self, send: Callable[[bytes], None], data: bytes) -> None:
         """Call ``send`` with ``data`` at the end of this turn."""
         if not self._waiting:
-            self._loop.call_soon(self.empty)  # runs before what the next turn reads
+            self.loop.call_soon(self.empty)  # runs before what the next turn reads
         self._waiting.append((send, data))
 
     def empty(self) -> None:

@@ -168,7 +168,7 @@ class WireServer:
 
         def connect() -> Connection:
             self._accepted += 1
-            return Connection(self._shared, loop, outbox, self._connections, self._accepted)
+            return Connection(self._shared, outbox, self._connections, self._accepted)
 
         server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
         self._swept = perf_counter()
