@@ -82,7 +82,7 @@ def forked_runs(*, folder: str, contestants: list[str], rounds: int) -> dict[str
 
 
 def _forked_run(arguments: list[str]) -> list[float]:
-    import pytest  # noqa: PLC0415
+    import pytest  # noqa: PLC0415  # as above
 
     reading, writing = os.pipe()
     child = os.fork()

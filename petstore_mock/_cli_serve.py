@@ -145,7 +145,7 @@ def _start(server: WireServer, options: ServeOptions) -> None:
 
 
 def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str:
-    """Say where the stub is, and give a line that works when it is pasted into a shell."""
+    """Return where the stub is, with a line that works when it is pasted into a shell."""
     host = _ANY_ADDRESS.get(options.host, options.host)
     origin = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
     # `--noproxy` only where the environment would send loopback to a proxy.

@@ -331,6 +331,7 @@ class Keeper:
             return (yield from self._judged(run))
 
     def _judged(self, run: Run) -> Generator[None, object, object]:
+        """Judge a test by its outcome, which pytest sends or throws in."""
         __tracebackhide__ = True
         try:
             result = yield
