@@ -194,6 +194,20 @@ def test_reset_writes_only_what_changed(full: Store, written: list[int]) -> None
     assert full._undo == {}  # noqa: SLF001  # nor does it look again at what it put back
 
 
+def test_reset_to_an_empty_start_writes_nothing(written: list[int]) -> None:
+    store = Store()
+    for number in (3, 1, 2):
+        store.put(pet(number, "sold", name=str(number)))
+    assert (store.by_name("sold", 1), store.page([1, 2]).count(b"id")) == ([1], 2)
+    written.clear()
+    store.reset()
+    assert written == []
+    assert (len(store), store.documents(), store.count("sold"), store.last) == (0, [], 0, 0)
+    store.put(pet(2, "available", name="b"))
+    assert (store.by_name(None, 5), store.ascending("sold", 5), store.count("available")) == ([2], [], 1)
+    assert json.loads(store.page([2]))[0]["name"] == "b"
+
+
 def test_page_is_kept_until_a_change_and_within_bounds(full: Store) -> None:
     """The journal holds one page then, however often it was asked for."""
     pages = [full.page([1, number]) for number in range(2, 34)]
