@@ -54,7 +54,7 @@ class Controls:
             raise PetstoreMockError(f"expected a number of animals of at least 0; got {pets_or_count!r}")
         if isinstance(pets_or_count, int):
             with self._world.lock:
-                return self._world.store.documents(self._world.seed_plausible(pets_or_count))
+                return [self._world.seed_plausible() for _ in range(pets_or_count)]
         return seed_each(self._world, pets_or_count, "seed_many")
 
     @property

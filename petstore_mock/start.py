@@ -66,7 +66,8 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     elif isinstance(seed, bool) or (isinstance(seed, int) and seed < 0):
         raise PetstoreMockError(f"expected a number of animals of at least 0; got seed={seed!r}")
     elif isinstance(seed, int):
-        world.seed_plausible(seed)
+        for _ in range(seed):
+            world.seed_plausible()
     elif isinstance(seed, (str, PathLike)):
         _seed_file(world, seed)
     else:

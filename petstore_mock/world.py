@@ -260,16 +260,13 @@ class World:
             self._seeded = number
         return document
 
-    def seed_plausible(self, count: int) -> list[int]:
-        """Add ``count`` plausible animals of every status and return their ids: a million animals take much memory."""
-        added = []
+    def seed_plausible(self) -> dict[str, Any]:
+        """Add a plausible animal, the next of those of every status, and return it."""
         with self.lock:
-            for _ in range(count):
-                self._seeded += 1
-                pet_id = self.assign_id()
-                self.store.put({"id": pet_id, **plausible_pet(self._seeded)})
-                added.append(pet_id)
-        return added
+            self._seeded += 1
+            pet = {"id": self.assign_id(), **plausible_pet(self._seeded)}
+            self.store.put(pet)
+        return pet
 
     def _check_animal(self, document: dict[str, Any], call: str) -> None:
         try:

@@ -194,7 +194,8 @@ MANY: Final = settings(max_examples=4 * settings().max_examples)  # each is quic
 def core() -> Core:
     """A world of more animals than a page, held against the schemas."""
     core = Core()
-    core.world.seed_plausible(130)
+    for _ in range(130):
+        core.world.seed_plausible()
     core.world.mark_start()
     return core
 

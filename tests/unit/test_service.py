@@ -472,7 +472,8 @@ def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
 
 def test_page_is_full_whatever_is_hidden() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed", list_order="id_descending"))
-    core.world.seed_plausible(5)
+    for _ in range(5):
+        core.world.seed_plausible()
     core.create()
     assert [pet["id"] for pet in json.loads(core.list("?limit=3").body)] == [5, 4, 3]
 
