@@ -63,12 +63,19 @@ class ClientBugError(AssertionError):
 
 @dataclass
 class _Line:
-    """One step: code that stands as it is, or a call whose result may be wanted later."""
+    """One step: code that stands as it is, or a client's call, whose result may be wanted later."""
 
-    code: str
+    step: str | tuple[str, Call]
     raises: bool = False
     result: str | None = None
     kept: bool = False
+
+    @property
+    def code(self) -> str:
+        if isinstance(self.step, str):
+            return self.step
+        actor, call = self.step
+        return f"{actor}.{call.code()}"
 
     def lines(self) -> list[str]:
         if self.raises:  # as it may: that it raised is not what the test is about
@@ -94,15 +101,13 @@ class Script:
 
     def add(self, code: str) -> None:
         """Add a step."""
-        self._add(_Line(code))
-
-    def _add(self, line: _Line) -> None:
-        self._lines.append(line)
-        self.course = hash((self.course, line.code))
+        self._lines.append(_Line(code))
+        self.course = hash((self.course, code))
 
     def add_call(self, actor: str, call: Call, *, raises: bool) -> int:
         """Add a call of a client; return its place, for :meth:`name_result`."""
-        self._add(_Line(f"{actor}.{call.code()}", raises=raises))
+        self._lines.append(_Line((actor, call), raises))  # most are never read: only a bug shows them
+        self.course = hash((self.course, actor, call.operation, *call.arguments.items()))
         return len(self._lines) - 1
 
     def name_result(self, place: int) -> str:

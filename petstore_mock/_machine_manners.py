@@ -32,8 +32,9 @@ MOST_CONNECTIONS: Final = 5
 def stray_problem(call: Call, others: Iterable[Actor]) -> Problem | None:
     """Return a request that reached another client's world."""
     for other in others:
-        strays = other.petstore.journal[other.seen :]
-        if strays:
+        journal = other.petstore.journal
+        if len(journal) > other.seen:
+            strays = journal[other.seen :]
             other.seen += len(strays)
             stray = strays[0]
             check = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_classify import Kind
     from petstore_mock._machine_shrink import Course
+    from petstore_mock.server import Listener
 
 __all__ = ["Run"]
 
@@ -27,6 +29,8 @@ _QUICK_EXAMPLES: Final = 5  # come first: most bugs need no waiting
 _EARNED: Final = 0.1  # seconds of waiting that each example brings after them
 _LEAST_RETRY_AFTER: Final = 0.5  # seconds: half of what the client is told to wait at least
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
+_FIRST_PAUSE: Final = 0.00005  # seconds between two looks at the connections, and twice as many each time
+_LONGEST_PAUSE: Final = 0.002
 _SOON_GONE: Final = 0.03  # the same for a client that is known to leave connections open
 
 
@@ -63,7 +67,9 @@ class Run:
         self._stack = ExitStack()
         self._petstore: PetStoreMock | None = None
         self._elsewhere: PetStoreMock | None = None
+        self._listeners: list[Listener] = []
         self._logged = logging.NOTSET
+        self._froze = False
         self.watchdog = Watchdog(patience)
 
     # The listener
@@ -72,9 +78,14 @@ class Run:
     def petstore(self) -> PetStoreMock:
         """The mock behind whose listener every example has its own world; started on first use."""
         if self._petstore is None:
-            self._petstore = self._stack.enter_context(PetStoreMock())
+            self._petstore = self._listening()
             self.watchdog.start()
         return self._petstore
+
+    def _listening(self) -> PetStoreMock:
+        mock = self._stack.enter_context(PetStoreMock())
+        self._listeners.append(mock.httpserver)
+        return mock
 
     def client_of(self, petstore: PetStoreMock) -> PetClient:
         """Make a client.
@@ -101,7 +112,7 @@ class Run:
     def elsewhere(self) -> PetStoreMock:
         """Another service, to which no key of the first may go; started on first use."""
         if self._elsewhere is None:
-            self._elsewhere = self._stack.enter_context(PetStoreMock())
+            self._elsewhere = self._listening()
         return self._elsewhere
 
     def __enter__(self) -> Self:
@@ -109,9 +120,16 @@ class Run:
         # exceptions in their arguments, with the frames and the open sockets that hang on them.
         self._logged = logging.root.manager.disable
         logging.disable()
+        # What was there before is no garbage of ours: thousands of collections need not look through it again.
+        if not gc.get_freeze_count():
+            gc.freeze()
+            self._froze = True
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._froze:
+            gc.unfreeze()
+            self._froze = False
         logging.disable(self._logged)
         self.close()
 
@@ -120,31 +138,33 @@ class Run:
         self.watchdog.stop()
         stack, self._stack = self._stack, ExitStack()
         self._petstore = self._elsewhere = None
+        self._listeners.clear()
         stack.close()
 
     def open_connections(self) -> int:
         """Return how many connections of clients are open."""
-        count = self.petstore.httpserver.open_connections
-        if self._elsewhere is not None:
-            count += self._elsewhere.httpserver.open_connections
+        count = 0
+        for listener in self._listeners:
+            count += listener.open_connections
         return count
 
     def start_over(self) -> None:
         """Close what an earlier example has left open, so that no example depends on another."""
         self._waited_now = 0.0
         if self.open_connections():
-            for mock in (self._petstore, self._elsewhere):
-                if mock is not None:
-                    mock.close_connections()
+            for listener in self._listeners:
+                listener.close_connections()
             self.settles_at(0, _SOON_GONE if self.leaks else _ALL_GONE)
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
         deadline = time.monotonic() + patience
+        pause = _FIRST_PAUSE
         while self.open_connections() > count:
             if time.monotonic() > deadline:
                 return False
-            time.sleep(0.0005)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
         return True
 
     # Real waiting

@@ -150,7 +150,8 @@ class Entry:
     @property
     def query(self) -> dict[str, str]:
         """The query parameters, decoded, keys masked; a repeated one shows its last value."""
-        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+        text = self.target.partition("?")[2]
+        return dict(parse_qsl(text, keep_blank_values=True)) if text else {}
 
     @property
     def operation(self) -> str | None:

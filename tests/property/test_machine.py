@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -143,6 +144,21 @@ def test_a_run_leaves_no_thread_and_no_socket() -> None:
         run_state_machine_as_test(machine, settings=machine_settings(settings(database=None), 5))
         assert machine.run.open_connections() == 0
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("already", [False, True])
+def test_a_run_takes_from_the_garbage_collector_what_was_there_before(already: bool) -> None:
+    """And gives it back; what somebody else took stays taken."""
+    machine = client_machine(make_correct("http.client"))
+    gc.unfreeze()
+    if already:
+        gc.freeze()
+    try:
+        with machine.run:
+            assert gc.get_freeze_count() > 0
+        assert bool(gc.get_freeze_count()) is already
+    finally:
+        gc.unfreeze()
 
 
 def test_what_a_client_remembers_from_one_example_to_another_is_told_as_such() -> None:
