@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import socket
 import struct
 from time import perf_counter
@@ -95,8 +97,9 @@ class Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; asyncio has set TCP_NODELAY."""
         # asyncio allocates 256 KiB for each read, which the allocator takes from the system and gives back each time:
-        # that costs more than all else in a request. An asyncio without this attribute is only slower.
-        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # undocumented
+        # that costs more than all else in a request. An asyncio without this attribute is only slower; uvloop has none.
+        with contextlib.suppress(AttributeError):
+            transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # undocumented
         self._transport = cast("asyncio.Transport", transport)
         self.send = self._transport.write
 
@@ -157,7 +160,12 @@ class Line(asyncio.Protocol):
 
     def disown(self) -> None:
         """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
-        self._transport.get_extra_info("socket")._sock.close()  # noqa: SLF001  # asyncio's wrapper can't be closed
+        wrapper = self._transport.get_extra_info("socket")  # which can't be closed itself
+        sock: socket.socket | None = getattr(wrapper, "_sock", None)
+        if sock is not None:
+            sock.close()
+        else:  # uvloop has no socket object
+            os.close(wrapper.fileno())
 
     def _sweep_line(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
         """End the connection if nothing has moved on it for too long."""

@@ -18,6 +18,8 @@ from petstore_mock.wire.line import Outbox
 from petstore_mock.wire.shared import Shared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.messages import Handler
     from petstore_mock.wire.shared import Neighbours
 
@@ -42,6 +44,7 @@ class WireServer:
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
         linger_timeout: seconds that a client has to close after we have.
+        new_loop: makes the event loop: asyncio's own, or uvloop's.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class WireServer:
         body_timeout: float = 10.0,
         idle_timeout: float = 75.0,
         linger_timeout: float = 2.0,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.SelectorEventLoop,
     ) -> None:
         self.host = host
         self.port = port
@@ -66,6 +70,7 @@ class WireServer:
             idle_timeout=idle_timeout,
             linger_timeout=linger_timeout,
         )
+        self._new_loop = new_loop
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
         self._outbox: Outbox | None = None
         self._swept = 0.0  # when the connections were last looked after
@@ -104,7 +109,7 @@ class WireServer:
                 )
             self._socket = listen(self.host, self.port)
             self.port = self._socket.getsockname()[1]
-            loop = asyncio.SelectorEventLoop()
+            loop = self._new_loop()
             loop.set_exception_handler(self._report)
             self._loop, self._stopping = loop, asyncio.Event()
             self._thread = threading.Thread(
@@ -175,9 +180,12 @@ class WireServer:
         self._sweep(loop)
         await stopping.wait()
         outbox.empty()  # what is answered in the turn that wakes us goes out as any answer does
-        # Accept no more, but close the server last: what was accepted becomes a connection by a task, and asyncio
+        # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
         # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
-        loop.remove_reader(listening)
+        # uvloop has no reader to remove, and what it has accepted is a connection after a turn.
+        if not loop.remove_reader(listening):
+            server.close()
+            await asyncio.sleep(0)
         while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()
@@ -210,7 +218,7 @@ class WireServer:
         """
         _orphans.append((self._loop, self._thread, self._connections))
         if self._socket is not None:  # pragma: no branch  # for the type checker: one that runs has it
-            self._socket.close()
+            os.close(self._socket.detach())  # its own close() waits for uvloop to close it too
         for connection in self._connections:
             connection.disown()
         self._lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+@pytest.fixture(params=["asyncio", "uvloop"])
+def new_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
+    """Make the loop under the wire: asyncio's, or that of the extra ``fast``."""
+    if request.param == "asyncio":
+        return asyncio.SelectorEventLoop
+    loop: Callable[[], asyncio.AbstractEventLoop] = pytest.importorskip("uvloop").new_event_loop
+    return loop
+
+
 @pytest.fixture
 def echo() -> Echo:
     return Echo()
 
 
 @pytest.fixture
-def serve(echo: Echo) -> Iterator[Callable[..., WireServer]]:
+def serve(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> Iterator[Callable[..., WireServer]]:
     """Start servers over ``echo``, with options; they stop with the test, and must leave no thread."""
     servers: list[WireServer] = []
 
     def start(**options: float) -> WireServer:
-        server = WireServer(echo, **options)  # type: ignore[arg-type]
+        server = WireServer(echo, new_loop=new_loop, **options)  # type: ignore[arg-type]
         servers.append(server)
         server.start()
         return server

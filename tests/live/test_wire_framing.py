@@ -192,7 +192,7 @@ def test_body_is_as_long_as_a_known_head_says(
     assert [request.body for request in echo.requests[served:]] == bodies
 
 
-def test_known_heads_are_bounded(client: RawClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_heads_are_bounded(connect: Callable[[], RawClient], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "KNOWN_HEADS", 3)
     remembered: list[int] = []
     original = connection.Connection.data_received
@@ -202,6 +202,7 @@ def test_known_heads_are_bounded(client: RawClient, monkeypatch: pytest.MonkeyPa
         remembered.append(len(self._known))
 
     monkeypatch.setattr(connection.Connection, "data_received", spy)
+    client = connect()
     for number in range(20):
         client.get(f"/{number}")
     assert max(remembered) == 3

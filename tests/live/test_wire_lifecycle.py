@@ -27,16 +27,19 @@ if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest, ApiResponse
 
 
-def run(script: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> subprocess.CompletedProcess[str]:
     """Run a script that has ``server``, ``echo`` and ``RawClient``; it must end by itself, and soon."""
-    prologue = """
+    maker = getattr(new_loop, "__qualname__", "")
+    where = f"from {new_loop.__module__} import {maker} as new_loop"
+    prologue = f"""
         import os, sys, threading
+        {where}
         from petstore_mock.wire import WireServer
         from tests.live.raw import Echo, RawClient, eventually
         echo = Echo()
         echo.deliver("/hang", "hang")
         echo.delay("/slow", 60, lambda: 1 / 0)
-        server = WireServer(echo)
+        server = WireServer(echo, new_loop=new_loop)
         server.start()
     """
     whole = textwrap.dedent(prologue) + textwrap.dedent(script)
@@ -49,10 +52,10 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
 # Start
 
 
-def test_start_and_stop_are_quick(echo: Echo) -> None:
+def test_start_and_stop_are_quick(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     starts, stops = [], []
     for _ in range(20):
-        server = WireServer(echo)
+        server = WireServer(echo, new_loop=new_loop)
         began = time.perf_counter()
         server.start()
         starts.append(time.perf_counter() - began)
@@ -95,8 +98,8 @@ def test_second_start_raises(server: WireServer) -> None:
         assert client.get().status == 200
 
 
-def test_ipv6_is_served(echo: Echo) -> None:
-    server = WireServer(echo, "::1")
+def test_ipv6_is_served(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    server = WireServer(echo, "::1", new_loop=new_loop)
     try:
         server.start()
     except PetstoreMockError:
@@ -125,8 +128,8 @@ def test_server_can_stop_and_start_again_on_its_port(server: WireServer) -> None
             assert server.port == port
 
 
-def test_stop_is_harmless_when_it_does_not_run(echo: Echo) -> None:
-    server = WireServer(echo)
+def test_stop_is_harmless_when_it_does_not_run(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    server = WireServer(echo, new_loop=new_loop)
     server.stop()
     server.close_connections()
     assert server.open_connections == 0
@@ -135,12 +138,12 @@ def test_stop_is_harmless_when_it_does_not_run(echo: Echo) -> None:
     server.stop()
 
 
-def test_stop_ends_whatever_is_open_at_once(echo: Echo) -> None:
+def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     echo.deliver("/hang", "hang")
     echo.deliver("/dribble", "dribble", 1.0)
     events = echo.delay("/slow", 60, lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     descriptors, threads = open_descriptors(), threading.active_count()
-    server = WireServer(echo)
+    server = WireServer(echo, new_loop=new_loop)
     server.start()
     clients = [RawClient(server) for _ in range(60)]
     starts = [
@@ -169,9 +172,11 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo) -> None:
     assert open_descriptors() == descriptors
 
 
-def test_connections_still_in_the_backlog_are_closed_by_stop(echo: Echo) -> None:
+def test_connections_still_in_the_backlog_are_closed_by_stop(
+    echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
     for _ in range(10):
-        server = WireServer(echo)
+        server = WireServer(echo, new_loop=new_loop)
         server.start()
         clients = [RawClient(server) for _ in range(20)]
         server.stop()
@@ -299,21 +304,25 @@ def test_answer_goes_out_before_its_connection_is_closed(
 # The process
 
 
-def test_interpreter_exits_with_open_and_hanging_connections() -> None:
-    done = run("""
+def test_interpreter_exits_with_open_and_hanging_connections(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    done = run(
+        """
         clients = [RawClient(server) for _ in range(10)]
         for number, client in enumerate(clients):
             client.send(b"GET /%b HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" % (b"hang", b"slow", b"")[number % 3])
         eventually(lambda: len(echo.requests) == 10, "all requests")
         print("end")
-    """)
+    """,
+        new_loop,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
+def test_fork_leaves_the_parent_serving_and_the_child_free(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     """The child stops at once, may serve by itself, and holds neither the port nor a connection open."""
-    done = run("""
+    done = run(
+        """
         client = RawClient(server)
         client.send(b"GET /hang HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
         idle = RawClient(server)
@@ -325,7 +334,7 @@ def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
             assert not server.is_running
             server.stop()
             server.close_connections()
-            own = WireServer(echo)
+            own = WireServer(echo, new_loop=new_loop)
             own.start()
             with RawClient(own) as other:
                 assert other.get().status == 200
@@ -349,7 +358,9 @@ def test_fork_leaves_the_parent_serving_and_the_child_free() -> None:
         client.socket.close()
         idle.socket.close()
         print("end")
-    """)
+    """,
+        new_loop,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused\nend\n", "")
 
 
@@ -403,10 +414,13 @@ def test_answers_do_not_wait_for_nagle(server: WireServer, monkeypatch: pytest.M
     assert options == [1]
 
 
-def test_wire_imports_neither_werkzeug_nor_jsonschema() -> None:
-    done = run("""
+def test_wire_imports_neither_werkzeug_nor_jsonschema(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    done = run(
+        """
         heavy = {"werkzeug", "pytest_httpserver", "jsonschema", "hypothesis", "pytest"} & set(sys.modules)
         print(sorted(heavy))
         server.stop()
-    """)
+    """,
+        new_loop,
+    )
     assert done.stdout == "[]\n"
