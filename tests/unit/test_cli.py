@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import pytest
 import yaml
 
-from petstore_mock import cli
+from petstore_mock import _cli_serve, cli
 from petstore_mock._cli_gaps import render_gaps
 from petstore_mock._cli_log import Logged, RequestLog
 from petstore_mock.behaviour import PRESETS
@@ -214,6 +215,30 @@ def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: i
     assert serve_in_process(lambda _: None, signal_number=signal_number) == 0
     assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == before
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_serve_runs_on_uvloop_where_it_is_installed(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if loop == "uvloop":
+        pytest.importorskip("uvloop")
+    else:
+        monkeypatch.setitem(sys.modules, "uvloop", None)
+    running: list[str] = []
+    monkeypatch.setattr(_cli_serve, "_greeting", spy_on_loop(running, _cli_serve._greeting))  # noqa: SLF001
+
+    def use(first: list[str]) -> None:
+        assert get(first[0].split()[2], "secret").startswith(b"HTTP/1.1 200")
+
+    assert serve_in_process(use, "--api-key", "secret") == 0
+    assert running == [loop]
+
+
+def spy_on_loop(running: list[str], greeting: Callable[..., str]) -> Callable[..., str]:
+    def greet(server: WireServer, *arguments: object) -> str:
+        running.append(type(server._loop).__module__.partition(".")[0])  # noqa: SLF001
+        return greeting(server, *arguments)
+
+    return greet
 
 
 def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
