@@ -24,7 +24,20 @@ if TYPE_CHECKING:
 
     from benchmarks.processes import Running
 
-__all__ = ["ASYNCIO", "FAKE", "FASTAPI", "HEADERS", "LIMIT", "PRISM", "RAW", "SERVERS", "WIREMOCK", "Server", "running"]
+__all__ = [
+    "ASYNCIO",
+    "FAKE",
+    "FAKE_FAST",
+    "FASTAPI",
+    "HEADERS",
+    "LIMIT",
+    "PRISM",
+    "RAW",
+    "SERVERS",
+    "WIREMOCK",
+    "Server",
+    "running",
+]
 
 HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 
@@ -75,9 +88,17 @@ def running(server: Server) -> Generator[Running]:
 # petstore_mock
 
 
+# As it is without the extra `fast`, whether that is installed or not: an import of it fails.
+_WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
+
+
 def _fake(port: int, _: Path) -> list[str]:
-    program = str(Path(sys.executable).with_name("petstore-mock"))
-    return [program, "serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
+    options = ["serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
+    return [sys.executable, "-c", _WITHOUT_UVLOOP, *options]
+
+
+def _fake_fast(port: int, folder: Path) -> list[str]:
+    return [str(Path(sys.executable).with_name("petstore-mock")), *_fake(port, folder)[3:]]
 
 
 def _fake_logging(port: int, folder: Path) -> list[str]:
@@ -249,6 +270,13 @@ def _json_server(port: int, folder: Path) -> list[str]:
 
 
 FAKE: Final = Server("petstore_mock", _fake, lambda: version("petstore-mock"), stores=True)
+FAKE_FAST: Final = Server(
+    "petstore_mock, extra fast",
+    _fake_fast,
+    lambda: f"{version('petstore-mock')} on uvloop {version('uvloop')}",
+    lambda: "" if find_spec("uvloop") else "uvloop not installed (the extra fast)",
+    stores=True,
+)
 FAKE_LOGGING: Final = Server(
     "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
 )
@@ -311,6 +339,6 @@ FASTAPI: Final = Server(
     validates=True,
 )
 SERVERS: Final = (
-    *(FAKE, FAKE_LOGGING, LIMIT, ASYNCIO, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
+    *(FAKE, FAKE_FAST, FAKE_LOGGING, LIMIT, ASYNCIO, PRISM, WIREMOCK, MOUNTEBANK, JSON_SERVER),
     *(HTTPSERVER, FLASK, FASTAPI),
 )
