@@ -179,13 +179,13 @@ class WireServer:
         self._swept = perf_counter()
         self._sweep(loop)
         await stopping.wait()
-        outbox.empty()  # what is answered in the turn that wakes us goes out as any answer does
         # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
         # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
         # uvloop has no reader to remove, and what it has accepted is a connection after a turn.
         if not loop.remove_reader(listening):
             server.close()
             await asyncio.sleep(0)
+        outbox.empty()  # what is answered in the turn that closes the connections goes out as any answer does
         while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()

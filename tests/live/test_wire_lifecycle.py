@@ -211,6 +211,31 @@ def test_stop_sends_what_is_answered(connect: Callable[[], RawClient], echo: Ech
     assert late.is_closed()
 
 
+def test_stop_answers_every_request_that_it_has_served(serve: Callable[[], WireServer], echo: Echo) -> None:
+    """What was served is done, and may be in a log: its client must hear of it, whenever the stop comes."""
+    for _ in range(6):
+        server = serve()
+        echo.requests.clear()
+        answered: list[int] = []
+        clients = [RawClient(server) for _ in range(12)]
+
+        def ask(client: RawClient, answered: list[int] = answered) -> None:
+            with contextlib.suppress(OSError, EOFError, AssertionError):  # the stop, between two requests
+                while client.get("/again").status == 200:
+                    answered.append(1)
+
+        threads = [threading.Thread(target=ask, args=(client,)) for client in clients]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(answered) > 200, "a load of requests")  # noqa: B023  # at once
+        server.stop()
+        for thread in threads:
+            thread.join(10)
+        for client in clients:
+            client.socket.close()
+        assert len(echo.requests) == len(answered)
+
+
 def test_stop_from_inside_a_request_raises(client: RawClient, echo: Echo, server: WireServer) -> None:
     raised: list[BaseException] = []
 
