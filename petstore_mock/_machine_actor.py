@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_mock._machine_oracle import Oracle
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from petstore_mock.mock import PetStoreMock
 
 __all__ = ["Actor", "Result"]
-
-
-_PLAIN: Final = (dict, list)  # are compared as they are; whatever else a client returns, as what it holds
 
 
 class Actor:
@@ -43,12 +40,17 @@ class Result:
     @property
     def is_changed(self) -> bool:
         """Whether it is another now."""
-        if type(self.value) in _PLAIN and self.value == self._copy:
-            return False
-        return bool(_copied(self.value) != self._copy)
+        return bool(_plain(self.value) != self._copy)
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
         return dict(value)
-    return [dict(item) if type(item) is dict or isinstance(item, Mapping) else item for item in value]
+    return [dict(item) if isinstance(item, Mapping) else item for item in value]
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Return what :func:`_copied` does, without a copy of what is a dict already: no client's ``__eq__`` is asked."""
+    if isinstance(value, Mapping):
+        return value if type(value) is dict else dict(value)
+    return [item if type(item) is dict or not isinstance(item, Mapping) else dict(item) for item in value]

@@ -63,7 +63,7 @@ class ClientBugError(AssertionError):
 
 @dataclass
 class _Line:
-    """One step: code that stands as it is, or a client's call, whose result may be wanted later."""
+    """One step: code that stands as it is, or a call by a client of that name, whose result may be wanted later."""
 
     step: str | tuple[str, Call]
     raises: bool = False
@@ -72,6 +72,7 @@ class _Line:
 
     @property
     def code(self) -> str:
+        """The step as a line of the test."""
         if isinstance(self.step, str):
             return self.step
         actor, call = self.step
@@ -107,7 +108,7 @@ class Script:
     def add_call(self, actor: str, call: Call, *, raises: bool) -> int:
         """Add a call of a client; return its place, for :meth:`name_result`."""
         self._lines.append(_Line((actor, call), raises))  # most are never read: only a bug shows them
-        self.course = hash((self.course, actor, call.operation, *call.arguments.items()))
+        self.course = hash((self.course, actor, call.operation, repr(call.arguments)))
         return len(self._lines) - 1
 
     def name_result(self, place: int) -> str:

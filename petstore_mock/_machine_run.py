@@ -121,7 +121,7 @@ class Run:
         self._logged = logging.root.manager.disable
         logging.disable()
         # What was there before is no garbage of ours: thousands of collections need not look through it again.
-        if not gc.get_freeze_count():
+        if hasattr(gc, "freeze") and not gc.get_freeze_count():  # CPython has it
             gc.freeze()
             self._froze = True
         return self

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 from petstore_mock import Behaviour, PetStoreMock, faults
+from petstore_mock._machine_call import Call
+from petstore_mock._machine_explain import Script
 from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
 from tests.clients.corpus import CORPUS, find, make_buggy
-from tests.clients.correct import CORRECT, Json, make_correct
+from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 # Some clients of the corpus leave sockets behind, which is the bug to be found.
@@ -135,6 +139,75 @@ def test_the_test_of_an_explanation_fails_when_pasted(name: str, tmp_path: Path)
     assert error is not None
     assert run_pasted(tmp_path / "test_buggy.py", error.test, name) == 1, error.test
     assert run_pasted(tmp_path / "test_correct.py", error.test, None) == 0, error.test
+
+
+class Animal(Mapping[str, Any]):
+    """An animal as some clients return it: equal to one of its own kind with the same id, and to nothing else."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        return self.fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self["id"] == other["id"])  # type: ignore[index]
+
+
+class ReturnsAnimals(HttpClientPets):
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        return [Animal(pet) for pet in super().list_pets(limit=limit, status=status)]
+
+
+class ChangesAnimals(ReturnsAnimals):
+    """Changes what it returned before."""
+
+    former: Json = ()
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        for animal in self.former:
+            animal.fields["name"] += "!"
+        self.former = super().list_pets(limit=limit, status=status)
+        return self.former
+
+
+def test_what_a_client_returned_is_compared_by_its_fields_whatever_it_calls_equal() -> None:
+    check_client(
+        lambda petstore: ReturnsAnimals(petstore.url, petstore.api_key),
+        max_examples=15,
+        settings=settings(database=None),
+    )
+    with pytest.raises(ClientBugError, match=r"changed what list_pets\(.*\) had returned"):
+        check_client(
+            lambda petstore: ChangesAnimals(petstore.url, petstore.api_key),
+            max_examples=30,
+            settings=settings(database=None),
+        )
+
+
+def test_two_courses_are_told_apart_by_every_argument() -> None:
+    """Python's hashes are equal for some of what the machine draws: -1 and -2, 3 and 2**63 - 1, "" and 0."""
+    courses = set()
+    for arguments in (
+        {"pet_id": 3},
+        {"pet_id": 2**63 - 1},
+        {"pet_id": -1},
+        {"pet_id": -2},
+        {"pet_id": ""},
+        {"pet_id": 0},
+    ):
+        script = Script()
+        script.add_call("client", Call("getPet", arguments), raises=False)
+        courses.add(script.course)
+    assert len(courses) == 6
 
 
 def test_a_run_leaves_no_thread_and_no_socket() -> None:
