@@ -44,6 +44,29 @@ def test_it_stops_while_clients_hold_connections_open() -> None:
     assert (code, err) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads don't show here")
+def test_the_main_thread_alone_takes_the_signals_that_stop_it() -> None:
+    """Given to another, a signal does not wake the main thread, which is to act on it."""
+    with stub() as running:
+        tasks = list(Path(f"/proc/{running.process.pid}/task").iterdir())
+        others = [task for task in tasks if task.name != str(running.process.pid)]
+        assert others
+        for task in others:
+            blocked = int(re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())[0], 16)
+            assert blocked & 1 << signal.SIGINT - 1
+            assert blocked & 1 << signal.SIGTERM - 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing can be suspended here")
+def test_it_stops_when_the_signal_comes_while_it_is_suspended() -> None:
+    """As a shell's ``kill %1`` does to a job after Ctrl-Z. The kernel may then give the signal to any thread."""
+    for _ in range(4):
+        with stub() as running:
+            for number in (signal.SIGSTOP, signal.SIGTERM):
+                running.process.send_signal(number)
+            assert running.end(signal.SIGCONT) == (0, "", "")
+
+
 def test_the_port_is_free_again_at_once() -> None:
     with stub() as running:
         port = running.address[1]
