@@ -60,10 +60,17 @@ GOALS: Final[Mapping[str, Goal]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured for a goal, and whether that is enough."""
+    """What was measured for a goal, and whether that is enough.
+
+    Attributes:
+        text: what was measured.
+        met: whether that is enough.
+        met_by: which variant alone it is enough for; not what people get by default.
+    """
 
     text: str
     met: bool
+    met_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

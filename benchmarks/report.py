@@ -11,7 +11,7 @@ from benchmarks.goals import GOALS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.goals import Result, Table
+    from benchmarks.goals import Figure, Result, Table
 
 __all__ = ["Report"]
 
@@ -62,7 +62,7 @@ class Report:
         rows = []
         for name, goal in GOALS.items():
             figure = figures.get(name)
-            found = ["not measured in this run", "-"] if figure is None else [figure.text, _verdict(met=figure.met)]
+            found = ["not measured in this run", "-"] if figure is None else [figure.text, _verdict(figure)]
             rows.append([goal.what, goal.reach, *found])
         return rows
 
@@ -75,8 +75,10 @@ class Report:
         return "\n\n".join(parts)
 
 
-def _verdict(*, met: bool) -> str:
-    return "yes" if met else "**no**"
+def _verdict(figure: Figure) -> str:
+    if figure.met:
+        return "yes"
+    return f"**no**, {figure.met_by} yes" if figure.met_by else "**no**"
 
 
 def _titled(table: Table) -> str:
