@@ -40,17 +40,11 @@ class Result:
     @property
     def is_changed(self) -> bool:
         """Whether it is another now."""
-        return bool(_plain(self.value) != self._copy)
+        return bool(_copied(self.value) != self._copy)
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401
+    """Return what it holds as dicts: no ``__eq__`` of a client's own is asked."""
     if isinstance(value, Mapping):
         return dict(value)
     return [dict(item) if isinstance(item, Mapping) else item for item in value]
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Return what :func:`_copied` does, without a copy of what is a dict already: no client's ``__eq__`` is asked."""
-    if isinstance(value, Mapping):
-        return value if type(value) is dict else dict(value)
-    return [item if type(item) is dict or not isinstance(item, Mapping) else dict(item) for item in value]

@@ -142,7 +142,7 @@ def test_the_test_of_an_explanation_fails_when_pasted(name: str, tmp_path: Path)
 
 
 class Animal(Mapping[str, Any]):
-    """An animal as some clients return it: equal to one of its own kind with the same id, and to nothing else."""
+    """An animal as some clients return it: equal to whatever has its id."""
 
     __hash__ = None  # type: ignore[assignment]
 
