@@ -86,10 +86,10 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
 def _loop_maker() -> Callable[[], asyncio.AbstractEventLoop]:
     """Return what makes the event loop: uvloop where that is installed and works, else asyncio."""
     try:
-        import uvloop  # noqa: PLC0415  # an extra
+        from uvloop import new_event_loop  # noqa: PLC0415  # an extra
     except Exception:  # noqa: BLE001  # one that does not fit this Python may raise anything, and is no reason to stop
         return asyncio.SelectorEventLoop
-    return uvloop.new_event_loop
+    return new_event_loop
 
 
 @contextmanager

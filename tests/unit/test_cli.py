@@ -12,6 +12,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pytest
@@ -217,12 +218,19 @@ def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: i
     assert threading.active_count() == threads
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_serve_runs_on_uvloop_where_it_works_and_else_on_asyncio(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if loop == "uvloop":
+class Unfit(ModuleType):
+    """A uvloop that was made for another Python."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("uvloop", ["installed", "missing", "unfit"])
+def test_serve_runs_on_uvloop_where_it_works_and_else_on_asyncio(uvloop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if uvloop == "installed":
         pytest.importorskip("uvloop")
     else:
-        monkeypatch.setitem(sys.modules, "uvloop", None)
+        monkeypatch.setitem(sys.modules, "uvloop", Unfit("uvloop") if uvloop == "unfit" else None)
     running: list[str] = []
     monkeypatch.setattr(_cli_serve, "_greeting", spy_on_loop(running, _cli_serve._greeting))  # noqa: SLF001
 
@@ -230,7 +238,7 @@ def test_serve_runs_on_uvloop_where_it_works_and_else_on_asyncio(loop: str, monk
         assert get(first[0].split()[2], "secret").startswith(b"HTTP/1.1 200")
 
     assert serve_in_process(use, "--api-key", "secret") == 0
-    assert running == [loop]
+    assert running == ["uvloop" if uvloop == "installed" else "asyncio"]
 
 
 def spy_on_loop(running: list[str], greeting: Callable[..., str]) -> Callable[..., str]:
