@@ -92,13 +92,16 @@ def running(server: Server) -> Generator[Running]:
 _WITHOUT_UVLOOP: Final = "import sys; sys.modules['uvloop'] = None; from petstore_mock.cli import main; main()"
 
 
+def _options(port: int) -> list[str]:
+    return ["serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
+
+
 def _fake(port: int, _: Path) -> list[str]:
-    options = ["serve", "--quiet", "--port", str(port), "--api-key", KEY, "--seed", str(ANIMALS)]
-    return [sys.executable, "-c", _WITHOUT_UVLOOP, *options]
+    return [sys.executable, "-c", _WITHOUT_UVLOOP, *_options(port)]
 
 
-def _fake_fast(port: int, folder: Path) -> list[str]:
-    return [str(Path(sys.executable).with_name("petstore-mock")), *_fake(port, folder)[3:]]
+def _fake_fast(port: int, _: Path) -> list[str]:
+    return [str(Path(sys.executable).with_name("petstore-mock")), *_options(port)]
 
 
 def _fake_logging(port: int, folder: Path) -> list[str]:

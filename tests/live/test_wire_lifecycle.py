@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock import PetStoreMock
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.wire import WireServer
 from petstore_mock.wire.connection import Connection
@@ -324,6 +325,12 @@ def test_answer_goes_out_before_its_connection_is_closed(
         client = connect()
         assert client.get("/close").body == b"closing"
         assert client.is_closed()
+
+
+def test_a_mock_keeps_to_asyncio_whatever_is_installed() -> None:
+    pytest.importorskip("uvloop")
+    with PetStoreMock() as petstore:
+        assert isinstance(petstore.httpserver._wire._loop, asyncio.SelectorEventLoop)  # noqa: SLF001
 
 
 # The process
