@@ -71,6 +71,9 @@ def _objects(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     def accepts_object(value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
         if type(value) is not dict or not value.keys() >= required:
             return False
-        return all([members.get(name, unknown)(member) for name, member in value.items()])  # noqa: C419  # a third quicker
+        for name, member in value.items():  # noqa: SIM110  # all() of a generator takes half as long again
+            if not members.get(name, unknown)(member):
+                return False
+        return True
 
     return accepts_object

@@ -31,9 +31,10 @@ _FAULT_CONDITIONS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid
 
 def rendered(world: World, status: int, canonical: bytes, fields: Fields) -> ApiResponse:
     """Make an answer of canonical JSON, written as the behaviour writes it."""
-    chosen = world.rules.policies
-    body = chosen.json_style(chosen.extra_response_fields(canonical))
-    return dressed(world, world.rules.head(status, fields), body)
+    rules = world.rules
+    if rules.rewrites:
+        canonical = rules.policies.json_style(rules.policies.extra_response_fields(canonical))
+    return dressed(world, rules.head(status, fields), canonical)
 
 
 def dressed(world: World, head: Head, body: bytes) -> ApiResponse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
 from petstore_mock.rules import Refusal
@@ -73,10 +73,15 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         value, repeated = decode_json(body)
     except MalformedJsonError as error:
         return Refusal("malformed_json", (error.violation,))
+    if (
+        not repeated
+        and rules.schemas.accepts("NewPet", value)
+        and not (rules.limits_values and _by_gap_rules(rules, value))
+    ):
+        document: dict[str, Any] = value
+        return document  # the usual case
     if isinstance(value, dict):
         _let_pass(rules, value)
-        if not repeated and rules.schemas.accepts("NewPet", value) and not _by_gap_rules(rules, value):
-            return value  # the usual case
     violations = [one for one in repeated if rules.policies.duplicate_member(one.path)]
     omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
     broken = rules.schemas.judge("NewPet", value, "body")
@@ -88,8 +93,7 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         violations += _unbearable(rules, value) if not violations else []
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
-    document: dict[str, Any] = value
-    return document
+    return cast("dict[str, Any]", value)
 
 
 def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) -> Refusal:

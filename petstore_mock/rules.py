@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.alternatives import nothing, unchanged
 from petstore_mock.behaviour import Behaviour, policies
 from petstore_mock.contract import BASE_PATH, OPERATIONS
 from petstore_mock.decoding import percent_decode
@@ -110,6 +111,9 @@ class Rules:
         self.lower_case = chosen.header_names()
         self.close = chosen.connection()
         self.dresses_wire = self.chunked or self.lower_case or self.close
+        # What most behaviours leave alone costs no request a call.
+        self.limits_values = chosen.name_rule is not nothing or chosen.category_rule is not nothing
+        self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
 
     # Heads
 
