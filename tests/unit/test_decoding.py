@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from petstore_mock import decoding
@@ -61,6 +61,7 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.booleans() | st.none(), max_size=5))
+@example({"%s": "%d", "100%": 1})
 def test_flat_and_general_encoding_agree(document: dict[str, Any]) -> None:
     assert encode_flat(document) == encode_json(document)
 
