@@ -217,7 +217,10 @@ class Store:
                 self._index[None].add(pet_id)
             self._pets[pet_id] = body
             if status is not None:
-                self._index.setdefault(status, SortedIds()).add(pet_id)
+                ids = self._index.get(status)
+                if ids is None:
+                    ids = self._index[status] = SortedIds()
+                ids.add(pet_id)
             self.last = max(self.last, pet_id)
         self._forget_pages()
 

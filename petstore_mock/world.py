@@ -211,8 +211,9 @@ class World:
     def key_problem(self, name: str) -> str:
         """Return the condition that refuses the key ``name`` now, or an empty text."""
         key = self.keys.get(name)
-        if key is None:
-            return "unknown_key"
+        return "unknown_key" if key is None else self._problem(name, key)
+
+    def _problem(self, name: str, key: Key) -> str:
         if key.revoked:
             return "revoked_key"
         if key.expires is not None and self.clock.now() >= key.expires:
@@ -222,10 +223,10 @@ class World:
 
     def use_key(self, name: str) -> str:
         """Let a request bear the key ``name``: return as :meth:`key_problem`, and count the use (gap key_rotation)."""
-        problem = self.key_problem(name)
         key = self.keys.get(name)
         if key is None:
-            return problem
+            return "unknown_key"
+        problem = self._problem(name, key)
         if not problem:
             key.uses += 1
             if self.rotating is None:
