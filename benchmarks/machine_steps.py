@@ -21,9 +21,8 @@ def steps(*, library: str, examples: int) -> dict[str, float]:
     To be run in a process of its own.
     """
     from hypothesis import Phase, settings  # noqa: PLC0415  # the others do without
-    from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
 
-    from petstore_mock.stateful import client_machine, machine_settings  # noqa: PLC0415
+    from petstore_mock.stateful import client_machine, find_bug, machine_settings  # noqa: PLC0415
     from tests.clients.correct import make_correct  # noqa: PLC0415
 
     def run(count: int) -> dict[str, float]:
@@ -35,9 +34,11 @@ def steps(*, library: str, examples: int) -> dict[str, float]:
             phases=[Phase.generate],
         )
         start = perf_counter()
-        with machine.run as session:
-            run_state_machine_as_test(machine, settings=chosen)
-        return {"steps": session.steps, "seconds": perf_counter() - start, "waited": session.waited}
+        found = find_bug(machine, chosen)
+        seconds = perf_counter() - start
+        if found is not None:
+            raise found
+        return {"steps": machine.run.steps, "seconds": seconds, "waited": machine.run.waited}
 
     run(5)  # imports, and what is compiled once
     return run(examples)

@@ -16,6 +16,8 @@ from petstore_mock.faults import Fault
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hypothesis.strategies import SearchStrategy
+
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.contract import OperationName
@@ -29,6 +31,7 @@ class ClientMachine(RuleBasedStateMachine):
 
     run: ClassVar[Run]
     differences: ClassVar[Sequence[tuple[str, str]]]
+    drawn_faults: ClassVar[SearchStrategy[list[Fault] | None]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +98,20 @@ class ClientMachine(RuleBasedStateMachine):
             raise
 
     @classmethod
-    def play(cls, course: Course) -> ClientBugError | None:
+    def play(cls, number: int, faults: Sequence[Fault] | None) -> None:
+        """Play an example from its beginning to its end; the arguments are those of :meth:`story`.
+
+        Raises:
+            ClientBugError: the client has a bug.
+        """
+        machine = cls()
+        try:
+            ClientMachine.story(machine, number, faults)  # not the rule that a subclass makes of it
+        finally:
+            machine.teardown()
+
+    @classmethod
+    def replay(cls, course: Course) -> ClientBugError | None:
         """Play a course without drawing anything; return the bug that it shows."""
         machine = cls()
         try:

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import petstore_mock._hypothesis  # noqa: F401  # first, to say what is missing
 
 # isort: split
-from hypothesis import HealthCheck, Phase
+from hypothesis import HealthCheck, Phase, given, seed
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
-from hypothesis.stateful import initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, rule
 
 from petstore_mock._machine import ClientMachine
 from petstore_mock._machine_call import PetClient
@@ -91,6 +91,7 @@ def client_machine(
     class Machine(ClientMachine):
         run = Run(make_client, classify or classify_exception, patience)
         differences = varied
+        drawn_faults = drawn
 
         @initialize(number=NUMBERS, faults=drawn)
         def story(self, number: int, faults: Sequence[Fault] | None) -> None:
@@ -208,7 +209,7 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError
         shrunk = found
         if run.latest_course is not None:
             with run.without_hurry():
-                shrunk = simplest(run.latest_course, found, machine.play)
+                shrunk = simplest(run.latest_course, found, machine.replay)
         if flaky is not None and shrunk is found:
             shrunk = found.not_always(flaky)
     shrunk.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
@@ -216,10 +217,22 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError
 
 
 def _search(machine: type[ClientMachine], settings: Settings) -> tuple[ClientBugError | None, Flaky | None]:
-    """Return what a run finds, and what Hypothesis says when that did not come again."""
+    """Return what a run finds, and what Hypothesis says when that did not come again.
+
+    An example is one story. Hypothesis's own runner of state machines would choose rules, of which there is one, and
+    look for steps to repeat: a seventh of the time.
+    """
     without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
+
+    @given(number=NUMBERS, faults=machine.drawn_faults)
+    def plays(number: int, faults: Sequence[Fault] | None) -> None:
+        machine.play(number, faults)
+
+    chosen = getattr(machine, "_hypothesis_internal_use_seed", None)  # where @seed writes it on a class
+    if chosen is not None:
+        plays = seed(chosen)(plays)
     try:
-        run_state_machine_as_test(machine, settings=Settings(settings, phases=without_shrinking))
+        Settings(settings, phases=without_shrinking)(plays)()
     except ClientBugError as error:
         return error, None
     except Flaky as error:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -18,7 +18,7 @@ from petstore_mock import Behaviour, PetStoreMock, faults
 from petstore_mock._machine_call import Call
 from petstore_mock._machine_explain import Script
 from petstore_mock._machine_shrink import Course
-from petstore_mock.stateful import ClientBugError, check_client, client_machine, machine_settings
+from petstore_mock.stateful import ClientBugError, check_client, client_machine, find_bug, machine_settings
 from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
 
@@ -67,7 +67,7 @@ def test_a_client_that_asks_again_after_each_timeout_has_one() -> None:
     machine = client_machine(make_correct("urllib3"), patience=1.5)
     course = Course(Behaviour(), (("inject", faults.hang(), ("getPet", 12, 0, False)),))
     with machine.run, machine.run.without_hurry():
-        assert machine.play(course) is None
+        assert machine.replay(course) is None
 
 
 @pytest.mark.soak
@@ -247,6 +247,18 @@ def test_the_test_case_tells_of_a_bug_as_check_client_does() -> None:
     case.settings = machine_settings(settings(database=None), 20)
     with pytest.raises(ClientBugError, match="limit=0"):
         case().runTest()
+
+
+def test_a_seed_on_the_class_decides_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(number: int) -> list[int]:
+        machine = seed(number)(client_machine(make_correct("http.client")))
+        numbers: list[int] = []
+        monkeypatch.setattr(machine, "play", lambda number, _faults: numbers.append(number))
+        assert find_bug(machine, machine_settings(settings(database=None), 20)) is None
+        return numbers
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
 
 
 def test_the_test_case_stops_listening_by_itself() -> None:
