@@ -3,6 +3,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
+# Another interpreter has an environment of its own: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 COVERAGE := $(BIN)/coverage
