@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-from functools import lru_cache
 from itertools import accumulate
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -64,7 +63,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 class _Noted(threading.local):
-    """Whether a text that this thread decoded repeats a member: while none does, nobody need look for them."""
+    """Whether the text that this thread decodes repeats a member: without one, nobody need look for them."""
 
     repeated = False
 
@@ -87,7 +86,7 @@ _decoder: Final = json.JSONDecoder(
 _short_decoder: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
-_BYTE_ORDER_MARK: Final = "\ufeff"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 _NONE: Final = Violations()  # not to be added to
@@ -108,6 +107,8 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     """
     if not body:
         raise MalformedJsonError(_malformed("must be a JSON object and is empty"))
+    if body[0] == _BYTE_ORDER_MARK[0] and body.startswith(_BYTE_ORDER_MARK):
+        raise MalformedJsonError(_malformed("must not begin with a byte-order mark (RFC 8259 §8.1)"))
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -116,9 +117,10 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     if len(body) > _MAX_DEPTH and body.count(b"[") + body.count(b"{") > _MAX_DEPTH:
         _refuse_depth(body)
     decoder = _decoder if len(body) > _MAX_DIGITS else _short_decoder
+    _noted.repeated = False  # an earlier text may have failed after it had repeated a member
     try:
         # As clients send it, there is nothing around the object, and no white space need be looked for.
-        value, end = decoder.raw_decode(text) if text[0] == "{" else (None, 0)
+        value, end = decoder.raw_decode(text) if text[0] == "{" and text[-1] == "}" else (None, 0)
         if end != len(text):
             value = decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -127,15 +129,12 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
         _refuse_surrogates(value)
     if not _noted.repeated:
         return value, _NONE
-    _noted.repeated = False
     repeated = Violations()
     _find_repeated(value, [], repeated)
     return value, repeated
 
 
 def _syntax(error: json.JSONDecodeError) -> Violation:
-    if error.doc.startswith(_BYTE_ORDER_MARK):
-        return _malformed("must not begin with a byte-order mark (RFC 8259 §8.1)")
     return _malformed(f"must be JSON; {error.msg} at line {error.lineno} column {error.colno}")
 
 
@@ -225,25 +224,18 @@ def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any val
 def encode_flat(document: Mapping[str, Any]) -> bytes:
     """Return the canonical bytes of an object of strings and integers, as an animal is: those of :func:`encode_json`.
 
-    A sixth of the time: JSONEncoder builds its machinery anew for each object; this is what it quotes strings with.
+    Half of the time: JSONEncoder builds its machinery anew for each object; this is what it quotes strings with.
     """
     quote = encode_basestring
-    values = []
-    for value in document.values():
+    members = []
+    for name, value in document.items():
         if type(value) is str:
-            values.append(quote(value))
+            members.append(f"{quote(name)}:{quote(value)}")
         elif type(value) is int:
-            values.append(str(value))
+            members.append(f"{quote(name)}:{value}")
         else:
             return encode_json(document)
-    return (_template(*document) % tuple(values)).encode("utf-8")
-
-
-@lru_cache(maxsize=16)  # animals have the same members, with a status or without
-def _template(*names: str) -> str:
-    """Return an object of these members, with ``%s`` in the place of each value."""
-    members = (f"{encode_basestring(name)}:".replace("%", "%%") + "%s" for name in names)
-    return f"{{{','.join(members)}}}"
+    return f"{{{','.join(members)}}}".encode()
 
 
 _encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -90,6 +90,12 @@ def test_refusal_says_what_is_wrong_and_where(body: bytes, words: str) -> None:
     assert caught.value.violation.path == "body"
 
 
+@pytest.mark.parametrize("rest", [b"{}", b"\xff", b"[" * 101])
+def test_byte_order_mark_is_told_before_whatever_else_is_wrong(rest: bytes) -> None:
+    with pytest.raises(MalformedJsonError, match="byte-order mark"):
+        decode_json(b"\xef\xbb\xbf" + rest)
+
+
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]")])
 def test_depth_is_counted_over_arrays_and_objects(opening: bytes, closing: bytes) -> None:
     levels = 50 if opening.startswith(b"[{") else 100
@@ -191,10 +197,12 @@ def test_only_a_body_with_a_repeated_member_is_walked_for_them(monkeypatch: pyte
     assert walks.call_count == walked, "nor is it walked for what an earlier body repeated"
 
 
-def test_body_refused_for_its_syntax_leaves_no_repeated_member_behind() -> None:
+@pytest.mark.parametrize("refused", [b'[{"a":1,"a":2},', b'{"a":1,"a":NaN}', b'{"a":1,"a":"\\ud800"}'])
+@pytest.mark.parametrize("body", [b'[{"a":1}]', b"null", b"1", b"true", b'"a"'])
+def test_refused_body_leaves_no_repeated_member_behind(refused: bytes, body: bytes) -> None:
     with pytest.raises(MalformedJsonError):
-        decode_json(b'[{"a":1,"a":2},')
-    assert decode_json(b'[{"a":1}]') == ([{"a": 1}], [])
+        decode_json(refused)
+    assert decode_json(body) == (json.loads(body), [])
 
 
 def test_only_a_body_with_a_lone_surrogate_is_walked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
