@@ -98,8 +98,13 @@ class ClientMachine(RuleBasedStateMachine):
             raise
 
     @classmethod
-    def play(cls, number: int, faults: Sequence[Fault] | None) -> None:
-        """Play an example from its beginning to its end; the arguments are those of :meth:`story`.
+    def play(cls, number: int, faults: Sequence[Fault] | None, *, stories: int = 1) -> None:
+        """Play an example from its beginning to its end.
+
+        Args:
+            number: as for :meth:`story`.
+            faults: as for :meth:`story`.
+            stories: how many times as much happens in it.
 
         Raises:
             ClientBugError: the client has a bug.
@@ -107,6 +112,8 @@ class ClientMachine(RuleBasedStateMachine):
         machine = cls()
         try:
             ClientMachine.story(machine, number, faults)  # not the rule that a subclass makes of it
+            for _ in range(1, stories):
+                ClientMachine.go_on(machine)
         finally:
             machine.teardown()
 

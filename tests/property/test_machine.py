@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import seed, settings
+from hypothesis import reproduce_failure, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import run_state_machine_as_test
 
 from petstore_mock import Behaviour, PetStoreMock, faults
@@ -253,12 +254,26 @@ def test_a_seed_on_the_class_decides_what_is_drawn(monkeypatch: pytest.MonkeyPat
     def drawn(number: int) -> list[int]:
         machine = seed(number)(client_machine(make_correct("http.client")))
         numbers: list[int] = []
-        monkeypatch.setattr(machine, "play", lambda number, _faults: numbers.append(number))
+        monkeypatch.setattr(machine, "play", lambda number, _faults, stories: numbers.append(number * stories))
         assert find_bug(machine, machine_settings(settings(database=None), 20)) is None
         return numbers
 
     assert drawn(1) == drawn(1)
     assert drawn(1) != drawn(2)
+
+
+def test_what_reproduces_a_failure_is_heeded_on_the_class() -> None:
+    machine = reproduce_failure("0.0", b"AA==")(client_machine(make_correct("http.client")))
+    with pytest.raises(InvalidArgument, match="different version"):
+        find_bug(machine, machine_settings(settings(database=None), 5))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_as_many_stories_make_an_example_as_hypothesis_is_told_steps(count: int) -> None:
+    machine = client_machine(make_correct("http.client"))
+    chosen = settings(machine_settings(settings(database=None), 2), stateful_step_count=count)
+    assert find_bug(machine, chosen) is None
+    assert 40 * count < machine.run.steps <= 60 * count
 
 
 def test_the_test_case_stops_listening_by_itself() -> None:
