@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -14,7 +15,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.faults import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -109,28 +110,32 @@ class ClientMachine(RuleBasedStateMachine):
         Raises:
             ClientBugError: the client has a bug.
         """
-        machine = cls()
-        try:
+        with cls._playing() as machine:
             ClientMachine.story(machine, number, faults)  # not the rule that a subclass makes of it
             for _ in range(1, stories):
                 ClientMachine.go_on(machine)
-        finally:
-            machine.teardown()
 
     @classmethod
     def replay(cls, course: Course) -> ClientBugError | None:
         """Play a course without drawing anything; return the bug that it shows."""
-        machine = cls()
         try:
-            try:
+            with cls._playing() as machine:
                 machine.begin(course.behaviour)
                 for step in course.steps:
                     machine.take(step)
-            finally:
-                machine.teardown()
         except ClientBugError as error:
             return error
         return None
+
+    @classmethod
+    @contextmanager
+    def _playing(cls) -> Generator[ClientMachine]:
+        """Yield a machine for one example, and end the example."""
+        machine = cls()
+        try:
+            yield machine
+        finally:
+            machine.teardown()
 
     # Calls
 

@@ -86,7 +86,6 @@ _decoder: Final = json.JSONDecoder(
 _short_decoder: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 _NONE: Final = Violations()  # not to be added to
@@ -105,14 +104,7 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     Raises:
         MalformedJsonError: the body is no JSON text, or none that can be answered for.
     """
-    if not body:
-        raise MalformedJsonError(_malformed("must be a JSON object and is empty"))
-    if body[0] == _BYTE_ORDER_MARK[0] and body.startswith(_BYTE_ORDER_MARK):
-        raise MalformedJsonError(_malformed("must not begin with a byte-order mark (RFC 8259 §8.1)"))
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedJsonError(_malformed(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1)")) from None
+    text = _text(body)
     # Brackets inside strings count here too; only a body that may be deep is scanned exactly.
     if len(body) > _MAX_DEPTH and body.count(b"[") + body.count(b"{") > _MAX_DEPTH:
         _refuse_depth(body)
@@ -132,6 +124,17 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     repeated = Violations()
     _find_repeated(value, [], repeated)
     return value, repeated
+
+
+def _text(body: bytes) -> str:
+    if not body:
+        raise MalformedJsonError(_malformed("must be a JSON object and is empty"))
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise MalformedJsonError(_malformed("must not begin with a byte-order mark (RFC 8259 §8.1)"))
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedJsonError(_malformed(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1)")) from None
 
 
 def _syntax(error: json.JSONDecodeError) -> Violation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
 from petstore_mock.rules import Refusal
@@ -79,8 +79,8 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         and not (rules.limits_values and _by_gap_rules(rules, value))
     ):
         # The usual case. What an open schema lets through beside the fields that it names, createPet does not read.
-        document: dict[str, Any] = value
-        return document
+        accepted: dict[str, Any] = value
+        return accepted
     if isinstance(value, dict):
         _let_pass(rules, value)
     violations = [one for one in repeated if rules.policies.duplicate_member(one.path)]
@@ -94,7 +94,8 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         violations += _unbearable(rules, value) if not violations else []
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
-    return cast("dict[str, Any]", value)
+    document: dict[str, Any] = value
+    return document
 
 
 def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) -> Refusal:
