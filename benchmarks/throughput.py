@@ -73,7 +73,8 @@ class _Contest:
 
     def _judged(self) -> list[Server]:
         """Return the contestants that the goals are about: ours, the limit and the fastest mock servers."""
-        return [server for server in self.loads if server in {*_OURS, LIMIT, *_fastest_mocks(self).values()}]
+        judged = {*_OURS, LIMIT, *_fastest_mocks(self).values()}
+        return [server for server in self.loads if server in judged]
 
     def _round(self, lasting: dict[Server, Running], contestants: list[Server]) -> None:
         with ExitStack() as stack:
@@ -156,10 +157,11 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
 def _fastest_mocks(contest: _Contest) -> dict[str, Server]:
     """Return the mock server that answers most requests a second, by the operation."""
     mocks = [server for server in contest.loads if server.is_mock]
+    if not mocks:
+        return {}
     return {
         operation: max(mocks, key=lambda server: contest.rate(server, operation))  # used at once
         for operation in OPERATIONS
-        if mocks
     }
 
 
