@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-import re
 import signal
 import threading
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from petstore_mock.behaviour import PRESETS
 from petstore_mock.contract import BASE_PATH, PETS_PATH
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.schemas import default_schemas
-from petstore_mock.start import as_behaviour, fill
+from petstore_mock.start import as_behaviour, fill, seed_of
 from petstore_mock.wire import WireServer
 from petstore_mock.world import Key, World
 from petstore_mock.worlds import Worlds
@@ -32,7 +31,6 @@ __all__ = ["ServeOptions", "serve"]
 # A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
 _KEPT_ENTRIES: Final = 100
 _WARM_AFTER: Final = 1.0  # seconds
-_COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _PROXIES: Final = ("http_proxy", "all_proxy", "ALL_PROXY")  # what curl heeds for http
@@ -144,8 +142,7 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
             world.keys[worlds.check_key(key)] = Key()
             worlds.add_key(key, world)
     with _named("--seed"):
-        seed = options.seed
-        fill(world, int(seed) if seed is not None and _COUNT.fullmatch(seed) else seed)
+        fill(world, None if options.seed is None else seed_of(options.seed))
     return worlds, list(world.keys)
 
 

@@ -28,6 +28,7 @@ LEAK_MODES: Final = ("error", "warn", "ignore")
 
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
+_DIGITS: Final = 20  # Python reads none of thousands
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
 _MOCK_KEYWORDS: Final = (
     "host",
@@ -55,8 +56,8 @@ def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
 
 
 def _number(text: str, source: str) -> int:
-    if not text.isdecimal() or not text.isascii():
-        raise pytest.UsageError(f"expected a whole number of at least 0 in {source}; got {text!r}")
+    if not text.isdecimal() or not text.isascii() or len(text) > _DIGITS:
+        raise pytest.UsageError(f"expected a whole number of at least 0 in {source}; got {text[:40]!r}")
     return int(text)
 
 
@@ -88,6 +89,8 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
     Raises:
         pytest.UsageError: a setting or a keyword can't be right.
     """
+    from petstore_mock.start import seed_of  # noqa: PLC0415  # only users of the fixture need it
+
     if not isinstance(given, Mapping):
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
@@ -101,7 +104,7 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
         elif name == "strict":
             options[name] = _flag(text, source)
         elif name == "seed":
-            options[name] = int(text) if text.isdecimal() and text.isascii() else base / text
+            options[name] = seed_of(text, base)
         elif name == "behaviour" and text.endswith(".toml"):
             options[name] = base / text
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.start import seed_each
+from petstore_mock.start import check_count, seed_each
 from petstore_mock.verification import expected_violation
 from petstore_mock.world import Key, Snapshot, World
 
@@ -50,9 +50,8 @@ class Controls:
         Raises:
             PetstoreMockError: one of them is wrong; says which.
         """
-        if isinstance(pets_or_count, bool) or (isinstance(pets_or_count, int) and pets_or_count < 0):
-            raise PetstoreMockError(f"expected a number of animals of at least 0; got {pets_or_count!r}")
         if isinstance(pets_or_count, int):
+            check_count("pets_or_count", pets_or_count)
             with self._world.lock:
                 return [self._world.seed_plausible() for _ in range(pets_or_count)]
         return seed_each(self._world, pets_or_count, "seed_many")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.behaviour import PRESETS, Behaviour
 from petstore_mock.errors import PetstoreMockError
@@ -14,9 +16,13 @@ from petstore_mock.paths import as_path
 if TYPE_CHECKING:
     from petstore_mock.world import World
 
-__all__ = ["Seed", "as_behaviour", "check_type", "fill"]
+__all__ = ["Seed", "as_behaviour", "check_count", "check_type", "fill", "seed_each", "seed_of"]
 
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
+
+_COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_DIGITS: Final = 1000
+MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake, and would fill the memory
 
 
 def check_type(name: str, value: object, kind: type, *, what: str) -> None:
@@ -27,6 +33,29 @@ def check_type(name: str, value: object, kind: type, *, what: str) -> None:
     """
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise PetstoreMockError(f"expected {name} to be {what}; got {name}={value!r} ({type(value).__name__})")
+
+
+def check_count(name: str, count: int) -> None:
+    """Refuse a number of animals that can't be meant.
+
+    Raises:
+        PetstoreMockError: ``count`` is negative, True or False, or more than ten million.
+    """
+    if isinstance(count, bool) or not 0 <= count <= MOST_ANIMALS:
+        shown = count if abs(count) < 2**64 else "a larger number"  # Python writes none of thousands of digits
+        raise PetstoreMockError(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown}")
+
+
+def seed_of(text: str, folder: Path | None = None) -> int | Path:
+    """Return what an option outside of Python means: how many animals, or a file of them.
+
+    Args:
+        text: the option.
+        folder: what a relative path is relative to; the working directory unless given.
+    """
+    if _COUNT.fullmatch(text):
+        return int(text[:_DIGITS])  # Python reads none of thousands of digits; so many are too many in any case
+    return Path(text) if folder is None else folder / text
 
 
 def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour:
@@ -63,9 +92,8 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     """
     if seed is None:
         pass
-    elif isinstance(seed, bool) or (isinstance(seed, int) and seed < 0):
-        raise PetstoreMockError(f"expected a number of animals of at least 0; got seed={seed!r}")
     elif isinstance(seed, int):
+        check_count("seed", seed)
         for _ in range(seed):
             world.seed_plausible()
     elif isinstance(seed, (str, PathLike)):

@@ -79,6 +79,11 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
     ("variable", "value", "message"),
     [
         ("PETSTORE_PORT", "http", "expected a whole number of at least 0 in the environment variable PETSTORE_PORT"),
+        pytest.param(
+            "PETSTORE_PORT", "9" * 5000, "of at least 0 in the environment variable PETSTORE_PORT", id="huge_port"
+        ),
+        ("PETSTORE_SEED", "-1", "expected a number of animals from 0 to 10,000,000; got seed=-1"),
+        pytest.param("PETSTORE_SEED", "9" * 5000, "from 0 to 10,000,000; got seed=a larger number", id="huge_seed"),
         ("PETSTORE_STRICT", "maybe", "expected true or false in the environment variable PETSTORE_STRICT"),
         ("PETSTORE_BEHAVIOUR", "hostil", "Did you mean 'hostile'?"),
     ],

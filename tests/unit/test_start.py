@@ -81,6 +81,18 @@ def test_other_seeds_are_refused(wrong: Any) -> None:  # noqa: ANN401
         PetStoreMock(seed=wrong)
 
 
+@pytest.mark.parametrize(
+    "count", [-1, True, 10_000_001, 2**53 + 1, 10**5000], ids=["-1", "True", "one_more", "an_id", "huge"]
+)
+def test_number_of_animals_that_cannot_be_meant_is_refused_before_one_is_made(count: int) -> None:
+    petstore = PetStoreMock()
+    with pytest.raises(PetstoreMockError, match="a number of animals from 0 to 10,000,000; got seed="):
+        PetStoreMock(seed=count)
+    with pytest.raises(PetstoreMockError, match="a number of animals from 0 to 10,000,000; got pets_or_count="):
+        petstore.seed_many(count)
+    assert petstore.pets == []
+
+
 def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
     with pytest.raises(PetstoreMockError, match=r"animal 1 of seed: .*seed\.name must be a string"):
         PetStoreMock(seed=[{}, {"name": 5}])
