@@ -108,9 +108,13 @@ class Line(asyncio.Protocol):
         self._blocked, self._idle = True, False
 
     def resume_writing(self) -> None:
-        """Go on: the client has read."""
+        """Go on, a turn later: the client has read.
+
+        asyncio calls this from inside its own write and then looks whether the connection is closing: were it closed
+        here, it would be ended twice.
+        """
         self._blocked = False
-        self._advance()
+        self.loop.call_soon(self._advance)
 
     def _advance(self) -> None:
         """Serve what has come whole, in order; for the subclass."""

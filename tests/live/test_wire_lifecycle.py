@@ -456,3 +456,31 @@ def test_wire_imports_neither_werkzeug_nor_jsonschema(new_loop: Callable[[], asy
         new_loop,
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("half_close", [True, False])
+def test_connection_that_ends_when_a_slow_client_has_read_ends_once(
+    connect: Callable[..., RawClient],
+    echo: Echo,
+    server: WireServer,
+    caplog: pytest.LogCaptureFixture,
+    half_close: bool,  # noqa: FBT001
+) -> None:
+    """The loop tells the connection to go on from inside its own write, where ending it would end it twice."""
+    body = b"a" * 2_000_000
+    echo.answers["/big"] = lambda _request: answer(200, body)
+    echo.deliver("/bad", "reset")
+    last = b"/big" if half_close else b"/bad"
+    for _ in range(2):
+        client = connect(receive_buffer=65536)
+        client.send(b"".join(b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n" % target for target in (b"/big", b"/big", last)))
+        if half_close:
+            client.socket.shutdown(socket.SHUT_WR)
+        eventually(lambda: echo.requests, "the first answer begun")
+        with contextlib.suppress(ConnectionResetError):  # which takes away what is not read yet
+            client.rest()
+        if half_close:
+            assert [client.answer().body for _ in range(3)] == [body] * 3
+    eventually(lambda: not server.open_connections, "all connections ended")
+    assert not caplog.records
+    assert not echo.refusals
