@@ -197,7 +197,7 @@ class Controls:
         return self._world.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state.
+        """Return to a copy of the state. The keys that this test has issued are valid again; another test's are not.
 
         Raises:
             PetstoreMockError: it is no snapshot.
@@ -205,3 +205,5 @@ class Controls:
         if not isinstance(snapshot, Snapshot):
             raise PetstoreMockError(f"expected what snapshot() gave; got {type(snapshot).__name__}")
         self._world.restore(snapshot, self._key)
+        with self._world.lock:
+            self._worlds.take_back(self._world)

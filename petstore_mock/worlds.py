@@ -23,6 +23,7 @@ __all__ = ["Leak", "Worlds"]
 
 _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
+_NOBODY: Final = "an earlier world"  # who answers for a key that was issued to no test
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
 
 
@@ -100,6 +101,18 @@ class Worlds:
         for key in [key for key, other in list(self._by_key.items()) if other is world and key not in but]:
             del self._by_key[key]
 
+    def take_back(self, world: World) -> None:
+        """Let the keys that ``world`` has by now reach it again; those that are not its own it has no longer.
+
+        A copy of the state brings back keys that a reset has retired since; but a key of another test, or of another
+        world, stays what it is.
+        """
+        mine = world.owner or _NOBODY
+        for key in tuple(world.keys):
+            issued_to = self._retired_owner(key)
+            if issued_to not in {None, mine} or self._by_key.setdefault(key, world) is not world:
+                del world.keys[key]
+
     def _retired_owner(self, key: str) -> str | None:
         number = key.removeprefix(self._prefix)
         # A client may have made its key up: int() of thousands of digits raises, and none but our spelling was issued.
@@ -108,7 +121,7 @@ class Worlds:
         if number != f"{int(number):06d}" or not 1 <= int(number) <= self._issued:
             return None
         index = bisect_right(self._owner_starts, int(number)) - 1
-        return self._owners[index] if index >= 0 else "an earlier world"
+        return self._owners[index] if index >= 0 else _NOBODY
 
     # The stack of current worlds
 
@@ -151,7 +164,7 @@ class Worlds:
                 problem = "unknown_key"
         with world.lock:
             if key is not None and not problem and key not in world.keys:  # retired since the look-up above
-                return self._leaked(world, request, self._retired_owner(key) or "an earlier world")
+                return self._leaked(world, request, self._retired_owner(key) or _NOBODY)
             return service.handle(world, request, key, problem)
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
@@ -213,7 +226,7 @@ class Worlds:
         owner = self._leaker(request)
         with world.lock:
             if owner is None and key is not None and key not in world.keys:  # retired since the look-up above
-                owner = self._retired_owner(key) or "an earlier world"
+                owner = self._retired_owner(key) or _NOBODY
             if owner is not None:
                 self._note_leak(owner, _shown(request))
                 return

@@ -464,6 +464,36 @@ def test_snapshot_keeps_the_state_and_restore_brings_it_back(petstore: PetStoreM
     assert [call(petstore, key=extra).status for _ in range(3)] == statuses == [200, 429, 200]
 
 
+def test_restore_brings_back_the_keys_that_a_reset_has_retired(petstore: PetStoreMock) -> None:
+    for owner in (None, "test_a"):
+        petstore._renew(owner)  # noqa: SLF001
+        extra, revoked = petstore.issue_key(), petstore.issue_key()
+        petstore.revoke_key(revoked)
+        snapshot = petstore.snapshot()
+        petstore.reset()
+        petstore.restore(snapshot)
+        assert [call(petstore, key=key).status for key in (extra, petstore.api_key, revoked)] == [200, 200, 401]
+        assert conditions(petstore) == [None, None, "revoked_key"]
+        assert petstore._worlds.leaks == []  # noqa: SLF001
+
+
+def test_restore_takes_no_key_from_another_test_or_world(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    former, snapshot = petstore.api_key, petstore.snapshot()
+    petstore._renew("test_b")  # noqa: SLF001
+    petstore.restore(snapshot)
+    assert call(petstore, key=former).status == 401
+    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+    with petstore.fresh() as inner:
+        inner.restore(petstore.snapshot())
+        assert len(inner.pets) == len(petstore.pets)
+        for mock in (petstore, inner):
+            assert call(mock).status == 200
+            assert len(mock.journal) == 1
+        with pytest.raises(PetstoreMockError, match="expected a key of this mock"):
+            inner.revoke_key(petstore.api_key)
+
+
 def test_snapshot_keeps_which_key_rotates(petstore: PetStoreMock) -> None:
     petstore.configure(key_rotation="mid_session")
     snapshot = petstore.snapshot()
