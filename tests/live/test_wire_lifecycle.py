@@ -464,7 +464,7 @@ def test_connection_that_ends_when_a_slow_client_has_read_ends_once(
     echo: Echo,
     server: WireServer,
     caplog: pytest.LogCaptureFixture,
-    half_close: bool,  # noqa: FBT001
+    half_close: bool,
 ) -> None:
     """The loop tells the connection to go on from inside its own write, where ending it would end it twice."""
     body = b"a" * 2_000_000
