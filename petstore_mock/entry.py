@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.contract import SENTENCES, Sentence
 from petstore_mock.masking import mask_field, mask_target, mask_text, printable
+from petstore_mock.messages import KNOWN_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -134,8 +135,9 @@ class Entry:
 
     @property
     def method(self) -> str:
-        """The method as sent."""
-        return self.request.method
+        """The method as sent, keys masked."""
+        method = self.request.method
+        return method if method in KNOWN_METHODS else self.masked(method)
 
     @property
     def target(self) -> str:
@@ -163,7 +165,7 @@ class Entry:
         """The request's header fields in the order sent, keys masked."""
         keys = self.secrets
         found = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
-        return [(name, mask_field(name, value, keys)) for name, value in found]
+        return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in found]
 
     @property
     def headers(self) -> dict[str, str]:

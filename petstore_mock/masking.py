@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["ISSUED_KEY", "mask", "mask_field", "mask_target", "mask_text", "printable"]
+__all__ = ["CUT", "ISSUED_KEY", "mask", "mask_field", "mask_target", "mask_text", "printable"]
 
 ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worlds.new_key makes them
 
@@ -33,6 +33,11 @@ _LONGEST_KEPT: Final = 200  # characters of a target
 _SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|cookie"  # noqa: S105  # names, not secrets
 _SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)", re.IGNORECASE)
+
+
+_PART: Final = re.compile(r"""[^/?&=#\s"']+""")
+
+CUT: Final = "..."  # stands where a text was cut short, by whoever cuts one in which a key may stand
 
 
 def mask(secret: str) -> str:
@@ -65,11 +70,40 @@ def _is_token(value: str) -> bool:
 
 
 def mask_text(text: str, keys: Iterable[str] = ()) -> str:
-    """Mask every key in ``text``: those in ``keys``, and those that the fake issued."""
-    for key in sorted(keys, key=len, reverse=True):  # one key may be the beginning of another
-        if len(key) >= _RECOGNISABLE and key in text:
+    """Mask every key in ``text``: those in ``keys``, and those that the fake issued; percent-encoded ones too."""
+    keys = sorted(keys, key=len, reverse=True)  # one key may be the beginning of another
+    text = _mask_plain(text, keys)
+    if "%" in text and _mask_plain(decoded := unquote(text), keys) != decoded:  # a client may encode any character
+        text = _PART.sub(lambda part: _mask_part(part[0], keys), text)
+    return text
+
+
+def _mask_plain(text: str, keys: Sequence[str]) -> str:
+    for key in keys:
+        if len(key) < _RECOGNISABLE:
+            continue
+        if key in text:
             text = text.replace(key, mask(key))
+        if CUT in text and key[:_RECOGNISABLE] in text:
+            text = _without_beginnings(text, key)
     return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if "petstore-" in text else text
+
+
+def _mask_part(part: str, keys: Sequence[str]) -> str:
+    """Mask every key in a percent-encoded part of a target; a part without one is returned as it is."""
+    decoded = unquote(part)
+    masked = _mask_plain(decoded, keys)
+    return part if masked == decoded else quote(masked, safe="*.")
+
+
+def _without_beginnings(text: str, key: str) -> str:
+    """Mask the beginnings of ``key`` that end where a text was cut short."""
+    pieces = text.split(CUT)
+    for index, piece in enumerate(pieces[:-1]):
+        at = piece.rfind(key[:_RECOGNISABLE])
+        if at >= 0 and key.startswith(piece[at:]):
+            pieces[index] = f"{piece[:at]}***"
+    return CUT.join(pieces)
 
 
 def mask_target(target: str, keys: Iterable[str] = ()) -> str:
@@ -80,7 +114,7 @@ def mask_target(target: str, keys: Iterable[str] = ()) -> str:
 
 
 def _mask_target(target: str, keys: tuple[str, ...]) -> str:
-    target = mask_text(target, (*keys, *(quote(key, safe="") for key in keys)))
+    target = mask_text(target, keys)
     if "?" not in target:
         return target
     return _SECRET_PARAMETER.sub(lambda found: found[1] + _masked_once(found[2]), target)

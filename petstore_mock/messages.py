@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.masking import mask_target
+from petstore_mock.masking import mask_target, mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -123,7 +123,8 @@ class ApiRequest:
         self.operation: OperationName | None = None
 
     def __repr__(self) -> str:
-        return f"<ApiRequest {self.method} {mask_target(self.target, self.credentials)} {len(self.body)} bytes>"
+        keys = self.credentials
+        return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
 
     @property
     def path(self) -> str:

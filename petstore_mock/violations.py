@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
+from petstore_mock.masking import CUT
 
 __all__ = ["MOST_VIOLATIONS", "HugeInteger", "JsonNumber", "Violation", "Violations", "describe", "member_path"]
 
@@ -65,7 +66,7 @@ def describe(value: object) -> str:
         kind = f"{kind} of {len(value)}"
     if len(text) > _SHOWN:
         length = f" of {len(value)} characters" if isinstance(value, str) else ""
-        return f"{text[:_SHOWN]}... ({kind}{length})"
+        return f"{text[:_SHOWN]}{CUT} ({kind}{length})"
     return f"{text} ({kind})"
 
 
@@ -91,7 +92,7 @@ def _written_inside(value: object) -> str:
 def member_path(path: str, name: str) -> str:
     """Return the path of the member ``name``: shortened, and without a character that would spoil a line."""
     if len(name) > _SHOWN:
-        name = f"{name[:_SHOWN]}..."
+        name = f"{name[:_SHOWN]}{CUT}"
     return f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
 
 

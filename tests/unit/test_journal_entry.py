@@ -9,10 +9,13 @@ import pytest
 
 from petstore_mock import faults
 from petstore_mock.messages import ApiRequest
+from petstore_mock.report import render_journal
 from tests.core import Core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from petstore_mock.messages import ApiResponse
 
 
 @pytest.fixture
@@ -183,11 +186,14 @@ def everything(core: Core) -> str:
     """Return all that an entry shows but its bodies."""
     entry = core.journal.last
     shown = [repr(entry), entry.target, entry.path, entry.query, entry.fields, entry.headers]
+    shown += [entry.method, render_journal([entry]), core.journal[-1].misplaced_keys]
     shown += [entry.reason, entry.decision, entry.response_fields, repr(entry.request), str(entry.violations and "")]
     return repr(shown)
 
 
-@pytest.mark.parametrize("fixed", [None, "a-fixed-key-of-the-team"])
+@pytest.mark.parametrize(
+    "fixed", [None, "a-fixed-key-of-the-team", "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43]
+)
 @pytest.mark.parametrize("place", ["authorization", "x-api-key", "x-anything", "query", "path", "body"])
 def test_key_shows_nowhere(fixed: str | None, place: str) -> None:
     core = Core(key=fixed)
@@ -207,6 +213,31 @@ def test_key_shows_nowhere(fixed: str | None, place: str) -> None:
     assert core.journal.last.misplaced_keys == ({"query": "target", "path": "target"}.get(place, place),) * (
         place != "authorization"
     )
+
+
+@pytest.mark.parametrize("fixed", [None, "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43], ids=["issued", "long"])
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda core: core.list(f"?limit={core.key}"),
+        lambda core: core.list(f"?limit=%{ord(core.key[0]):02x}{core.key[1:]}"),
+        lambda core: core.list(f"?{core.key}=1"),
+        lambda core: core.create({"name": "Rex", "categoryId": 1, "token": core.key}),
+        lambda core: core.create({"name": "Rex", "categoryId": ["x", core.key]}),
+        lambda core: core.create({"name": "Rex", "categoryId": 1, "status": f"{'a' * 40}{core.key}"}),
+        lambda core: core.send("GET", f"/v1/{'a' * 173}{core.key}"),
+        lambda core: core.send("GET", f"/v1/%{ord(core.key[0]):02x}{core.key[1:]}"),
+        lambda core: core.send(core.key, "/v1/pets"),
+        lambda core: core.list(headers={core.key: "x"}),
+    ],
+    ids=["query", "encoded", "name", "body", "list", "cut", "long_path", "path", "method", "field_name"],
+)
+def test_no_recognisable_part_of_a_key_shows(fixed: str | None, send: Callable[[Core], ApiResponse]) -> None:
+    core = Core(key=fixed)
+    response = send(core)
+    for shown in (everything(core), response.body.decode()):
+        assert core.key[:12] not in shown
+        assert core.key[-12:] not in shown
 
 
 def test_foreign_credentials_are_masked_wherever_their_request_holds_them(core: Core) -> None:

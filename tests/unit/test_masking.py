@@ -52,6 +52,8 @@ def test_field_shows_no_credentials(name: str, value: str, shown: str) -> None:
         (f"/v1/pets/{KEY}", "/v1/pets/***0042"),
         (f"/v1/pets?q={FIXED}", "/v1/pets?q=***ixed"),
         ("/v1/pets?q=a%2Fkey%2Bwith%3Dsigns", "/v1/pets?q=***igns"),
+        (f"/v1/pets?limit=%70{KEY[1:]}", "/v1/pets?limit=***0042"),
+        (f"/v1/%70{KEY[1:]}/x%20y?a%20b={FIXED[:-1]}%64", "/v1/***0042/x%20y?a%20b=***ixed"),
         ("/v1/pets?limit=1&status=sold", "/v1/pets?limit=1&status=sold"),
         ("/v1/pets?api_key=", "/v1/pets?api_key="),
     ],
@@ -62,6 +64,13 @@ def test_target_shows_no_key(target: str, shown: str) -> None:
 
 def test_key_that_begins_with_another_is_masked_whole() -> None:
     assert mask_text("longest-key-of-two", ["longest-key", "longest-key-of-two"]) == "***-two"
+
+
+@pytest.mark.parametrize("key", [FIXED, "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43], ids=["short", "long"])
+@pytest.mark.parametrize("kept", [8, 9, 20])
+def test_beginning_of_a_key_that_was_cut_short_is_masked(key: str, kept: int) -> None:
+    assert mask_text(f'got "x {key[:kept]}... (string), {key[:kept]}...', [key]) == 'got "x ***... (string), ***...'
+    assert mask_text(f"{key[:7]}... and {key[:9]} and a-kex...", [key]) == f"{key[:7]}... and {key[:9]} and a-kex..."
 
 
 def test_short_key_is_not_searched_for_in_other_words() -> None:
