@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import httptools
 
+from petstore_mock.masking import CUT
 from petstore_mock.messages import KNOWN_METHODS, NO_FIELDS, Fields
 
 if TYPE_CHECKING:
@@ -28,11 +29,15 @@ FIELD_LIMIT: Final = 100
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _UNSAFE_TARGET: Final = re.compile(rb"[^!-~]|#")  # RFC 9112 §3.2: visible ASCII, and never a fragment
-_AUTHORITY: Final = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]*")  # RFC 3986 §3.2 without userinfo
-_HOST_AND_PORT: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+):[0-9]+")
+# RFC 3986 §3.2.2, with the zones that RFC 6874 adds.
+_IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
+_REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})"
+_AUTHORITY: Final = re.compile(rb"(?:%b|%b*)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))  # §3.2 without userinfo
+_HOST_AND_PORT: Final = re.compile(rb"(?:%b|%b+):[0-9]+" % (_IP_LITERAL, _REG_NAME))
 _TRANSFER_ENCODING: Final = re.compile(rb"^transfer-encoding:[ \t]*([^\r\n]*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _OWS: Final = b" \t"
+_TLS: Final = b"\x16"  # the type of a record that holds a handshake, such as a ClientHello
 
 
 class RefusedError(Exception):
@@ -109,7 +114,7 @@ def read_head(raw: bytes) -> RequestHead:
     head.fields = _read_fields(head, rest)
     values = head.fields.by_name
     if method not in KNOWN_METHODS:
-        raise RefusedError("unknown_method", f"method={method[:40]!r}", head)
+        raise RefusedError("unknown_method", _shown(method, 40), head)
     _check_host(head, values)
     if method == "CONNECT" or not target.startswith("/"):
         _reduce_target(head)
@@ -122,6 +127,8 @@ def probe(partial: bytearray, scanned: int) -> None:
 
     Without this, a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     """
+    if not scanned and partial[:1] == _TLS:  # a NUL comes soon in it
+        raise RefusedError("malformed_request", _no_method(partial))
     if _LINE_FAULT.search(partial, scanned):  # it may look back before where it starts
         raise RefusedError("malformed_request", "a NUL, or a line that does not end in CRLF")
     end = partial.find(b"\r\n")
@@ -136,8 +143,14 @@ def probe(partial: bytearray, scanned: int) -> None:
         raise RefusedError("malformed_request", _no_method(partial))
 
 
+def _shown(text: bytes | str, most: int) -> str:
+    """Return ``text``, or its beginning."""
+    text = text if isinstance(text, str) else text.decode("latin-1")
+    return text if len(text) <= most else f"{text[:most]}{CUT}"
+
+
 def _no_method(start: bytes | bytearray) -> str:
-    if start[:1] == b"\x16":
+    if start[:1] == _TLS:
         return "this is TLS: the fake speaks plain HTTP, so the address must begin with http://"
     return "the request line must begin with a method"
 
@@ -154,7 +167,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
         raise RefusedError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
     if version not in {b"HTTP/1.1", b"HTTP/1.0"}:
         if _PROTOCOL.fullmatch(version):
-            raise RefusedError("unknown_http_version", f"version={version[:40]!r}")
+            raise RefusedError("unknown_http_version", _shown(version, 40))
         raise RefusedError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
     if not target:
         raise RefusedError("malformed_target", "between method and version stands a target")
@@ -188,7 +201,7 @@ def _check_coding(head: RequestHead, rest: bytes) -> None:
     for coding in _TRANSFER_ENCODING.findall(rest):
         items = [item.strip(_OWS).lower() for item in coding.split(b",")]
         if any(item not in {b"", b"chunked"} for item in items):
-            raise RefusedError("unknown_transfer_coding", "", head)
+            raise RefusedError("unknown_transfer_coding", f"it came as {_shown(coding, 80)!r}", head)
 
 
 def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
@@ -196,7 +209,7 @@ def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> N
     if len(hosts) > 1 or (head.modern and not hosts):
         raise RefusedError("bad_host", f"{len(hosts)} Host fields came", head)
     if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RefusedError("bad_host", "the value of Host is no host", head)
+        raise RefusedError("bad_host", f"Host came as {_shown(hosts[0], 80)!r}: expected host or host:port", head)
 
 
 def _reduce_target(head: RequestHead) -> None:
@@ -235,7 +248,9 @@ def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) ->
         head.length = -1
     if head.modern and b"expect" in values:  # RFC 9110 §10.1.1: HTTP/1.0 ignores it
         if any(value.lower() != b"100-continue" for value in values[b"expect"]):
-            raise RefusedError("expectation_failed", "only 100-continue is known", head)
+            raise RefusedError(
+                "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0], 80)!r}", head
+            )
         head.expects = True
 
 

@@ -6,6 +6,7 @@ import gc
 import logging
 import resource
 import socket
+import ssl
 import threading
 import time
 import tracemalloc
@@ -99,6 +100,22 @@ MALFORMED = {
 }
 
 
+def test_client_that_speaks_tls_is_told_so(client: RawClient, echo: Echo) -> None:
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
+    assert b"speaks plain HTTP" in client.send(hello.read()).answer().body
+    assert len(echo.refusals) == 1
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"", b":80", b"x:", b"x:8080", b"127.0.0.1:1", b"[::1]", b"[::1]:80", b"[fe80::1%25lo]:80", b"a_b.c", b"a%20b"],
+)
+def test_hosts_that_a_uri_can_have_are_taken(client: RawClient, host: bytes) -> None:
+    assert client.send(b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host).answer().status == 200
+
+
 @pytest.mark.parametrize("sent", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_request_gets_400(client: RawClient, echo: Echo, sent: bytes) -> None:
     got = client.send(sent).answer()
@@ -143,6 +160,12 @@ def test_malformed_request_gets_400(client: RawClient, echo: Echo, sent: bytes) 
         (b"GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n", 400, "bad_host"),
         (b"GET / HTTP/1.1\r\nHost: x y\r\n\r\n", 400, "bad_host"),
         (b"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400, "bad_host"),
+        *[
+            (b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host, 400, "bad_host")
+            for host in (b"x:abc", b"[", b"::::", b"%zz", b"x:80:80", b"]x[", b"[::1]x", b"[x]", b"::1", b"u@x")
+        ],
+        (b"GET http://x:abc/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
+        (b"GET http://[/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (POST + b"Transfer-Encoding: gzip\r\n\r\n", 501, "unknown_transfer_coding"),
         (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "unknown_transfer_coding"),
         (POST + b"transfer-encoding: identity\r\n\r\n", 501, "unknown_transfer_coding"),
