@@ -288,7 +288,7 @@ class Handler(Protocol):
         """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too.
 
         A handler may also have ``neighbour_answered(request, status, fields, body)``, which is told what an
-        expectation of pytest-httpserver answered. And it may have ``epoch()``, which returns a token of the present
-        moment: for a request that came in parts, this method then gets the token of its first byte as ``epoch``, so
-        that what an earlier test left behind is not held against the present one.
+        expectation of pytest-httpserver answered and returns the value of its ``Date``. And it may have ``epoch()``,
+        which returns a token of the present moment: for a request that came in parts, this method then gets the token
+        of its first byte as ``epoch``, so that what an earlier test left behind is not held against the present one.
         """

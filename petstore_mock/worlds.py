@@ -220,8 +220,8 @@ class Worlds:
 
     def neighbour_answered(
         self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
-    ) -> None:
-        """Take note of a request that an expectation of ``httpserver`` answered."""
+    ) -> bytes:
+        """Take note of a request that an expectation of ``httpserver`` answered; return the value of its ``Date``."""
         world, key, _ = self._world_of(request)
         owner = self._leaker(request)
         with world.lock:
@@ -229,11 +229,13 @@ class Worlds:
                 owner = self._retired_owner(key) or _NOBODY
             if owner is not None:
                 self._note_leak(owner, _shown(request))
-                return
+                return world.clock.http_date()
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.neighbour = True
-            entry.answered(ApiResponse(Head(status, fields), body, world.clock.http_date()))
+            date = world.clock.http_date(entry.timestamp)
+            entry.answered(ApiResponse(Head(status, fields), body, date))
             world.journal.add(entry)
+            return date
 
 
 def _shown(request: ApiRequest) -> str:

@@ -90,7 +90,8 @@ def _fields(environ: WSGIEnvironment) -> Fields:
 @lru_cache(maxsize=64)  # a client repeats itself
 def _made_before(variables: tuple[tuple[str, str], ...]) -> Fields:
     return Fields(
-        (_CONTENT.get(name) or _field_name(name), value.encode("latin-1", "replace")) for name, value in variables
+        (_CONTENT.get(name) or _field_name(name), value.strip(" \t").encode("latin-1", "replace"))  # RFC 9110 §5.5
+        for name, value in variables
     )
 
 

@@ -10,7 +10,6 @@ import contextlib
 import math
 import re
 import threading
-from email.utils import formatdate
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -343,9 +342,8 @@ class Connection(Line):
     def _neighbour_answered(self, head: RequestHead, request: ApiRequest, fixed: Head, body: bytes) -> None:
         self._awaiting = False
         self._touched = perf_counter()
-        response = ApiResponse(fixed, body, formatdate(usegmt=True).encode("ascii"))
         try:
-            self._shared.record_neighbour(request, fixed, body)
+            response = ApiResponse(fixed, body, self._shared.record_neighbour(request, fixed, body))
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
             response = self.failed(error, request)
         if not self._transport.is_closing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, Protocol
 
 from petstore_mock.wire.request import RequestHead, read_head
@@ -98,8 +99,9 @@ class Shared:
         since = {} if epoch is None else {"epoch": epoch}
         return self.handler.refuse(refused.condition, refused.detail, request, **since)
 
-    def record_neighbour(self, request: ApiRequest, head: Head, body: bytes) -> None:
-        """Let the core journal what an expectation answered, if it cares to."""
-        record = getattr(self.handler, "neighbour_answered", None)
-        if record is not None:
-            record(request, head.status, head.fields, body)
+    def record_neighbour(self, request: ApiRequest, head: Head, body: bytes) -> bytes:
+        """Let the core journal what an expectation answered, if it cares to; return the value of ``Date``."""
+        record: Callable[..., bytes] | None = getattr(self.handler, "neighbour_answered", None)
+        if record is None:
+            return formatdate(usegmt=True).encode("ascii")
+        return record(request, head.status, head.fields, body)

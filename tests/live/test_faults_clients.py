@@ -124,19 +124,23 @@ HELD: Final[dict[str, tuple[faults.Fault, str]]] = {
 }
 
 
-@pytest.mark.parametrize("how", ["reset", "stop"])
+@pytest.mark.parametrize("how", ["reset", "stop", "restore"])
 @pytest.mark.parametrize("held", HELD)
 def test_reset_and_stop_let_go_what_is_held(held: str, how: str) -> None:
     fault, at = HELD[held]
     with PetStoreMock() as petstore:
         petstore.inject(fault, on="createPet", at=at)  # type: ignore[arg-type]  # one of the two
         with _create(petstore) as client:
-            petstore.journal.wait_for("createPet", timeout=PATIENCE)
+            (entry,) = petstore.journal.wait_for("createPet", timeout=PATIENCE)
             began = time.monotonic()
-            getattr(petstore, how)()
+            if how == "restore":
+                petstore.restore(petstore.snapshot())
+            else:
+                getattr(petstore, how)()
             with pytest.raises(ConnectionResetError):
                 client.rest()
             assert time.monotonic() - began < 1  # of 60
+            assert entry.outcome == ("hang" if held == "hang" else "reset"), "it was not the client who left"
 
 
 def test_client_that_leaves_during_a_delay_leaves_nothing_behind(petstore: PetStoreMock) -> None:

@@ -12,9 +12,10 @@ import pytest
 from pytest_httpserver import HTTPServer, RequestMatcher
 from werkzeug import Request, Response
 
+from petstore_mock import PetStoreMock
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.server import Listener
-from tests.live.raw import Answer, Echo, RawClient, answer, eventually
+from tests.live.raw import DATE, Answer, Echo, RawClient, answer, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +32,9 @@ class Journalling(Echo):
 
     def neighbour_answered(
         self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
-    ) -> None:
+    ) -> bytes:
         self.neighbours.append((request.target, status, fields, body))
+        return DATE
 
 
 @pytest.fixture
@@ -104,7 +106,7 @@ def test_matching_expectation_wins_over_the_handler(listener: Listener, client: 
     got = client.get("/v1/store/orders?x=y")
     assert (got.status, got.body, got.fields["x-a"]) == (202, b"[\n    1\n]", "b")
     assert got.fields["content-type"] == "application/json"
-    assert "date" in got.fields
+    assert got.fields["date"] == DATE.decode()
     assert core.requests == []
     assert client.get("/v1/store").status == 200
     assert [request.target for request in core.requests] == ["/v1/store"]
@@ -424,3 +426,13 @@ def test_core_still_answers_by_itself_when_nothing_matches(
     assert client.get("/b").status == 404
     assert core.neighbours == []
     assert listener.log == []
+
+
+def test_answer_of_an_expectation_is_of_the_fakes_time() -> None:
+    with PetStoreMock(at="2030-12-06") as petstore:
+        petstore.clock.freeze()
+        petstore.httpserver.expect_request("/v1/store/orders").respond_with_json([])
+        with RawClient(petstore.httpserver) as client:
+            got = client.get("/v1/store/orders")
+        assert got.fields["date"] == "Fri, 06 Dec 2030 00:00:00 GMT"
+        assert petstore.journal.last.response_headers["date"] == got.fields["date"]

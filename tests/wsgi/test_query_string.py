@@ -1,4 +1,4 @@
-"""Targets as clients in process hand them over: not all as PEP 3333 wants them."""
+"""Targets and fields as clients in process hand them over: not all as PEP 3333 wants them."""
 
 from __future__ import annotations
 
@@ -29,3 +29,11 @@ def test_a_query_in_the_path_is_judged_once() -> None:
     petstore = PetStoreMock()
     Client(petstore.app).get("/v1/pets?limit=3", headers=petstore.headers)
     assert not petstore.journal.violations
+
+
+@pytest.mark.parametrize("value", [" Bearer {}", "Bearer {} ", "\tBearer {}\t"])
+def test_blanks_around_a_field_are_no_part_of_it(value: str) -> None:
+    """RFC 9110 §5.5; a server strips them, a client in process may not."""
+    petstore = PetStoreMock()
+    environ = {"HTTP_AUTHORIZATION": value.format(petstore.api_key)}
+    assert Client(petstore.app).get("/v1/pets", environ_overrides=environ).status_code == 200
