@@ -19,6 +19,7 @@ _LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 # In English whatever the locale. email.utils has them as well, at a tenth of the time that the stub takes to start.
+_LARGEST: Final = 1e18  # seconds: as good as for ever
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -91,8 +92,8 @@ class Clock:
         Raises:
             PetstoreMockError: ``when`` is neither.
         """
-        if isinstance(when, (int, float)) and not isinstance(when, bool) and not math.isnan(when):
-            return self.now() + when
+        if isinstance(when, (int, float)) and not isinstance(when, bool) and abs(when) <= math.inf:
+            return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
         return as_moment(when, name).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
 
     @property

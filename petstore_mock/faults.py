@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json as json_module
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +42,7 @@ __all__ = [
 Edit = Literal["malformed_json", "wrong_content_type"]
 
 _LARGEST_DELAY: Final = 3600.0
+_LARGEST_NUMBER: Final = 2.0**63
 _INFORMATIONAL: Final = range(100, 200)
 _FINAL: Final = range(200, 600)
 _SERVER_ERRORS: Final = range(500, 600)
@@ -182,7 +182,10 @@ def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN4
 def _fields(headers: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
     if not isinstance(headers, Mapping):
         raise PetstoreMockError(f"expected headers= as a mapping of text to text; got headers={headers!r}")
-    fields = tuple((str(name), str(value)) for name, value in headers.items())
+    for name, value in headers.items():
+        if not isinstance(name, str) or not isinstance(value, (str, int)):
+            raise PetstoreMockError(f"expected headers= as a mapping of text to text; got {name!r}: {value!r}")
+    fields = tuple((name, str(value)) for name, value in headers.items())
     for name, value in fields:
         if not is_field(name, value):
             raise PetstoreMockError(f"expected a header field that HTTP allows (RFC 9110 §5); got {name!r}: {value!r}")
@@ -268,7 +271,9 @@ def delay(seconds: float | tuple[float, float]) -> Fault:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return abs(value) < _LARGEST_NUMBER  # a larger int is no float; NaN is not less
 
 
 def hang() -> Fault:

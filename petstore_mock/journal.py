@@ -7,7 +7,6 @@ answered before a read is in it, since an entry is added before its answer goes 
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, overload
@@ -33,6 +32,7 @@ __all__ = ["Journal"]
 FIXTURE_LIMIT: Final = 10_000
 BYTES_LIMIT: Final = 32 * 1024 * 1024
 
+_LONGEST_WAIT: Final = 86400.0  # seconds: the operating system can't wait for any number of them
 _SHOWN: Final = 5  # requests that a failing assertion lists: what is meant is among the nearest, or in none
 
 
@@ -79,6 +79,8 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """Append an entry; its number is the next one. The world's lock is held."""
+        if entry.number != self.total + 1:  # a `when` has reset the world since
+            entry.number = self.total + 1
         entry.keys = self._keys
         entries = self._entries
         entries.append(entry)
@@ -359,9 +361,9 @@ def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # judges what
 
 
 def _check_timeout(timeout: Any) -> None:  # noqa: ANN401
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout < math.inf:
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout <= _LONGEST_WAIT:
         raise PetstoreMockError(
-            f"expected timeout in seconds, 0 or more; got timeout={timeout!r} ({type(timeout).__name__})"
+            f"expected timeout in seconds, 0 to {_LONGEST_WAIT:g}; got timeout={timeout!r} ({type(timeout).__name__})"
         )
 
 

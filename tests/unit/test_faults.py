@@ -179,6 +179,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "delay triple": (lambda: faults.delay((1, 2, 3)), r"got seconds=\(1, 2, 3\)"),  # type: ignore[arg-type]
     "truncate all": (lambda: faults.truncate(1), "at least 0 and below 1; got fraction=1"),
     "truncate nan": (lambda: faults.truncate(float("nan")), "got fraction=nan"),
+    "retry huge": (lambda: faults.rate_limited(10**400), "got retry_after=1000"),
+    "delay huge": (lambda: faults.delay(10**400), "got seconds=1000"),
+    "truncate huge": (lambda: faults.truncate(10**400), "got fraction=1000"),
+    "dribble huge": (lambda: faults.dribble(10**400), "got bytes_per_second=1000"),
+    "header of none": (lambda: faults.respond(500, headers={"A": None}), "text to text; got 'A': None"),  # type: ignore[dict-item]
     "dribble zero": (lambda: faults.dribble(0), "a positive number; got bytes_per_second=0"),
     "empty sequence": (faults.sequence, "one or more faults that are no sequences"),
     "nested sequence": (lambda: faults.sequence(faults.sequence(500)), "that are no sequences themselves"),

@@ -74,6 +74,8 @@ def list_with_fault(core: Core) -> None:
 
 DECISIONS: dict[str, tuple[Callable[[Core], object], str, str]] = {
     "plain": (lambda core: core.list(), "executed", ""),
+    "created": (lambda core: core.create(), "executed", ""),
+    "got": (lambda core: (core.create(), core.get()), "executed", ""),
     "options": (lambda core: core.send("OPTIONS", "/v1/pets"), "answered", ""),
     "body": (
         create_without_category,

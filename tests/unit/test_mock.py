@@ -8,8 +8,9 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from werkzeug.test import Client
 
-from petstore_mock import ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError, faults
 from petstore_mock.messages import ApiRequest, ApiResponse
 from petstore_mock.schemas import default_schemas
 
@@ -308,6 +309,41 @@ def test_dribbled_creation_is_kept_since_its_answer_arrives_whole(petstore: PetS
     answer = call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
     assert answer.delivery is not None
     assert petstore.pets == [json.loads(answer.body)]
+
+
+@pytest.mark.parametrize("wrong", ["1", 1.0, True, None, [1], {}], ids=repr)
+def test_id_that_is_no_whole_number_is_refused_at_the_call(petstore: PetStoreMock, wrong: Any) -> None:  # noqa: ANN401
+    petstore.seed(id=1)
+    for call in (lambda: petstore.update(wrong, name="x"), lambda: petstore.remove(wrong)):
+        with pytest.raises(PetstoreMockError, match="expected an id as a whole number; got pet_id="):
+            call()
+    assert [pet["id"] for pet in petstore.pets] == [1]
+
+
+def test_key_may_last_for_longer_than_a_float_can_tell(petstore: PetStoreMock) -> None:
+    key = petstore.issue_key(expires=10**400)
+    assert Client(petstore.app).get("/v1/pets", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+
+
+def test_restore_repeats_what_was_drawn() -> None:
+    petstore = PetStoreMock(behaviour=Behaviour(id_assignment="random_int64"))
+    petstore.seed()
+    snapshot = petstore.snapshot()
+    drawn = [petstore.seed()["id"] for _ in range(3)]
+    petstore.restore(snapshot)
+    assert [petstore.seed()["id"] for _ in range(3)] == drawn
+
+
+def test_reset_inside_a_predicate_leaves_a_whole_journal(petstore: PetStoreMock) -> None:
+    client = Client(petstore.app)
+    for _ in range(2):
+        client.get("/v1/pets", headers=petstore.headers)
+    petstore.inject(500, when=lambda _request: petstore.reset() or True, times=1)
+    client.get("/v1/pets", headers=petstore.headers)
+    assert [entry.number for entry in petstore.journal] == [1]
+    client.get("/v1/pets", headers=petstore.headers)
+    assert [entry.number for entry in petstore.journal] == [1, 2]
+    assert petstore.journal[-1] is petstore.journal.last
 
 
 def test_restore_drops_a_creation_that_is_still_held(petstore: PetStoreMock) -> None:
