@@ -146,8 +146,7 @@ class Run:
         """Warn, at the line of the test, of what the client did wrong."""
         for entry in entries:
             if entry.is_violation and not entry.expected:
-                section = f" (§{entry.section})" if entry.section else ""
-                text = f"{entry.method} {entry.target[:200]} broke the contract{section}: {entry.reason}"
+                text = f"{entry.method} {entry.target[:200]} broke the contract{entry.where}: {entry.reason}"
                 self._issue(ContractWarning(text), text)
             if entry.operation == "getPet":
                 self._issue(

@@ -262,6 +262,14 @@ class Entry:
         return self.condition.section if self.condition is not None else None
 
     @property
+    def where(self) -> str:
+        """The section that it broke as it stands in a sentence: `` (§4.1)``, `` (RFC 9110 §15.5.6)`` or nothing."""
+        section = self.section
+        if not section:
+            return ""
+        return f" ({section})" if section.startswith("RFC") else f" (§{section})"
+
+    @property
     def reason(self) -> str:
         """Why it was answered as it was, in words; empty for what went as it should."""
         if self.violations:
@@ -278,9 +286,7 @@ class Entry:
         if self.fault is not None:
             parts.append(f"fault {self.fault}")
         if self.condition is not None:
-            section = self.section or ""
-            where = f" ({section if section.startswith('RFC') else f'§{section}'})" if section else ""
-            parts.append(f"refused: {self.condition.name}{where}")
+            parts.append(f"refused: {self.condition.name}{self.where}")
         if self.neighbour:
             parts.append("answered by httpserver")
         return ", ".join(parts) or ("answered" if self._response is not None else "held back")

@@ -35,7 +35,20 @@ class FaultHandle:
     fired by then raises ``VerificationError``.
     """
 
-    __slots__ = ("_after", "_cancelled", "_plan", "at", "fault", "hits", "on", "passed", "probability", "times", "when")
+    __slots__ = (
+        "_after",
+        "_cancelled",
+        "_plan",
+        "at",
+        "fault",
+        "hits",
+        "on",
+        "outrun",
+        "passed",
+        "probability",
+        "times",
+        "when",
+    )
 
     def __init__(  # the columns of a rule
         self,
@@ -60,6 +73,7 @@ class FaultHandle:
         self.probability = probability
         self.hits = 0
         self.passed = 0
+        self.outrun = 0  # requests that an earlier fault met
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -67,7 +81,7 @@ class FaultHandle:
     def __str__(self) -> str:
         options = [
             f"on={self.on!r}" if self.on else "",
-            f"times={self.times}" if self.times is not None else "",
+            f"times={self.times}" if self.times is not None and not self.fault.parts else "",
             f"after={self._after}" if self._after else "",
             "when=..." if self.when else "",
             f"at={self.at!r}" if self.at != "before_commit" else "",
@@ -85,7 +99,11 @@ class FaultHandle:
         self.cancel()
         if never_fired and kind is None:
             __tracebackhide__ = True
-            raise VerificationError(f"{self} never fired within its block: no request matched it")
+            raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
+
+    def concerns(self, operation: str | None) -> bool:
+        """Say whether it is for this operation."""
+        return self.on is None or self.on == operation
 
     @property
     def spent(self) -> bool:
@@ -96,6 +114,19 @@ class FaultHandle:
     def never_fired(self) -> bool:
         """Whether it was planned for so many times, is still in force, and has not fired once."""
         return self.times is not None and self.hits == 0 and not self._cancelled
+
+    def why_not(self, refused: int = 0) -> str:
+        """Return why it has not fired, in words.
+
+        Args:
+            refused: how many requests for its operation were refused before any fault could meet them.
+        """
+        reasons = [
+            f"{_requests(self.outrun)} met a fault that was injected earlier" if self.outrun else "",
+            f"{_requests(self.passed)} passed under after={self._after}" if self.passed else "",
+            f"{_requests(refused)} ended before a fault could, for what the journal says" if refused else "",
+        ]
+        return "; ".join(filter(None, reasons)) or "no request matched it"
 
     def cancel(self) -> None:
         """Take the fault away; harmless when it is gone already."""
@@ -156,8 +187,8 @@ class FaultPlan:
         live = self._live[moment]
         if not live:
             return None
-        for handle in live:
-            if handle.on is not None and handle.on != request.operation:
+        for index, handle in enumerate(live):
+            if not handle.concerns(request.operation):
                 continue
             try:
                 fault = handle.fires(request, random)
@@ -169,6 +200,8 @@ class FaultPlan:
                 self.errors.append(problem)
                 continue
             if fault is not None:
+                for later in live[index + 1 :]:
+                    later.outrun += later.concerns(request.operation)
                 if handle.spent:
                     self.discard(handle)
                 return fault
@@ -205,6 +238,10 @@ class FaultPlan:
         self._live[at] = [*self._live[at], handle]
         self.idle = False
         return handle
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count} requests"
 
 
 def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whatever a test author passes

@@ -133,15 +133,10 @@ _WIDEST: Final = 60  # of a column; a longer target pushes only its own line to 
 def _note(entry: Entry) -> str:
     parts = [f"fault {entry.fault}"] if entry.fault is not None else []
     if entry.condition is not None:
-        parts.append(f"{entry.condition.name}{f' ({_section(entry)})' if entry.section else ''}")
+        parts.append(f"{entry.condition.name}{entry.where}")
     if entry.is_violation and entry.expected:
         parts.append("expected by the test")
     return "; ".join(parts)
-
-
-def _section(entry: Entry) -> str:
-    section = entry.section or ""
-    return section if section.startswith("RFC") else f"§{section}"
 
 
 def render_violation(entry: Entry) -> str:

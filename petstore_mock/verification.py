@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
 from petstore_mock.violations import describe
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from petstore_mock.entry import Entry
+    from petstore_mock.plan import FaultHandle
     from petstore_mock.world import World
 
 __all__ = ["expected_violation", "verify"]
+
+_BEFORE_FAULTS: Final = frozenset({401, 429})  # statuses of what is refused for another reason than a violation
 
 
 def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None:
@@ -35,18 +38,22 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
         errors = [*world.errors, *world.plan.errors]
         problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
         problems += [str(error) for error in world.plan.errors]
-        problems += [f"{handle} never fired: no request matched it" for handle in world.plan.never_fired()]
+        problems += [f"{handle} never fired: {_why_not(world, handle)}" for handle in world.plan.never_fired()]
         broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
     problems += neighbour_problems
     only_violations = not problems
-    problems += [
-        f"{entry.method} {entry.target} broke the contract (§{entry.section}): {entry.reason}" for entry in broken
-    ]
+    problems += [f"{entry.method} {entry.target} broke the contract{entry.where}: {entry.reason}" for entry in broken]
     if not problems:
         return
     text = "\n".join(problems)
     error = ContractViolationError(text) if only_violations else VerificationError(text)
     raise error from (errors[0] if errors else None)
+
+
+def _why_not(world: World, handle: FaultHandle) -> str:
+    """Say why a fault has not fired; only a valid request can meet one."""
+    ended = [entry for entry in world.journal.kept if entry.condition is not None and handle.concerns(entry.operation)]
+    return handle.why_not(sum(entry.is_violation or entry.status in _BEFORE_FAULTS for entry in ended))
 
 
 def expected_violation(world: World, pattern: str | None) -> AbstractContextManager[None]:

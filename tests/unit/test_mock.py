@@ -338,12 +338,52 @@ def test_reset_inside_a_predicate_leaves_a_whole_journal(petstore: PetStoreMock)
     client = Client(petstore.app)
     for _ in range(2):
         client.get("/v1/pets", headers=petstore.headers)
-    petstore.inject(500, when=lambda _request: petstore.reset() or True, times=1)
+
+    def begin_anew(_request: ApiRequest) -> bool:
+        petstore.reset()
+        return True
+
+    petstore.inject(500, when=begin_anew, times=1)
     client.get("/v1/pets", headers=petstore.headers)
     assert [entry.number for entry in petstore.journal] == [1]
     client.get("/v1/pets", headers=petstore.headers)
     assert [entry.number for entry in petstore.journal] == [1, 2]
     assert petstore.journal[-1] is petstore.journal.last
+
+
+@pytest.mark.parametrize(
+    ("target", "plans", "why"),
+    [
+        ("/v1/pets?limit=0", [{"times": 1}], "1 request ended before a fault could, for what the journal says"),
+        ("/v1/pets", [{"times": 1}, {"times": 1}], "1 request met a fault that was injected earlier"),
+        ("/v1/pets", [{"times": 1, "after": 1}], "1 request passed under after=1"),
+        ("/v1/pets", [{"times": 1, "when": lambda _request: False}], "no request matched it"),
+        ("/v1/pets", [{"times": 1, "on": "getPet"}], "no request matched it"),
+        ("/v1/pets/9", [{"times": 1, "on": "getPet", "when": lambda _request: False}], "no request matched it"),
+    ],
+    ids=["refused", "outrun", "passed", "when", "on", "absent"],
+)
+def test_fault_that_never_fired_says_why(
+    petstore: PetStoreMock, target: str, plans: list[dict[str, Any]], why: str
+) -> None:
+    for plan in plans:
+        petstore.inject(503, **{"on": "listPets", **plan})
+    Client(petstore.app).get(target, headers=petstore.headers)
+    with pytest.raises(VerificationError, match=rf"^inject\(server_error\(503\).* never fired: {why}$"):
+        petstore.verify()
+
+
+def test_sequence_that_never_fired_is_told_as_it_was_injected(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.sequence(503, 503), on="listPets")
+    with pytest.raises(VerificationError, match=r"^inject\(sequence\(.*\), on='listPets'\) never fired: no request"):
+        petstore.verify()
+
+
+def test_rule_of_http_is_cited_as_what_it_is() -> None:
+    petstore = PetStoreMock(strict=True)
+    Client(petstore.app).put("/v1/pets/1", headers=petstore.headers)
+    with pytest.raises(ContractViolationError, match=r"^PUT /v1/pets/1 broke the contract \(RFC 9110 §15\.5\.6\): The"):
+        petstore.verify()
 
 
 def test_restore_drops_a_creation_that_is_still_held(petstore: PetStoreMock) -> None:
