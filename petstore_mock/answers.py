@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from petstore_mock.entry import Entry
     from petstore_mock.faults import Fault
     from petstore_mock.gaps import Fields
-    from petstore_mock.rules import Refusal
+    from petstore_mock.rules import Refusal, Route
     from petstore_mock.world import World
 
 __all__ = ["dressed", "fault_answer", "garbled", "refused", "rendered"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
-_NO_CONTENT: Final = frozenset({204, 304})
+_NO_CONTENT: Final = frozenset({204, 205, 304})  # RFC 9110 §15.3.5, §15.3.6, §15.4.5
 
 # What a fault that answers by status alone says, beside the statuses of the table of conditions.
 _FAULT_CONDITIONS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid_body", 429: "rate_limited"}
@@ -84,24 +84,34 @@ def _challenge(condition: Condition) -> Fields:
     return ()
 
 
-def fault_answer(world: World, fault: Fault, status: int) -> ApiResponse:
-    """Answer with the status of a fault: its own body, or the interface's error body (§2)."""
+def fault_answer(world: World, fault: Fault, status: int, route: Route) -> ApiResponse:
+    """Answer a request for ``route`` with the status of a fault: its own body, or the interface's error body (§2)."""
+    demanded = _demanded(world, status, route)
     if fault.body is not None or status in _NO_CONTENT:
-        head = Head(status, (SERVER,)).with_fields(*fault.fields)
+        head = Head(status, (SERVER, *demanded)).with_fields(*fault.fields)
         return dressed(world, head, b"" if status in _NO_CONTENT or fault.body is None else fault.body)
     name = _FAULT_CONDITIONS.get(status)
     if name is not None:
         condition = CONDITIONS[name]
-        code, message, extra = condition.code, condition.message, _challenge(condition)
+        code, message = condition.code, condition.message
     else:
         phrase = reason_phrase(status) or "Error"
-        code, message, extra = phrase.lower().replace(" ", "_").replace("-", "_"), phrase, ()
-    response = _error(world, code, f"{message} (injected: {fault})", status, extra)
+        code, message = phrase.lower().replace(" ", "_").replace("-", "_"), phrase
+    response = _error(world, code, f"{message} (injected: {fault})", status, demanded)
     if world.self_check and not fault.breaks_contract:
         check_error(world, response)
     if fault.fields:
         response.head = response.head.with_fields(*fault.fields)
     return response
+
+
+def _demanded(world: World, status: int, route: Route) -> Fields:
+    """Return the header fields that HTTP, or the interface, demands with the status of a fault."""
+    if status == 405:
+        return (("Allow", route.allow),)  # RFC 9110 §15.5.6
+    if status == 404 and route.operation is not None:  # as for an absent animal (§9)
+        return world.rules.policies.deprecation_headers(route.operation.removed_at)
+    return _challenge(CONDITIONS["unknown_key"]) if status == 401 else ()
 
 
 def garbled(response: ApiResponse, fault: Fault, world: World) -> ApiResponse:

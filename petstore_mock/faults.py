@@ -46,7 +46,7 @@ _LARGEST_NUMBER: Final = 2.0**63
 _INFORMATIONAL: Final = range(100, 200)
 _FINAL: Final = range(200, 600)
 _SERVER_ERRORS: Final = range(500, 600)
-_BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
+_BODILESS: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 
 # What only the adapters can set rightly; a wrong one is a fault of its own.
 _FRAMING: Final[Mapping[str, str]] = MappingProxyType(

@@ -184,7 +184,7 @@ class _Exchange:
             response.waits = world.waits
             return response
         assert fault.status is not None  # noqa: S101  # for the type checker: what loses an answer has one of the two
-        return fault_answer(world, fault, fault.status)
+        return fault_answer(world, fault, fault.status, self.route)
 
 
 # For the adapters

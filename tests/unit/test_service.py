@@ -29,6 +29,9 @@ def request(
     return ApiRequest(method, target, fields, body)
 
 
+_CHALLENGE = 'Bearer realm="petstore", error="invalid_token", error_description="The API key is not valid"'
+
+
 def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
     return petstore._worlds.handle(request(petstore, method, target, body))  # noqa: SLF001
 
@@ -274,8 +277,14 @@ def test_code_of_an_injected_status_is_its_phrase(petstore: PetStoreMock) -> Non
         (faults.respond(503, body="x", headers={"Server": ""}), b"x", {"Server": None}),
         (faults.rate_limited(7), None, {"Retry-After": "7", "Content-Type": "application/json"}),
         (faults.respond(503, headers={"Content-Type": "text/x"}), None, {"Content-Type": "text/x"}),
+        (faults.respond(205), b"", {"Content-Type": None}),
+        (faults.respond(405), None, {"Allow": "GET, HEAD, OPTIONS, POST"}),
+        (faults.respond(405, body=b"", headers={"Allow": "PATCH"}), b"", {"Allow": "PATCH"}),
+        (faults.respond(401, json={}), b"{}", {"WWW-Authenticate": _CHALLENGE, "Content-Type": "application/json"}),
+        (faults.respond(401, body=b"", headers={"WWW-Authenticate": ""}), b"", {"WWW-Authenticate": None}),
+        (faults.respond(404), None, {"Sunset": None}),
     ],
-    ids=range(10),
+    ids=range(16),
 )
 def test_fault_answer_has_its_own_body_and_fields(
     petstore: PetStoreMock, fault: faults.Fault, body: bytes | None, fields: dict[str, str | None]
@@ -287,6 +296,17 @@ def test_fault_answer_has_its_own_body_and_fields(
     assert len(names) == len(set(names))
     for name, value in fields.items():
         assert answer.head.get(name) == value
+
+
+@pytest.mark.parametrize("fault", [faults.not_found(), faults.respond(404, body=b"")])
+def test_injected_absence_looks_like_a_real_one(petstore: PetStoreMock, fault: faults.Fault) -> None:
+    """Else a client could tell the two apart by the signs of the deprecation (§9)."""
+    real = call(petstore, target="/v1/pets/9")
+    petstore.inject(fault, on="getPet")
+    injected = call(petstore, target="/v1/pets/9")
+    for name in ("Deprecation", "Sunset", "Link"):
+        assert injected.head.get(name) == real.head.get(name)
+    assert injected.head.get("Sunset") is not None
 
 
 @pytest.mark.parametrize("kind", ["hang", "reset", "empty_reply", "truncate", "malformed_chunk"])
