@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.credentials import KEY_TEXT
 from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
 from petstore_mock.rules import Refusal
 from petstore_mock.violations import HugeInteger, JsonNumber, Violation
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest, Fields
     from petstore_mock.rules import Rules
 
-__all__ = ["KEY_TEXT", "bearer_key", "judge_body", "judge_head", "with_body_violations"]
+__all__ = ["bearer_key", "judge_body", "judge_head", "with_body_violations"]
 
-# RFC 6750 §2.1: b64token. The scheme's name has no case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
-KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]+=*)")
+# The scheme's name has no case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
+_BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
 _JSON: Final = (b"application/json",)  # as nearly every client sends it
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from urllib.parse import parse_qsl, unquote
 
+from petstore_mock.credentials import NO_KEYS
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_target, mask_text
 
@@ -138,8 +139,12 @@ class ApiRequest:
 
     @property
     def credentials(self) -> list[str]:
-        """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody."""
-        return [words[-1] for value in self.values("authorization") if (words := value.split())]
+        """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody.
+
+        The texts that stand for a missing setting are no secret, but what a client's author must see.
+        """
+        last = [words[-1] for value in self.values("authorization") if (words := value.split())]
+        return [word for word in last if word.lower() not in NO_KEYS]
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""

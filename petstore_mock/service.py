@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.answers import dressed, fault_answer, garbled, refused
+from petstore_mock.credentials import key_fault
 from petstore_mock.entry import Entry
 from petstore_mock.judging import judge_body, judge_head, with_body_violations
 from petstore_mock.operations import execute
@@ -60,7 +61,8 @@ def _answer(world: World, request: ApiRequest, key: str | None, problem: str, en
     if key is not None and not problem:
         problem = world.use_key(key)
     if problem:
-        return refused(world, entry, Refusal(problem))  # §5: beats everything behind it
+        fault = key_fault(problem, request.values("authorization"), world.keys)
+        return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
     if route.invalid is not None:
         invalid = route.invalid
         if operation.request_schema is not None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock import service
+from petstore_mock.credentials import KEY_TEXT
 from petstore_mock.entry import Entry
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.judging import KEY_TEXT, bearer_key
+from petstore_mock.judging import bearer_key
 from petstore_mock.masking import mask_target
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
 

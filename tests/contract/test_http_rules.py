@@ -89,6 +89,26 @@ def test_two_authorization_fields_are_no_valid_credentials(service: Service) -> 
     assert condition_of(service) == "malformed_credentials"
 
 
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ("Token {key}", "the scheme came as 'Token'"),
+        ("{key}", "there is no scheme: the value is the key alone"),
+        ("Bearer", "the key is empty: nothing follows 'Bearer'"),
+        ("Bearer '{key}'", "the key is in quotes"),
+        ("Bearer Bearer {key}", "the key begins with 'Bearer' a second time"),
+        ("Bearer undefined", "the key is the text 'undefined': the client's setting is not there"),
+        ("Bearer nobodys", "the fake knows no such key, of 7 characters; petstore.api_key has 24"),
+    ],
+)
+def test_error_body_names_the_fault_of_a_key_and_shows_none(service: Service, value: str, fault: str) -> None:
+    key = service.petstore.api_key
+    answer = service.send("GET", "/v1/pets", [("Authorization", value.format(key=key))])
+    assert answer.message.endswith(f": {fault}")
+    assert key not in answer.message
+    assert service.petstore.journal.last.reason == answer.message
+
+
 @pytest.mark.parametrize("name", ["X-Api-Key", "Proxy-Authorization", "Cookie", "X-Authorization"])
 def test_key_counts_in_no_other_field(service: Service, name: str) -> None:
     assert service.send("GET", "/v1/pets", [(name, f"Bearer {service.petstore.api_key}")]).status == 401
