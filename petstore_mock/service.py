@@ -204,9 +204,9 @@ def admits(world: World, request: ApiRequest, key: str | None, problem: str, len
         return route.operation.request_schema is None or judge_head(rules, request, length) is None
 
 
-def answer_retired(world: World, request: ApiRequest) -> ApiResponse:
+def answer_retired(world: World, detail: str, request: ApiRequest) -> ApiResponse:
     """Answer 401 to a request of a finished world; the journal of ``world`` does not hear of it."""
-    return refuse_leftover(world, "retired_key", "", request)
+    return refuse_leftover(world, "retired_key", detail, request)
 
 
 def refuse_leftover(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.world import World
 
-__all__ = ["Leak", "Worlds"]
+__all__ = ["Leak", "Worlds", "whose"]
 
 _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
@@ -35,10 +35,28 @@ class Leak:
     Attributes:
         owner: the test that the world belonged to.
         request: its method and target, keys masked; what is known of it when it has none.
+        status: what it was answered.
+        bore_key: whether it is told by its key, rather than by when it began.
     """
 
     owner: str
     request: str
+    status: int
+    bore_key: bool = True
+
+
+def whose(owner: str, *, present: bool) -> tuple[str, str]:
+    """Return to whom a retired key was issued, and, to be put behind all else, what its client needs.
+
+    Args:
+        owner: who answers for the key.
+        present: whether that is the present test: then a world of it is over, and not the test.
+    """
+    needs = "needs a fixed key: set petstore_api_key"
+    if present:
+        return "an earlier world of this test, which is over", f"; a client of several Hypothesis examples {needs}"
+    # A world that is no test's is not the fixture's either, whose setting this is.
+    return f"{owner}, which is over", "" if owner == _NOBODY else f"; a client of wider scope than the test {needs}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +187,14 @@ class Worlds:
             return service.handle(world, request, key, problem)
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
-        self._note_leak(owner, _shown(request))
-        return service.answer_retired(world, request)
+        name, advice = whose(owner, present=any(one.owner == owner for one in tuple(self._stack)))
+        response = service.answer_retired(world, f"it was issued to {name}{advice}", request)
+        self._note_leak(Leak(owner, _shown(request), response.status))
+        return response
 
-    def _note_leak(self, owner: str, request: str) -> None:
+    def _note_leak(self, leak: Leak) -> None:
         if len(self.leaks) < _KEPT_LEAKS:
-            self.leaks.append(Leak(owner, request))
+            self.leaks.append(leak)
 
     def _world_of(self, request: ApiRequest) -> tuple[World, str | None, str]:
         key, problem = bearer_key(request.fields)
@@ -209,10 +229,12 @@ class Worlds:
         with epoch.world.lock:
             if epoch.world.journal.clears == epoch.clears:
                 return service.refuse(epoch.world, condition, detail, known)
+        response = service.refuse_leftover(world, condition, detail, known)
         if epoch.owner is not None:
             unread = f"a request without a readable head ({condition})"
-            self._note_leak(epoch.owner, unread if known.method == _UNREAD else _shown(known))
-        return service.refuse_leftover(world, condition, detail, known)
+            shown = unread if known.method == _UNREAD else _shown(known)
+            self._note_leak(Leak(epoch.owner, shown, response.status, bore_key=False))
+        return response
 
     def _leaker(self, request: ApiRequest) -> str | None:
         """Return who answers for the key that ``request`` bears, if it is a retired one."""
@@ -229,7 +251,7 @@ class Worlds:
             if owner is None and key is not None and key not in world.keys:  # retired since the look-up above
                 owner = self._retired_owner(key) or _NOBODY
             if owner is not None:
-                self._note_leak(owner, _shown(request))
+                self._note_leak(Leak(owner, _shown(request), status))
                 return world.clock.http_date()
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.neighbour = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -156,8 +157,45 @@ def test_request_with_a_retired_key_is_a_leak_and_not_journalled(petstore: PetSt
         assert answer.head.get("WWW-Authenticate") is not None
     assert len(petstore.journal) == 0
     assert len(petstore.pets) == 2
-    assert petstore._worlds.leaks == [Leak("test_a", "POST /v1/pets")] * 2  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("test_a", "POST /v1/pets", 401)] * 2  # noqa: SLF001
     assert call(petstore).status == 200
+
+
+def message(answer: ApiResponse) -> str:
+    return str(json.loads(answer.body)["message"])
+
+
+def test_answer_to_a_retired_key_names_the_test_that_it_was_issued_to(petstore: PetStoreMock) -> None:
+    petstore._renew("tests/test_x.py::test_first")  # noqa: SLF001
+    retired = petstore.api_key
+    petstore._renew("tests/test_x.py::test_second")  # noqa: SLF001
+    told = (
+        "The API key is not valid: it was issued to tests/test_x.py::test_first, which is over; "
+        "a client of wider scope than the test needs a fixed key: set petstore_api_key"
+    )
+    assert message(call(petstore, key=retired)) == told
+    asked = ApiRequest("POST", "/v1/pets", [(b"Authorization", f"Bearer {retired}".encode())])
+    assert message(petstore._worlds.refuse("malformed_request", "cut", asked)) == told  # noqa: SLF001
+
+
+def test_answer_to_a_key_that_is_retired_within_its_test_does_not_call_the_test_over(petstore: PetStoreMock) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    first = petstore.api_key
+    petstore._renew("test_a")  # noqa: SLF001  # another example of it
+    with petstore.fresh() as inner:
+        second = inner.api_key
+    for retired in (first, second):
+        assert message(call(petstore, key=retired)) == (
+            "The API key is not valid: it was issued to an earlier world of this test, which is over; "
+            "a client of several Hypothesis examples needs a fixed key: set petstore_api_key"
+        )
+
+
+def test_answer_to_a_retired_key_without_an_owner_speaks_of_its_world(petstore: PetStoreMock) -> None:
+    with petstore.fresh() as inner:
+        retired = inner.api_key
+    told = "The API key is not valid: it was issued to an earlier world, which is over"
+    assert message(call(petstore, key=retired)) == told
 
 
 def test_leak_names_the_owner_among_many(petstore: PetStoreMock) -> None:
@@ -182,7 +220,7 @@ def test_only_a_key_that_was_issued_can_leak(petstore: PetStoreMock) -> None:
         assert call(petstore, key=f"{prefix}-{never:06d}").status == 401
     assert conditions(petstore) == ["unknown_key", "unknown_key"]
     assert call(petstore, key=first).status == 401
-    assert petstore._worlds.leaks == [Leak("an earlier world", "GET /v1/pets")]  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("an earlier world", "GET /v1/pets", 401)]  # noqa: SLF001
 
 
 def test_leaks_are_bounded(petstore: PetStoreMock) -> None:
@@ -237,7 +275,7 @@ def test_key_decides_before_the_moment_at_which_a_refused_request_began(petstore
         statuses.append(petstore._worlds.refuse("malformed_request", "cut", asked, began).status)  # noqa: SLF001
     assert statuses == [401, 400]
     assert conditions(petstore) == ["malformed_request"]
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /v1/pets")]  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /v1/pets", 401)]  # noqa: SLF001
 
 
 def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(petstore: PetStoreMock) -> None:
@@ -248,7 +286,7 @@ def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(
         asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
         petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
     petstore._worlds.neighbour_answered(ApiRequest("GET", "/other"), 200, (), b"")  # noqa: SLF001
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /other")]  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
     assert len(petstore.journal) == 3
 
 
@@ -260,7 +298,7 @@ def test_answer_of_an_expectation_whose_key_is_retired_meanwhile_is_a_leak(petst
     asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {retired}".encode())])
     petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
     assert len(petstore.journal) == 0
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /other")]  # noqa: SLF001
+    assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
 
 
 def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None:
