@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock._pytest_worlds import Keeper, Run
     from petstore_mock.entry import Entry
+    from petstore_mock.worlds import Leak
 
 __all__ = ["FailureReport", "Leaks", "Removal"]
 
@@ -40,7 +41,7 @@ class FailureReport:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add the section before anybody else sees the report; xdist carries it to the controller."""
         run = self._keeper.run
-        if report.failed and run is not None and run.item.nodeid == report.nodeid and run.uses_petstore:
+        if report.failed and run is not None and run.item.nodeid == report.nodeid and (run.uses_petstore or run.leaks):
             self._add(report, run)
 
     def pytest_exception_interact(self, report: pytest.CollectReport | pytest.TestReport) -> None:
@@ -64,6 +65,7 @@ class FailureReport:
         for others in fresh:
             lines += ["in a world of fresh():", render_journal(others)]
             entries += others
+        lines += _leaked_into(run)
         if self._directory is not None:
             lines.append(self._har(self._directory / f"{file_name(run.item.nodeid)}.har", entries))
         return "\n".join(lines)
@@ -78,6 +80,26 @@ class FailureReport:
         except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
             return f"no HAR file: {error}"
         return f"HAR: {path}"
+
+
+def _leaked_into(run: Run) -> list[str]:
+    """Return a line for each finished world, or test, whose requests came during ``run``."""
+    from petstore_mock.masking import printable  # noqa: PLC0415  # only a failure needs them
+    from petstore_mock.worlds import whose  # noqa: PLC0415
+
+    by_origin: dict[tuple[str, bool], list[Leak]] = {}
+    for leak in run.leaks:
+        by_origin.setdefault((leak.owner, leak.bore_key), []).append(leak)
+    lines = []
+    for (owner, bore_key), leaks in list(by_origin.items())[:_SHOWN_LEAKS]:
+        name, advice = whose(owner, present=owner == run.item.nodeid)
+        said = f"bore the key of {name}" if bore_key else f"began in {name}"
+        count = "1 request" if len(leaks) == 1 else f"{len(leaks)} requests"
+        told = f"{printable(leaks[0].request)} ({leaks[0].status})"
+        told += f" and {len(leaks) - 1} more" if len(leaks) > 1 else ""
+        lines.append(f"{count} {said}: {told}{advice if bore_key else ''}")
+    more_owners = len(by_origin) - _SHOWN_LEAKS
+    return [*lines, f"and requests of {more_owners} more"] if more_owners > 0 else lines
 
 
 def file_name(nodeid: str) -> str:

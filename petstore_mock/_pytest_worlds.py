@@ -85,6 +85,7 @@ class Run:
         ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
         shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
         examples: whether it was judged example by example.
+        leaks_before: how many requests of finished worlds had come before it.
     """
 
     __slots__ = (
@@ -94,6 +95,7 @@ class Run:
         "ended",
         "examples",
         "item",
+        "leaks_before",
         "looked",
         "petstore",
         "problems",
@@ -110,6 +112,7 @@ class Run:
         self.ended: list[Entry] = []
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
+        self.leaks_before = 0
         self.looked = 0  # the number of the last journal entry that was looked at
         self._warned: set[str] = set()
         self._registry: dict[Any, Any] = {}
@@ -130,6 +133,13 @@ class Run:
         if self.petstore is None or self.start_error:
             return False
         return self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
+
+    @property
+    def leaks(self) -> list[Leak]:
+        """The requests of finished worlds that came during this test."""
+        if self.petstore is None or self.start_error:
+            return []
+        return self.petstore._worlds.leaks[self.leaks_before :]  # noqa: SLF001
 
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
@@ -240,6 +250,8 @@ class Keeper:
         petstore, run = self._petstore, self.run
         if petstore is None or run is None:
             return
+        if run.petstore is None:  # else this is a further example of it
+            run.leaks_before = len(petstore._worlds.leaks)  # noqa: SLF001
         run.petstore = petstore
         run.looked = 0
         run.shown.clear()

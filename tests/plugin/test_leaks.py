@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,49 @@ def test_many_leaks_are_counted(inner: Inner, output: Output) -> None:
     assert "and 2 more tests" in output(result)
 
 
+_WIDER = """
+    @pytest.fixture(scope="module")
+    def key(petstore):
+        return petstore.api_key
+
+    def test_first(key, petstore):
+        assert call(petstore, key=key)[0] == 200
+
+    def test_second(key, petstore):
+        status, body = call(petstore, key=key)
+        assert status == 200, body["message"]
+
+    def test_third(key, petstore):
+        call(petstore)
+        assert [call(petstore, path=path, key=key)[0] for path in ("/pets?limit=1", "/pets/1")] == [200, 200]
+
+    def test_without_the_client(petstore):
+        assert petstore.pets
+"""
+
+
+def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner, output: Output) -> None:
+    result = inner(_WIDER)
+    result.assert_outcomes(passed=1, failed=3)
+    whose = "the key of test_inner.py::test_first, which is over"
+    advice = "; a client of wider scope than the test needs a fixed key: set petstore_api_key"
+    assert "The API key is not valid: it was issued to test_inner.py::test_first, which is over" in output(result)
+    result.stdout.re_match_lines(
+        [
+            "-+ petstore journal -+",
+            "no requests",
+            re.escape(f"1 request bore {whose}: GET /v1/pets (401){advice}"),
+            "-+ petstore journal -+",
+            "1  GET /v1/pets  200 .*",
+            re.escape(f"2 requests bore {whose}: GET /v1/pets?limit=1 (401) and 1 more{advice}"),
+            "-+ petstore journal -+",
+            "no requests",
+        ]
+    )
+    assert output(result).count(" bore ") == 2, "of the test that it came in, not of each"
+    assert "leaked by test_inner.py::test_first" in output(result)
+
+
 def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner) -> None:
     result = inner(
         """
@@ -90,3 +134,74 @@ def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
     result = inner(_LEAK, settings="petstore_leaks = maybe")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*expected one of error, warn, ignore in the setting petstore_leaks; got 'maybe'*"])
+
+
+def test_leaks_of_a_test_that_has_no_fixture_and_of_many_owners_are_told(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        kept = []
+
+        @pytest.mark.parametrize("number", range(12))
+        def test_keeps(petstore, number):
+            kept.append((petstore.url, petstore.api_key))
+
+        class Copy:
+            def __init__(self, url, api_key):
+                self.url, self.api_key = url, api_key
+
+        def test_fails():
+            for copy in kept:
+                call(Copy(*copy))
+            assert 1 == 2
+        """
+    )
+    text = output(result)
+    assert text.count(" bore the key of test_inner.py::test_keeps[") == 10
+    assert "\nand requests of 2 more\n" in text
+
+
+def test_a_key_of_an_earlier_example_is_no_finished_tests(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        from hypothesis import given, settings, strategies as st
+
+        @pytest.fixture
+        def key(petstore):
+            return petstore.api_key
+
+        @settings(max_examples=2, database=None, suppress_health_check=list(__import__("hypothesis").HealthCheck))
+        @given(number=st.integers())
+        def test_it(petstore, key, number):
+            assert call(petstore, key=key)[0] == 200
+        """
+    )
+    text = output(result)
+    result.assert_outcomes(failed=1)
+    assert "bore the key of an earlier world of this test, which is over: GET /v1/pets (401)" in text
+    assert "a client of several Hypothesis examples needs a fixed key: set petstore_api_key" in text
+
+
+def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        import socket
+
+        left = []
+
+        def test_leaves_half_a_request(petstore):
+            server = petstore.httpserver
+            left.append(socket.create_connection((server.host, server.port), timeout=10))
+            left[0].sendall(b"GET /v1/pets HTTP/1.1\\r\\nHost: a\\r\\n")
+            call(petstore)
+            call(petstore)
+
+        def test_fails(petstore):
+            left[0].shutdown(socket.SHUT_WR)
+            assert left[0].recv(9999)[9:12] == b"200"
+            left[0].close()
+        """
+    )
+    said = (
+        "1 request began in test_inner.py::test_leaves_half_a_request, which is over: a request without a readable head"
+    )
+    assert f"{said} (malformed_request) (400)" in output(result)
