@@ -197,8 +197,9 @@ def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, o
 
         def test_fails(petstore):
             left[0].shutdown(socket.SHUT_WR)
-            assert left[0].recv(9999)[9:12] == b"200"
+            answer = left[0].recv(9999)
             left[0].close()
+            assert answer[9:12] == b"200"
         """
     )
     said = (
