@@ -180,17 +180,21 @@ class Rules:
         assert route.operation is not None  # noqa: S101  # for the type checker: only operations have parameters
         route.limit = self.limit_bounds[2]
         name = route.operation.parameters_schema
+        parameters: dict[str, object] = {}
         if pet_id is not None:
-            number = _integer(pet_id)
-            violations: list[Violation] = self.schemas.judge(name, {"petId": number}, "path")
-            if violations:
-                route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(violations))
+            parameters["petId"] = number = _integer(pet_id)
+            broken = self.schemas.judge(name, parameters, "path")
+            wrong = tuple(one for one in broken if one.path == "path.petId")
+            if wrong:
+                route.invalid = Refusal(self.policies.malformed_pet_id(), wrong)
                 return route
             route.pet_id = int(str(number))
-        if query:
-            violations = self._judge_query(route, name, query, {} if pet_id is None else {"petId": route.pet_id})
-            if violations:
-                route.invalid = Refusal("invalid_query", tuple(violations))
+            if not query and not broken:
+                return route
+        # Without a query, too: a changed schema may require a parameter.
+        violations = self._judge_query(route, name, query, parameters)
+        if violations:
+            route.invalid = Refusal("invalid_query", tuple(violations))
         return route
 
     def _judge_query(self, route: Route, name: str, query: str, parameters: dict[str, object]) -> list[Violation]:
@@ -220,7 +224,7 @@ class Rules:
         if isinstance(parameters.get("limit"), int):
             route.limit = int(str(parameters["limit"]))
         status = parameters.get("status")
-        route.status = str(status) if status else None
+        route.status = None if status is None else str(status)  # a changed schema may know an empty one
         return violations
 
     def _decode_query(self, query: str) -> tuple[dict[str, list[str]], list[Violation]]:
@@ -241,6 +245,8 @@ class Rules:
 
     def _mends(self, violation: Violation, parameters: dict[str, object]) -> bool:
         """Let the behaviour put a value in the place of an invalid one (gaps invalid_limit, invalid_status_filter)."""
+        if violation.rule == "required":
+            return False  # there is no value to put another one in the place of
         if violation.path == "query.limit":
             value = parameters["limit"]
             text = value.text if isinstance(value, HugeInteger) else str(value)
@@ -250,8 +256,10 @@ class Rules:
             return limit is not None
         if violation.path == "query.status":
             status = self.policies.invalid_status_filter(str(parameters["status"]))
-            if status is not None:
+            if status:
                 parameters["status"] = status
+            elif status is not None:
+                del parameters["status"]  # as if none had been asked for
             return status is not None
         return False
 

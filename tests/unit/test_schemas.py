@@ -264,6 +264,48 @@ def test_service_follows_a_rule_for_the_whole_query(tmp_path: Path) -> None:
     assert "query must satisfy maxProperties 1" in json.loads(answer.body)["message"]
 
 
+@pytest.mark.parametrize("behaviour", ["strict", "lenient"])
+@pytest.mark.parametrize(("missing", "query"), [("status", ""), ("status", "?limit=1"), ("limit", ""), ("limit", "?&")])
+def test_service_follows_a_required_parameter(tmp_path: Path, missing: str, query: str, behaviour: str) -> None:
+    """No behaviour makes up for it either: the gaps are about invalid values, and here is none."""
+    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc.update(required=[missing]))
+    petstore = PetStoreMock(schemas=directory, self_check=True, behaviour=behaviour)
+    answer = call(petstore, "GET", f"/v1/pets{query}")
+    assert (answer.status, [str(one) for one in petstore.journal.last.violations]) == (
+        400,
+        [f"query.{missing} is required and missing"],
+    )
+    assert call(petstore, "GET", "/v1/pets?limit=1&status=sold").status == 200
+    petstore.verify()
+
+
+def test_service_follows_a_required_parameter_of_any_operation(tmp_path: Path) -> None:
+    def require(doc: dict[str, Any]) -> None:
+        doc["properties"]["mode"] = {"enum": ["dry", "wet"]}
+        doc["required"] = [*doc.get("required", []), "mode"]
+
+    changed(tmp_path, "createPet.parameters", require)
+    directory = changed(tmp_path, "getPet.parameters", require)
+    petstore = PetStoreMock(schemas=directory, self_check=True, seed=1)
+    body = b'{"name":"Rex","categoryId":1}'
+    assert call(petstore, "POST", "/v1/pets?mode=dry", body).status == 201
+    assert call(petstore, "GET", "/v1/pets/1?mode=wet").status == 200
+    assert call(petstore, "GET", "/v1/pets/x?mode=wet").status == 404
+    for method, target in (("POST", "/v1/pets"), ("GET", "/v1/pets/1")):
+        answer = call(petstore, method, target, body)
+        assert answer.status == 400
+        assert "query.mode is required and missing" in json.loads(answer.body)["message"]
+
+
+def test_filter_by_an_empty_status_is_no_missing_filter(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "PetStatus", lambda doc: doc["enum"].append(""))
+    petstore = PetStoreMock(schemas=directory, self_check=True, seed=3)
+    pet = petstore.seed(status="")
+    assert json.loads(call(petstore, "GET", "/v1/pets?status=").body) == [pet]
+    petstore.configure(invalid_status_filter="ignore")
+    assert len(json.loads(call(petstore, "GET", "/v1/pets?status=lost").body)) == 4
+
+
 @pytest.mark.parametrize("value", ["1e400", "-1e400", "1" * 500])
 def test_number_that_no_answer_can_bear_is_refused_whatever_the_schema_allows(tmp_path: Path, value: str) -> None:
     directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(categoryId={"type": "number"}))
