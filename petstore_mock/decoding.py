@@ -7,6 +7,7 @@ deep nesting and long integers. Each of these is a violation here, so that a cli
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 from itertools import accumulate
@@ -18,7 +19,16 @@ from petstore_mock.violations import HugeInteger, JsonNumber, Violation, Violati
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MalformedJsonError", "decode_json", "encode_flat", "encode_json", "integral_value", "percent_decode"]
+__all__ = [
+    "MalformedJsonError",
+    "decode_json",
+    "encode_flat",
+    "encode_json",
+    "integral_value",
+    "percent_decode",
+    "read_integer",
+    "unbearable",
+]
 
 # RFC 8259 §9 lets a parser limit depth and digits. No body of this interface nests deeper than 1; 100 leaves room for
 # members that a behaviour ignores, and stays far from the recursion limit. Longer integers than 400 digits are not
@@ -54,7 +64,8 @@ class _Members(dict[str, Any]):
         self.repeated = [name for name, count in counted.items() if count > 1]
 
 
-def _integer(text: str) -> int:
+def read_integer(text: str) -> int:
+    """Return the integer that ``text`` writes as JSON does; one of too many digits as a huge integer of its sign."""
     return int(text) if len(text) <= _MAX_DIGITS else HugeInteger(text)
 
 
@@ -80,7 +91,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
+    object_pairs_hook=_unique, parse_int=read_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
 # For a body that is too short for a number of too many digits: the scanner then makes its integers in C.
 _short_decoder: Final = json.JSONDecoder(
@@ -217,6 +228,28 @@ def integral_value(number: JsonNumber) -> int | None:
         return HugeInteger(number.text)
     value = int(significant + "0" * zeros)
     return -value if mantissa.startswith("-") else value
+
+
+def unbearable(value: Any, path: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
+    """Return what of ``value`` no answer of ours can say again (RFC 8259 §6), however deep inside.
+
+    The schemas that ship allow nothing of the kind; others may.
+    """
+    found = Violations()
+    _find_unbearable(value, path, found)
+    return found
+
+
+def _find_unbearable(value: Any, path: str, found: Violations) -> None:  # noqa: ANN401
+    if isinstance(value, HugeInteger) or (isinstance(value, float) and not math.isfinite(value)):
+        if found.room:
+            found.append(Violation(path, "double", "must be within the range of a double", value))
+        else:
+            found.omitted += 1
+    elif isinstance(value, (dict, list)):
+        for step, part in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(part, (int, float, dict, list)):  # a path is written only where due
+                _find_unbearable(part, member_path(path, str(step)), found)
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value

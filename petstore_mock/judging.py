@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.credentials import KEY_TEXT
-from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value
+from petstore_mock.decoding import MalformedJsonError, decode_json, integral_value, unbearable
 from petstore_mock.rules import Refusal
-from petstore_mock.violations import HugeInteger, JsonNumber, Violation
+from petstore_mock.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest, Fields
@@ -91,7 +90,10 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
     if isinstance(value, dict):
         wrong = {one.path for one in violations}
         violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
-        violations += _unbearable(rules, value) if not violations else []
+        if not violations:
+            kept = {name: member for name, member in value.items() if name in rules.new_pet_names}
+            violations = unbearable(kept, "body")
+            omitted = violations.omitted
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
     document: dict[str, Any] = value
@@ -122,22 +124,6 @@ def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
             whole = integral_value(number)
             if whole is not None:
                 document[name] = whole
-
-
-def _unbearable(rules: Rules, document: dict[str, Any]) -> list[Violation]:
-    """Return what a schema that is not ours allows and no answer of ours can say again (RFC 8259 §6)."""
-    return [
-        Violation(f"body.{name}", "double", "must be within the range of a double", value)
-        for name, value in document.items()
-        if name in rules.new_pet_names and isinstance(value, (float, HugeInteger)) and not _is_double(value)
-    ]
-
-
-def _is_double(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _by_gap_rules(rules: Rules, document: dict[str, Any]) -> list[Violation]:

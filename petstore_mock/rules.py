@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.alternatives import nothing, unchanged
 from petstore_mock.behaviour import Behaviour, policies
 from petstore_mock.contract import BASE_PATH, OPERATIONS
-from petstore_mock.decoding import percent_decode
+from petstore_mock.decoding import percent_decode, read_integer, unbearable
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.masking import CUT
@@ -31,7 +31,6 @@ _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill th
 _KEPT_TARGET: Final = 512  # characters
 _KEPT_METHOD: Final = 16
 _KEPT_HEADS: Final = 1024
-_INT64_DIGITS: Final = 20  # with a sign; longer text is no int64 whatever its value
 
 # GET also answers HEAD (RFC 9110 §9.3.2), and every path answers OPTIONS (§9.3.7).
 _METHODS_BY_PATH: Final = {
@@ -184,11 +183,13 @@ class Rules:
         if pet_id is not None:
             parameters["petId"] = number = _integer(pet_id)
             broken = self.schemas.judge(name, parameters, "path")
-            wrong = tuple(one for one in broken if one.path == "path.petId")
+            wrong = [one for one in broken if one.path == "path.petId"]
+            if isinstance(number, HugeInteger) and not wrong:
+                wrong = unbearable(number, "path.petId")
             if wrong:
-                route.invalid = Refusal(self.policies.malformed_pet_id(), wrong)
+                route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(wrong))
                 return route
-            route.pet_id = int(str(number))
+            route.pet_id = number
             if not query and not broken:
                 return route
         # Without a query, too: a changed schema may require a parameter.
@@ -221,8 +222,9 @@ class Rules:
         for violation in self.schemas.judge(name, parameters, "query"):
             if not self._mends(violation, parameters):
                 violations.append(violation)
-        if isinstance(parameters.get("limit"), int):
-            route.limit = int(str(parameters["limit"]))
+        limit = parameters.get("limit")
+        if isinstance(limit, int):
+            route.limit = limit
         status = parameters.get("status")
         route.status = None if status is None else str(status)  # a changed schema may know an empty one
         return violations
@@ -268,7 +270,7 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
     """Read an integer as JSON writes it; anything else stays text, for the schema to refuse."""
     if not INTEGER_TEXT.fullmatch(text) or text == "-0":
         return text
-    return int(text) if len(text) <= _INT64_DIGITS else HugeInteger(text)
+    return read_integer(text)
 
 
 def _shown(text: str, most: int = 200) -> str:

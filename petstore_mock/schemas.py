@@ -8,6 +8,7 @@ are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decid
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -190,8 +191,17 @@ def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator cla
         elif isinstance(instance, dict) and not instance.keys() <= schema.get("properties", {}).keys():
             yield ValidationError("")  # theirs sorts and writes out all the names, to no use here
 
+    divided: Any = Draft202012Validator.VALIDATORS["multipleOf"]
+
+    def multiple(validator: Validator, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:  # noqa: ANN401
+        try:
+            yield from divided(validator, step, instance, schema)
+        except OverflowError:  # theirs divides as doubles; 1e400 is none, nor is an integer of 400 digits
+            if isinstance(instance, float) or Fraction(instance) % Fraction(step):
+                yield ValidationError("")
+
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
-    extended = {"additionalProperties": closed}
+    extended = {"additionalProperties": closed, "multipleOf": multiple}
     return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 
 

@@ -317,6 +317,73 @@ def test_number_that_no_answer_can_bear_is_refused_whatever_the_schema_allows(tm
     petstore.verify()
 
 
+@pytest.mark.parametrize(
+    ("tags", "places"),
+    [
+        ("[1e400]", ["body.tags.0"]),
+        ("[1, %s]" % ("9" * 500), ["body.tags.1"]),
+        ('{"a": [true, {"b": -1e999}], "c": 1e400}', ["body.tags.a.1.b", "body.tags.c"]),
+    ],
+)
+def test_number_that_no_answer_can_bear_is_refused_however_deep(tmp_path: Path, tags: str, places: list[str]) -> None:
+    changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(tags=True))
+    directory = changed(tmp_path, "Pet", lambda doc: doc["properties"].update(tags=True))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    body = '{"name":"Rex","categoryId":1,"tags":%s}'
+    answer = call(petstore, "POST", "/v1/pets", (body % tags).encode())
+    assert answer.status == 400
+    assert [(one.path, one.rule) for one in petstore.journal.last.violations] == [(place, "double") for place in places]
+    answer = call(petstore, "POST", "/v1/pets", (body % f"[{'9' * 300}, 1.5]").encode())
+    assert json.loads(answer.body)["tags"] == [int("9" * 300), 1.5], "what can be said again is"
+    petstore.verify()
+
+
+def test_numbers_that_no_answer_can_bear_are_counted_beyond_a_thousand(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(tags={"type": "array"}))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    tags = ",".join(["1e400"] * 3000)
+    assert (
+        call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"tags":[%b]}' % tags.encode()).status == 400
+    )
+    entry = petstore.journal.last
+    assert (len(entry.violations), entry.omitted) == (1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("number", "right"),
+    [("1e400", False), ("-1e400", False), ("1" * 350, True), ("1" * 351, True), ("1" * 500, False), ("7.5", True)],
+)
+@pytest.mark.parametrize("step", [0.25, 0.5])
+def test_multiple_of_a_fraction_is_told_of_any_number(tmp_path: Path, number: str, step: float, right: bool) -> None:
+    directory = changed(
+        tmp_path, "NewPet", lambda doc: doc["properties"].update(weight={"type": "number", "multipleOf": step})
+    )
+    petstore = PetStoreMock(schemas=directory)
+    answer = call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"weight":%b}' % number.encode())
+    assert answer.status == (201 if right else 400)
+    assert right or "body.weight" in json.loads(answer.body)["message"]
+
+
+def test_large_integer_that_is_no_multiple_is_refused(tmp_path: Path) -> None:
+    weight = {"type": "number", "multipleOf": 0.75}
+    schemas = Schemas(changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(weight=weight)))
+    found = schemas.judge("NewPet", {"name": "a", "categoryId": 1, "weight": 10**350}, "body")
+    assert [(one.path, one.rule) for one in found] == [("body.weight", "multipleOf")]
+
+
+def test_identifier_of_a_schema_without_bounds_is_that_which_was_asked_for(tmp_path: Path) -> None:
+    changed(tmp_path, "Pet", lambda doc: doc["properties"].update(id={"type": "integer"}))
+    directory = changed(tmp_path, "getPet.parameters", lambda doc: doc["properties"].update(petId={"type": "integer"}))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    pet = petstore.seed(id=10**30)
+    petstore.seed(id=10**400)
+    assert json.loads(call(petstore, "GET", f"/v1/pets/{10**30}").body) == pet
+    assert call(petstore, "GET", f"/v1/pets/{10**30 + 1}").status == 404
+    answer = call(petstore, "GET", f"/v1/pets/{'9' * 500}")
+    assert answer.status == 404
+    assert "path.petId must be within the range of a double" in json.loads(answer.body)["message"]
+
+
 def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
     petstore = PetStoreMock(self_check=True)
     response = call(petstore, "GET", "/v1/pets/1")
