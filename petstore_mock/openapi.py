@@ -121,7 +121,7 @@ def _parameters(operation: Operation, schemas: Schemas) -> list[JsonObject]:
     for name, rules in schema.get("properties", {}).items():
         converted = _converted(rules, schemas)
         parameter: JsonObject = {"name": name, "in": "path" if f"{{{name}}}" in operation.path else "query"}
-        description = converted.pop("description", None)
+        description = converted.pop("description", None) if isinstance(converted, dict) else None  # or `true`
         if description is not None:
             parameter["description"] = description
         if name in required:
@@ -235,10 +235,7 @@ def _converted(node: Any, schemas: Schemas) -> Any:  # noqa: ANN401  # walks any
     name = file.removesuffix(".json")
     if not pointer and name in _COMPONENTS:
         return {**_reference("schemas", name), **converted}
-    found: Any = schemas.documents[name]  # resolved once already when the schemas were loaded: it is there
-    for step in pointer.strip("/").split("/"):
-        found = found[step]
-    return {**_converted(found, schemas), **converted}
+    return {**_converted(schemas.lookup(reference), schemas), **converted}
 
 
 # YAML

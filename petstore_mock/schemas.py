@@ -1,4 +1,4 @@
-"""Finds and compiles ``schemas/*.json``, decodes JSON strictly, and returns violations as data.
+"""Compiles ``schemas/*.json``, decodes JSON strictly, and returns violations as data.
 
 The schemas are the only source of the rules for bodies and parameters. Two things that JSON Schema leaves open
 are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decides before the judge is asked), and
@@ -7,14 +7,13 @@ are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decid
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.acceptor import compile_acceptor
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.schema_files import check_document, follow, read_document, resolve
 from petstore_mock.violations import MOST_VIOLATIONS, Violation, Violations, member_path
 
 if TYPE_CHECKING:
@@ -53,10 +52,11 @@ class Schemas:
 
     def __init__(self, directory: Path, *, check: bool = True) -> None:
         self.directory = directory
-        self.documents: dict[str, dict[str, Any]] = {name: _read(directory, name) for name in SCHEMA_NAMES}
+        self.documents: dict[str, dict[str, Any]] = {name: read_document(directory, name) for name in SCHEMA_NAMES}
         if check:
-            self._check()
-        self.resolved: dict[str, dict[str, Any]] = {name: self._resolve(doc) for name, doc in self.documents.items()}
+            for name, document in self.documents.items():
+                check_document(name, document)
+        self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
         self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
         self._acceptors = {name: compile_acceptor(schema) for name, schema in self._asserting.items()}
         self._judges: dict[str, Validator] = {}
@@ -64,41 +64,9 @@ class Schemas:
     def __repr__(self) -> str:
         return f"<Schemas {self.directory}>"
 
-    def _check(self) -> None:
-        from jsonschema import Draft202012Validator  # noqa: PLC0415  # heavy: only for schemas that are not ours
-        from jsonschema.exceptions import SchemaError  # noqa: PLC0415
-
-        for name, document in self.documents.items():
-            try:
-                Draft202012Validator.check_schema(document)
-            except SchemaError as error:
-                raise PetstoreMockError(
-                    f"expected {name}.json to be a JSON Schema (2020-12); at {error.json_path}: {error.message}"
-                ) from error
-
-    def _resolve(self, node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
-        """Return ``node`` with every ``$ref`` replaced by what it points at; ours are never recursive."""
-        if isinstance(node, list):
-            return [self._resolve(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        resolved = {key: self._resolve(value) for key, value in node.items() if key != "$ref"}
-        reference = node.get("$ref")
-        if isinstance(reference, str):
-            return {**self._resolve(self._lookup(reference)), **resolved}
-        return resolved
-
-    def _lookup(self, reference: str) -> Any:  # noqa: ANN401
-        file, _, pointer = reference.partition("#")
-        try:
-            found: Any = self.documents[file.removesuffix(".json")]
-            for step in pointer.strip("/").split("/") if pointer else ():
-                found = found[step]
-        except KeyError as error:
-            raise PetstoreMockError(
-                f"expected '$ref' to name a schema of {self.directory}; got {reference!r}"
-            ) from error
-        return found
+    def lookup(self, reference: str) -> Mapping[str, Any]:
+        """Return the schema that a ``$ref`` of these schemas leads to."""
+        return follow(self.documents, reference, "the schemas")[1]
 
     def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
         """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`judge` knows."""
@@ -148,19 +116,6 @@ class Schemas:
         found: Mapping[str, Any] = self.resolved[name].get("properties", {})
         # `true` and `false` are schemas, too; whoever asks here wants keywords, of which they have none.
         return {field: schema if isinstance(schema, dict) else {} for field, schema in found.items()}
-
-
-def _read(directory: Path, name: str) -> dict[str, Any]:
-    path = directory / f"{name}.json"
-    try:
-        document = json.loads(path.read_bytes())
-    except OSError as error:
-        raise PetstoreMockError(f"expected a schema in {path}; {error.strerror}") from None
-    except ValueError as error:
-        raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
-    if not isinstance(document, dict):
-        raise PetstoreMockError(f"expected a JSON object in {path}; got {type(document).__name__}")
-    return document
 
 
 def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value

@@ -158,6 +158,19 @@ def test_a_new_parameter_and_a_new_required_one_appear(tmp_path: Path) -> None:
     assert {"name": "category", "in": "query", "required": True, "schema": {"type": "integer"}} in parameters
 
 
+def test_a_parameter_may_be_anything_and_a_reference_lead_anywhere(tmp_path: Path) -> None:
+    def edit(schema: dict[str, Any]) -> None:
+        schema["properties"]["debug"] = True
+        schema["properties"]["again"] = {"$ref": "listPets.parameters.json#/properties/debug"}
+        schema["properties"]["whole"] = {"$ref": "createPet.parameters.json"}
+
+    parameters = operations(changed(tmp_path, "listPets.parameters", edit))["listPets"]["parameters"]
+    found = {parameter["name"]: parameter["schema"] for parameter in parameters}
+    assert found["debug"] is True
+    assert found["again"] == {}
+    assert found["whole"]["additionalProperties"] is False
+
+
 def test_a_changed_body_schema_changes_what_refers_into_it(tmp_path: Path) -> None:
     def edit(schema: dict[str, Any]) -> None:
         schema["properties"]["name"]["maxLength"] = 80

@@ -423,6 +423,31 @@ def test_missing_schema_is_named(tmp_path: Path) -> None:
         ('{"maximum": "5"}', r"at \$\.maximum"),
         ('{"$ref": "Nothing.json"}', "got 'Nothing.json'"),
         ('{"$ref": "Pet.json#/properties/nothing"}', "got 'Pet.json#/properties/nothing'"),
+        (
+            '{"$ref": "Error.json#/required/0"}',
+            "'\\$ref' in NewPet.json to name a schema .* got 'Error.json#/required/0'",
+        ),
+        ('{"$ref": "Error.json#/required/9"}', "got 'Error.json#/required/9'"),
+        ('{"$ref": "Error.json#/required/x"}', "got 'Error.json#/required/x'"),
+        ('{"$ref": "Error.json#/title/x"}', "got 'Error.json#/title/x'"),
+        (
+            '{"$ref": "NewPet.json"}',
+            "'\\$ref' in NewPet.json not to lead back .* got NewPet.json -> NewPet.json: write",
+        ),
+        (
+            '{"properties": {"name": {"$ref": "Pet.json#/properties/name"}}}',
+            r"in \w+.json not .*got (\w+.json -> )+Pet.json#/properties/name -> NewPet.json#/properties/name -> Pet",
+        ),
+        (
+            '{"properties": {"a": {"$ref": "NewPet.json#/properties/a"}}}',
+            "-> NewPet.json#/properties/a -> NewPet.json#",
+        ),
+        ('{"$dynamicRef": "#here"}', "NewPet.json to refer by '\\$ref'; got '\\$dynamicRef'"),
+        ('{"enum": ["\\ud800"]}', "NewPet.json to hold .* without lone surrogates"),
+        ('{"maximum": 1e400}', "NewPet.json to hold only numbers within the range of a double"),
+        ('{"maximum": NaN}', "NewPet.json to hold only numbers within the range of a double"),
+        ('{"not":' * 300 + "{}" + "}" * 300, "NewPet.json to nest less deep"),
+        ("[" * 100_000, "NewPet.json to nest less deep"),
     ],
 )
 def test_broken_schema_is_refused_at_once(tmp_path: Path, text: str, words: str) -> None:
@@ -430,6 +455,28 @@ def test_broken_schema_is_refused_at_once(tmp_path: Path, text: str, words: str)
     (directory / "NewPet.json").write_text(text, encoding="utf-8")
     with pytest.raises(PetstoreMockError, match=words):
         PetStoreMock(schemas=directory)
+
+
+def test_reference_to_any_schema_is_followed(tmp_path: Path) -> None:
+    def refer(doc: dict[str, Any]) -> None:
+        doc["allOf"] = [{"maxProperties": 3}]
+        doc["properties"] |= {
+            "tag": {"$ref": "NewPet.json#/allOf/0"},
+            "any": {"$ref": "NewPet.json#/additionalProperties"},
+            "note": {"$ref": "Error.json#/properties/code", "maxLength": 3},
+            "more": {"$ref": "Error.json#/$defs/all"},
+        }
+
+    changed(tmp_path, "NewPet", refer)
+    directory = changed(tmp_path, "Error", lambda doc: doc.update({"$defs": {"all": True}}))
+    schemas = Schemas(directory)
+    properties = schemas.properties("NewPet")
+    assert properties["tag"] == {"maxProperties": 3}
+    assert properties["any"] == {"not": {}}
+    assert properties["more"] == {}
+    assert properties["note"]["maxLength"] == 3
+    found = schemas.judge("NewPet", {"name": "a", "any": 1, "categoryId": 1}, "body")
+    assert [(one.path, one.rule) for one in found] == [("body.any", "not")]
 
 
 @pytest.mark.parametrize("missing", ["minimum", "maximum", "default"])
