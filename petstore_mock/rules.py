@@ -13,7 +13,6 @@ from petstore_mock.alternatives import nothing, unchanged
 from petstore_mock.behaviour import Behaviour, policies
 from petstore_mock.contract import BASE_PATH, OPERATIONS
 from petstore_mock.decoding import percent_decode, read_integer, unbearable
-from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.masking import CUT
 from petstore_mock.messages import KNOWN_METHODS, Head
@@ -97,13 +96,8 @@ class Rules:
         self.integer_fields = tuple(
             name for name, schema in schemas.properties("NewPet").items() if schema.get("type") == "integer"
         )
-        limit = schemas.properties("listPets.parameters").get("limit", {})
-        try:
-            self.limit_bounds = (int(limit["minimum"]), int(limit["maximum"]), int(limit["default"]))  # §8
-        except (KeyError, TypeError, ValueError) as error:
-            raise PetstoreMockError(
-                "expected 'limit' of listPets.parameters.json to have a minimum, a maximum and a default (§8)"
-            ) from error
+        limit = schemas.properties("listPets.parameters")["limit"]
+        self.limit_bounds: tuple[int, int, int] = (limit["minimum"], limit["maximum"], limit["default"])  # §8
         self._routes: dict[tuple[str, str], Route] = {}
         self._heads: dict[tuple[int, Fields, bool], Head] = {}
         chosen = self.policies

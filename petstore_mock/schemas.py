@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.acceptor import compile_acceptor
+from petstore_mock.demands import check_demands
 from petstore_mock.schema_files import check_document, follow, read_document, resolve
 from petstore_mock.violations import MOST_VIOLATIONS, Violation, Violations, member_path
 
@@ -47,7 +48,8 @@ class Schemas:
         directory: where ``NewPet.json`` and its like are.
 
     Raises:
-        PetstoreMockError: a schema is missing or is no valid JSON Schema; raised here, once, not at a request.
+        PetstoreMockError: a schema is missing, no valid JSON Schema, or none that the service could follow; raised
+            here, once, not at a request.
     """
 
     def __init__(self, directory: Path, *, check: bool = True) -> None:
@@ -57,6 +59,8 @@ class Schemas:
             for name, document in self.documents.items():
                 check_document(name, document)
         self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
+        if check:
+            check_demands(self.resolved)
         self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
         self._acceptors = {name: compile_acceptor(schema) for name, schema in self._asserting.items()}
         self._judges: dict[str, Validator] = {}

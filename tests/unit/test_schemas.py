@@ -246,13 +246,14 @@ def test_service_follows_what_is_required_no_longer(tmp_path: Path, behaviour: s
 
 
 def test_service_follows_a_field_that_may_be_anything(tmp_path: Path) -> None:
-    changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].update(debug=True))
+    changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].update(debug=True, never=False))
     directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(note=True, never=False))
     petstore = PetStoreMock(schemas=directory, self_check=True)
     answer = call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"note":[1.5,{}]}')
     assert (answer.status, json.loads(answer.body)["note"]) == (201, [1.5, {}])
     assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1,"never":1}').status == 400
     assert call(petstore, "GET", "/v1/pets?debug=x&limit=1").status == 200
+    assert call(petstore, "GET", "/v1/pets?never=x").status == 400
 
 
 def test_service_follows_a_rule_for_the_whole_query(tmp_path: Path) -> None:
@@ -479,10 +480,102 @@ def test_reference_to_any_schema_is_followed(tmp_path: Path) -> None:
     assert [(one.path, one.rule) for one in found] == [("body.any", "not")]
 
 
-@pytest.mark.parametrize("missing", ["minimum", "maximum", "default"])
-def test_limit_without_its_bounds_is_refused(tmp_path: Path, missing: str) -> None:
-    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"]["limit"].pop(missing))
-    with pytest.raises(PetstoreMockError, match="a minimum, a maximum and a default"):
+LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (True, "'limit' of listPets.parameters.json to have a minimum, a maximum and a default .* got True"),
+        ({"type": "integer", "minimum": 1, "maximum": 5}, "a minimum, a maximum and a default"),
+        ({"type": "integer", "minimum": 1, "default": 5}, "a minimum, a maximum and a default"),
+        ({"type": "integer", "default": 1, "maximum": 5}, "a minimum, a maximum and a default"),
+        (LIMIT | {"type": "number"}, "to have the type integer .* got {'type': 'number'"),
+        (LIMIT | {"type": "string"}, "to have the type integer .* got {'type': 'string'"),
+        (LIMIT | {"type": ["integer", "string"]}, "to have the type integer"),
+        (LIMIT | {"default": "20"}, "'limit.default' of listPets.parameters.json to be an integer .* got '20'"),
+        (LIMIT | {"maximum": 99.5}, "'limit.maximum' .* to be an integer .* got 99.5"),
+        (LIMIT | {"minimum": -1}, "to have 0 <= minimum <= default <= maximum"),
+        (
+            LIMIT | {"default": 3000},
+            "minimum <= default <= maximum .* got {'minimum': 1, 'default': 3000, 'maximum': 100}",
+        ),
+        (LIMIT | {"default": 0}, "minimum <= default"),
+        (LIMIT | {"maximum": 10**30}, "maximum <= 2147483647"),
+    ],
+)
+def test_limit_that_the_service_could_not_follow_is_refused(tmp_path: Path, limit: object, words: str) -> None:
+    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].update(limit=limit))
+    with pytest.raises(PetstoreMockError, match=words):
+        PetStoreMock(schemas=directory)
+
+
+def test_limit_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].pop("limit"))
+    with pytest.raises(PetstoreMockError, match=r"'limit' of listPets.parameters.json .* got none"):
+        PetStoreMock(schemas=directory)
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "schema", "words"),
+    [
+        ("getPet.parameters", "petId", {"type": "string"}, "to have the type integer, as the store's ids are"),
+        ("getPet.parameters", "petId", {}, "to have the type integer"),
+        ("Pet", "id", {"type": "string"}, "to have the type integer, as the store's ids are"),
+        ("Pet", "id", True, "to have the type integer"),
+        ("NewPet", "id", {"type": "integer"}, "not to be there: the service assigns it"),
+        ("Pet", "status", {"type": "array"}, "to be a string, or null, and nothing else"),
+        ("NewPet", "status", True, "to be a string, or null, and nothing else"),
+        ("NewPet", "status", {"enum": ["sold", 5]}, "to be a string, or null, and nothing else"),
+        ("NewPet", "status", {"anyOf": [{"type": "string"}, {"const": {}}]}, "to be a string, or null"),
+        ("listPets.parameters", "status", {"type": "integer"}, "to be a string"),
+        ("listPets.parameters", "flag", {"type": "boolean"}, "to have the type string or integer"),
+        ("createPet.parameters", "weight", {"enum": [1.5]}, "to have the type string or integer"),
+    ],
+)
+def test_member_that_the_service_could_not_follow_is_refused(
+    tmp_path: Path, name: str, member: str, schema: object, words: str
+) -> None:
+    directory = changed(tmp_path, name, lambda doc: doc["properties"].update({member: schema}))
+    with pytest.raises(PetstoreMockError, match=f"'{member}' of {name}.json {words}.*; got") as caught:
+        PetStoreMock(schemas=directory)
+    assert str(schema) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("NewPet", {"type": ["string", "null"]}),
+        ("NewPet", {"allOf": [{"$ref": "PetStatus.json"}]}),
+        ("Pet", {"anyOf": [{"$ref": "PetStatus.json"}, {"const": None}]}),
+        ("Pet", {"oneOf": [{"enum": ["available", None]}, False]}),
+        ("listPets.parameters", {"allOf": [{"$ref": "PetStatus.json"}]}),
+        ("listPets.parameters", {}),
+        ("listPets.parameters", {"type": ["string", "integer"]}),
+    ],
+)
+def test_status_of_a_changed_schema_is_followed(tmp_path: Path, name: str, schema: dict[str, Any]) -> None:
+    directory = changed(tmp_path, name, lambda doc: doc["properties"].update(status=schema))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    pet = petstore.seed(status="available")
+    assert json.loads(call(petstore, "GET", "/v1/pets?status=available").body) == [pet]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "words"),
+    [
+        ("NewPet", lambda doc: doc.pop("type"), "NewPet.json to have the type object .* got {"),
+        ("Pet", lambda doc: doc.update(type=["object", "null"]), "Pet.json to have the type object"),
+        ("NewPet", lambda doc: doc.pop("properties"), "NewPet.json to have its fields in 'properties'"),
+        ("Pet", lambda doc: doc.pop("properties"), "'id' of Pet.json .* got none"),
+    ],
+)
+def test_animal_that_the_service_could_not_follow_is_refused(
+    tmp_path: Path, name: str, edit: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    changed(tmp_path, "Pet", lambda doc: doc.update(properties={"id": doc["properties"]["id"]}))  # no references
+    directory = changed(tmp_path, name, edit)
+    with pytest.raises(PetstoreMockError, match=words):
         PetStoreMock(schemas=directory)
 
 
