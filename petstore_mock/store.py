@@ -162,11 +162,14 @@ class Store:
         """Return the ``limit`` first ids in the order of name, then id. Sorts once after each change."""
         order = self._by_name.get(status)
         if order is None:
-            pets = self._pets
-            order = sorted(self.every(status), key=lambda pet_id: (json.loads(pets[pet_id])["name"], pet_id))
+            order = sorted(self.every(status), key=lambda pet_id: (self._name(pet_id), pet_id))
             if status in self._index:  # of any other text a client might send, nothing is kept
                 self._by_name[status] = order
         return order[:limit]
+
+    def _name(self, pet_id: int) -> str:
+        name = json.loads(self._pets[pet_id]).get("name")
+        return name if isinstance(name, str) else ""  # a changed schema may require none, or no text
 
     def every(self, status: str | None) -> Iterable[int]:
         """Return all ids of that status, ascending."""

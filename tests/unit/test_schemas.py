@@ -385,6 +385,18 @@ def test_identifier_of_a_schema_without_bounds_is_that_which_was_asked_for(tmp_p
     assert "path.petId must be within the range of a double" in json.loads(answer.body)["message"]
 
 
+def test_animals_without_a_name_that_is_text_are_listed_by_name_first(tmp_path: Path) -> None:
+    for name in ("NewPet", "Pet"):
+        directory = changed(tmp_path, name, lambda doc: doc.update(required=[]))
+    directory = changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(name={"type": ["string", "integer"]}))
+    petstore = PetStoreMock(schemas=directory, self_check=True)
+    petstore.configure(list_order="by_name")
+    for body in (b'{"name":"Tom"}', b'{"name":5}', b"{}", b'{"name":"Rex"}'):
+        assert call(petstore, "POST", "/v1/pets", body).status == 201
+    assert [pet["id"] for pet in json.loads(call(petstore, "GET", "/v1/pets").body)] == [2, 3, 4, 1]
+    petstore.verify()
+
+
 def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
     petstore = PetStoreMock(self_check=True)
     response = call(petstore, "GET", "/v1/pets/1")
