@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.behaviour import Behaviour
 from petstore_mock.clock import Clock
+from petstore_mock.decoding import encode_json
 from petstore_mock.draws import Draws
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.journal import FIXTURE_LIMIT, Journal
@@ -272,6 +273,8 @@ class World:
         with self.lock:
             self._seeded += 1
             pet = {"id": self.assign_id(), **plausible_pet(self._seeded)}
+            if not self.schemas.accepts("Pet", pet):  # those that ship do
+                self._check_animal(pet, "seed_many")
             self.store.put(pet)
         return pet
 
@@ -288,10 +291,10 @@ class World:
         if not any(one.rule == "additionalProperties" for one in judged):  # Pet.json leaves them to the behaviour
             words = f"is not a field of Pet; the fields are {', '.join(known)}"
             violations += [f"{member_path(call, str(name))} {words}" for name in document if name not in known]
-        try:
-            str(document["name"]).encode("utf-8")
-        except UnicodeEncodeError:
-            violations.append(f"{call}.name must not hold a lone surrogate, which UTF-8 can't carry")
+        if not violations:
+            violations += [
+                f"{member_path(call, name)} {problem}" for name in document if (problem := _unwritable(document[name]))
+            ]
         if violations:
             more = len(violations) + judged.omitted - _SHOWN_VIOLATIONS
             shown = [*violations[:_SHOWN_VIOLATIONS], *([f"and {more} more"] if more > 0 else [])]
@@ -355,3 +358,17 @@ class World:
         """Return ``ids`` without the animals that request ``number`` can't see yet (gap visibility)."""
         hidden = self.hidden
         return [pet_id for pet_id in ids if hidden.get(pet_id, 0) <= number]
+
+
+def _unwritable(value: object) -> str:
+    """Say why no JSON text can hold ``value``; empty when one can."""
+    try:
+        if type(value) is str:
+            value.encode("utf-8")
+        elif type(value) is not int or value.bit_length() > 64:
+            encode_json(value)
+    except UnicodeEncodeError:
+        return "must not hold a lone surrogate, which UTF-8 can't carry"
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"must be a JSON value; {error}"
+    return ""

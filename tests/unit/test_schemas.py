@@ -397,6 +397,36 @@ def test_animals_without_a_name_that_is_text_are_listed_by_name_first(tmp_path: 
     petstore.verify()
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (["\ud800"], "must not hold a lone surrogate"),
+        ("\ud800", "must not hold a lone surrogate"),
+        ([float("inf")], "must be a JSON value; Out of range"),
+        (object(), "must be a JSON value; Object of type object"),
+        (10**5000, "must be a JSON value; Exceeds the limit"),
+    ],
+    ids=["surrogate inside", "surrogate", "infinite", "object", "huge"],
+)
+def test_seed_that_no_json_can_hold_is_refused_whatever_the_schema_allows(
+    tmp_path: Path, value: object, words: str
+) -> None:
+    directory = changed(tmp_path, "Pet", lambda doc: doc["properties"].update(tag=True))
+    petstore = PetStoreMock(schemas=directory)
+    pet = petstore.seed(tag=[1.5, {"a": None}])
+    with pytest.raises(PetstoreMockError, match=rf"seed\.tag {words}"):
+        petstore.seed(tag=value)
+    with pytest.raises(PetstoreMockError, match=rf"update\.tag {words}"):
+        petstore.update(pet["id"], tag=value)
+    assert petstore.pets == [pet]
+
+
+def test_plausible_animals_that_a_changed_schema_does_not_allow_are_refused(tmp_path: Path) -> None:
+    directory = changed(tmp_path, "PetStatus", lambda doc: doc.update(enum=["here", "gone"]))
+    with pytest.raises(PetstoreMockError, match=r"seed_many\.status must be one of here, gone"):
+        PetStoreMock(schemas=directory, seed=3)
+
+
 def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
     petstore = PetStoreMock(self_check=True)
     response = call(petstore, "GET", "/v1/pets/1")
