@@ -177,12 +177,11 @@ class Rules:
         if pet_id is not None:
             parameters["petId"] = number = _integer(pet_id)
             broken = self.schemas.judge(name, parameters, "path")
-            wrong = [one for one in broken if one.path == "path.petId"]
-            if isinstance(number, HugeInteger) and not wrong:
-                wrong = unbearable(number, "path.petId")
-            if wrong:
-                route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(wrong))
-                return route
+            if broken or isinstance(number, HugeInteger):
+                wrong = [one for one in broken if one.path == "path.petId"] or unbearable(number, "path.petId")
+                if wrong:
+                    route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(wrong))
+                    return route
             route.pet_id = number
             if not query and not broken:
                 return route
