@@ -167,7 +167,7 @@ class Exploration:
             write("No test shows that the client leans on what the interface leaves open.")
         for name, alternatives in leanings.items():
             gap = GAPS[name]
-            write(f"The client leans on {name} (§{gap.section}): {gap.sentence}", yellow=True)
+            write(f"The client, or a test of it, leans on {name} (§{gap.section}): {gap.sentence}", yellow=True)
             write(f"  It must not assume {gap.lesson}.")
             for variant, tests in alternatives.items():
                 write(f"  {variant}: {_listed(tests)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.start import check_count, seed_each
+from petstore_mock.start import as_behaviour, check_count, seed_each
 from petstore_mock.verification import expected_violation
 from petstore_mock.world import Key, Snapshot, World
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from datetime import datetime
+    from os import PathLike
 
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.clock import Clock
@@ -179,13 +180,18 @@ class Controls:
         """What the fake does where the interface shows nothing, as of now."""
         return self._world.rules.behaviour
 
-    def configure(self, **gaps: str) -> None:
+    def configure(self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: str) -> None:
         """Choose alternatives for gaps, until the next reset: ``configure(status_when_omitted="sold")``.
 
+        Args:
+            behaviour: a ``Behaviour``, the name of a preset or a TOML file, instead of the present one.
+            gaps: alternatives that differ from it.
+
         Raises:
-            PetstoreMockError: there is no such gap or alternative; suggests the nearest.
+            PetstoreMockError: there is no such preset, gap or alternative; suggests the nearest.
         """
-        self._world.set_behaviour(self.behaviour.replace(**gaps))
+        chosen = self.behaviour if behaviour is None else as_behaviour(behaviour)
+        self._world.set_behaviour(chosen.replace(**gaps))
 
     @property
     def clock(self) -> Clock:

@@ -163,6 +163,8 @@ def render_violation(entry: Entry) -> str:
 
 
 def _sent(entry: Entry) -> str:
+    if entry.request.oversized:
+        return "a body that is not kept, since it is over the limit"
     if not entry.body:
         return "no body"
     text = entry.masked(entry.body[: 4 * _SHOWN_BODY].decode("utf-8", "backslashreplace"))
@@ -178,7 +180,7 @@ def render_curl(entry: Entry) -> str:
 
     The key that the client sent, right or wrong, stands in it as ``$PETSTORE_KEY``; other credentials are masked.
     """
-    if not entry.target or entry.target == "-":
+    if not entry.target or entry.target == "-" or entry.request.oversized:  # there is nothing whole to repeat
         return ""
     parts = ["curl", "-i", *_method(entry)]
     for name, value in entry.fields:

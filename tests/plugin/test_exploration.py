@@ -80,8 +80,11 @@ def test_exploration_names_the_silence_that_the_client_leans_on(inner: Inner, ou
     summary = text.partition("petstore exploration")[2].partition("short test summary")[0]
     assert "6 tests as they are and under up to 60 behaviours each" in summary
     assert "--petstore-explore=60 --petstore-random-seed=0" in summary
-    assert summary.count("The client leans on") == 1
-    assert "The client leans on list_order (§4.1): Pagination controls beyond limit: not shown" in summary
+    assert summary.count("The client, or a test of it, leans on") == 1
+    assert (
+        "The client, or a test of it, leans on list_order (§4.1): Pagination controls beyond limit: not shown"
+        in summary
+    )
     assert "It must not assume that a list has an order" in summary
     assert "  list_order=by_name: test_inner.py::test_order\n" in summary
     failed, _, not_explored = summary.partition("Not explored")

@@ -234,6 +234,19 @@ def test_default_keys_can_be_told_apart() -> None:
 # Configuration
 
 
+def test_configure_takes_a_whole_behaviour_and_what_differs_from_it(petstore: PetStoreMock) -> None:
+    petstore.configure(rate_limit="retry_after_seconds")
+    petstore.configure("hostile", list_order="by_name")
+    assert petstore.behaviour == Behaviour.preset("hostile").replace(list_order="by_name")
+    own = Behaviour(status_when_omitted="sold")
+    petstore.configure(own)
+    assert petstore.behaviour == own
+    with pytest.raises(PetstoreMockError, match="Did you mean 'hostile'"):
+        petstore.configure("hostil")
+    petstore.reset()
+    assert petstore.behaviour == Behaviour()
+
+
 def test_configure_holds_until_the_next_reset(petstore: PetStoreMock) -> None:
     petstore.configure(list_order="by_name")
     petstore.configure(json_style="pretty")

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import faults
+from petstore_mock.messages import ApiRequest
 from petstore_mock.report import render_curl, render_journal, render_line, render_violation
 from tests.core import Core
 
@@ -156,6 +157,16 @@ def test_violation_without_a_schema_quotes_the_contract_too(core: Core) -> None:
         "  sent: no body",
         "  curl -i http://fake.test/v1/pets",
     ]
+
+
+def test_body_over_the_limit_is_told_as_such_and_not_repeated(core: Core) -> None:
+    fields = [(b"Authorization", f"Bearer {core.key}".encode()), (b"Content-Type", b"application/json")]
+    request = ApiRequest("POST", "/v1/pets", fields)
+    request.oversized = True
+    assert core.worlds.handle(request).status == 413
+    told = render_violation(core.journal.last)
+    assert "  sent: a body that is not kept, since it is over the limit" in told
+    assert "curl" not in told
 
 
 def test_violations_of_one_request_are_bounded(core: Core) -> None:
