@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_answer import Allowed, list_problem, outcome_problem, pet_problem
+from petstore_mock._machine_call import Problem
 from petstore_mock._machine_oracle import Contradiction, known_fields
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from petstore_mock._machine_call import Call, Outcome, Problem
+    from petstore_mock._machine_call import Call, Outcome
     from petstore_mock._machine_classify import Kind
     from petstore_mock._machine_oracle import Oracle
     from petstore_mock.entry import Entry
@@ -31,6 +32,11 @@ _BODIES: Final[dict[str, str]] = {  # §4
     "listPets": "body is Pets, the array of Pet objects",
     "createPet": "body is the created Pet, including the assigned id",
     "getPet": "body is the Pet",
+}
+# What no other operation can stand for; the interface names a replacement of getPet alone (§4.3).
+_NOT_REPLACED: Final[dict[str, str]] = {
+    "listPets": "listPets alone says which animals there are",
+    "createPet": "every createPet adds an animal, whatever others there are",
 }
 _DEFAULT_LIMIT: Final = 20  # §8
 _LARGE: Final = 10_000  # bytes, from which on the size of an answer may be what matters
@@ -72,6 +78,10 @@ def answer_problem(
     last = entries[-1]
     plain = last.fault is None and last.condition is None and last.operation == call.operation
     if not (plain and outcome.error is None):  # else it was answered and returned: nothing to be explained
+        if outcome.error is None and call.operation in _NOT_REPLACED:
+            problem = _unasked(call, outcome, entries)
+            if problem is not None:
+                return problem
         problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
         if problem is not None or outcome.error is not None:
             return problem
@@ -83,19 +93,40 @@ def answer_problem(
     return pet_problem(call, outcome.value, wanted)
 
 
+def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
+    """Return a call that returned without a request of its own operation."""
+    operation = call.operation
+    if any(entry.operation == operation for entry in entries):
+        return None
+    asked = f"{OPERATIONS[operation].method} /pets"
+    check = (
+        f"before = len({{journal}}.for_operation({operation!r}))",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert len({{journal}}.for_operation({operation!r})) > before, 'no {asked} was sent'",
+    )
+    sentence = f"{call} {outcome} without sending {asked}"
+    return Problem(sentence, OPERATIONS[operation].section, _NOT_REPLACED[operation], check)
+
+
 def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
-    # Whether an animal was created is for createPet to say, whatever the client asks afterwards.
-    own = [entry for entry in entries if entry.operation == "createPet"] if call.operation == "createPet" else []
-    found = _by_last(call, own[-1] if own else entries[-1], oracle)
+    last = entries[-1]
+    # Whether an animal was created is for createPet to say, whatever the client asks afterwards; and what a list holds
+    # is for listPets.
+    if call.operation == "createPet" or (call.operation == "listPets" and outcome.error is None):
+        last = next((entry for entry in reversed(entries) if entry.operation == call.operation), last)
+    found = _by_last(call, last, oracle)
     if outcome.timed_out:
         found.kinds |= {"timeout"}
-    if found.value and not found.kinds:
+    if outcome.error is None:
         return found
     # A client that gave up after several failures may tell of any of them.
-    earlier = [_by_last(call, entry, oracle).kinds for entry in entries[:-1] if outcome.error is not None]
-    return Allowed(
-        value=found.value, kinds=found.kinds.union(*earlier), why=found.why, section=found.section, words=found.words
-    )
+    earlier = entries[:-1]
+    if found.value and not found.kinds:
+        # One that was answered has none to tell of; unless it looked elsewhere, and the animal may be on no page.
+        earlier = [entry for entry in earlier if entry.operation == call.operation != last.operation]
+    kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in earlier))
+    return Allowed(value=found.value, kinds=kinds, why=found.why, section=found.section, words=found.words)
 
 
 def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:

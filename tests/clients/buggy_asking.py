@@ -224,6 +224,16 @@ class KeyOnlyForWriting(HttpClientPets):
             self.key = key
 
 
+class CreateIfAbsent(HttpClientPets):
+    """Returns an animal of that name if there is one, and adds another only if there is none."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        for pet in self.list_pets(limit=100):
+            if pet["name"] == name:
+                return pet
+        return super().create_pet(name=name, category_id=category_id, status=status)
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -253,4 +263,5 @@ ASKING = (
     KeyInQuery,
     KeyInAnotherHeader,
     KeyOnlyForWriting,
+    CreateIfAbsent,
 )
