@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from petstore_mock._machine_call import Call, Outcome
+    from petstore_mock._machine_classify import Kind
     from petstore_mock.entry import Entry
+    from petstore_mock.journal import Journal
 
 __all__ = ["MOST_REQUESTS", "TOO_MANY", "wire_problem"]
 
@@ -22,14 +25,14 @@ __all__ = ["MOST_REQUESTS", "TOO_MANY", "wire_problem"]
 # a client that does not know when to stop.
 MOST_REQUESTS: Final = 10
 
+_TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
+_LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
 _NOT_CARRIED_OUT: Final = frozenset({400, 401, 403, 404, 410, 413, 415, 429})
 
 
-def wire_problem(
-    call: Call, outcome: Outcome, entries: Sequence[Entry], key: str, *, is_first: bool = False
-) -> Problem | None:
+def wire_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], key: str, journal: Journal) -> Problem | None:
     """Return the first rule that the requests of one call break, or None.
 
     Args:
@@ -37,10 +40,10 @@ def wire_problem(
         outcome: what came of it.
         entries: its requests.
         key: the key that they are to bear.
-        is_first: whether the client's world has not seen a request before the call.
+        journal: all requests of the client's world so far.
     """
     if not entries:
-        return _silence(call, outcome, is_first=is_first)
+        return _silence(call, outcome, journal)
     if len(entries) > MOST_REQUESTS:
         return _too_many(call, entries)
     for entry in entries:
@@ -59,7 +62,7 @@ def wire_problem(
     return None
 
 
-def _silence(call: Call, outcome: Outcome, *, is_first: bool) -> Problem | None:
+def _silence(call: Call, outcome: Outcome, journal: Journal) -> Problem | None:
     """Judge a call that sent nothing: answered from memory, or not sent at all."""
     sentence = f"{call} sent no request and {outcome}"
     check = [
@@ -68,24 +71,64 @@ def _silence(call: Call, outcome: Outcome, *, is_first: bool) -> Problem | None:
         "    {call}",
         "assert len({journal}) > before, 'no request was sent'",
     ]
-    if outcome.error is not None:
-        words = (
+    section = OPERATIONS[call.operation].section
+    kind = outcome.kind
+    if outcome.error is not None and not isinstance(kind, int):
+        return Problem(sentence, *_unsent(call, outcome), check)
+    if isinstance(kind, int):
+        if _is_told_to_wait(kind, journal):
+            return None
+        words = "every call asks the service: a status that it was answered before may hold no longer"
+    else:
+        words = "every call asks the service; what another client changed shows in the answer"
+    if not journal and (outcome.value or outcome.error is not None):
+        sentence += ", which it was never answered: it remembers what an earlier client was answered"
+        words = "a client must not share answers with clients that have another key, in its class or module"
+        check = [*_earlier_client(call, kind), *check]
+    return Problem(sentence, section, words, check)
+
+
+def _unsent(call: Call, outcome: Outcome) -> tuple[str, str]:
+    """Return the section, and its words, for a call that failed by itself before it asked."""
+    section = OPERATIONS[call.operation].section
+    if outcome.kind == "timeout":
+        return section, "no answer was due: the client waited for something of its own, as a lock or a free connection"
+    # A URL or a header that a library can't make is called a transport error by some of them.
+    is_refusal = outcome.kind is None or (outcome.kind == "transport" and isinstance(outcome.error, ValueError))
+    if not is_refusal:
+        return "RFC 9112 §9.3", (
             "a connection that the service has closed, or on which an answer is still due, can't be used: "
             "a client opens another"
         )
-        return Problem(sentence, "RFC 9112 §9.3", words, check)
-    words = "every call asks the service; what another client changed shows in the answer"
-    if is_first and outcome.value:
-        sentence += ", which it was never answered: it remembers what an earlier client was answered"
-        words = "a client must not share answers with clients that have another key, in its class or module"
-        check = [*_earlier_client(call), *check]
-    return Problem(sentence, OPERATIONS[call.operation].section, words, check)
+    if call.operation == "createPet":
+        return "2", "no limits of name and categoryId are shown: the client itself refuses what the interface allows"
+    return section, "the interface allows the call: the client itself refuses it, or fails at it"
 
 
-def _earlier_client(call: Call) -> list[str]:
+def _is_told_to_wait(status: int, journal: Journal) -> bool:
+    """Whether a client may still tell ``status`` of itself: it was answered so, and told to wait until later."""
+    for entry in reversed(journal):
+        if entry.status == status and status in _TELL_TO_WAIT:
+            asked = entry.response_headers.get("retry-after")
+            if asked is None:
+                continue
+            waited = time.perf_counter() - entry.request.started
+            if asked.isdecimal():
+                left = float(asked) - waited
+            else:  # by the service's clock, or by the client's own
+                until = parsedate_to_datetime(asked).timestamp()
+                left = max(until - entry.timestamp - waited, until - time.time())
+            if left > -_LATE and asked != "0":
+                return True
+    return False
+
+
+def _earlier_client(call: Call, status: Kind | None) -> list[str]:
     """Return the lines of a test in which another client makes the call first, in another world."""
     lines = ["with {petstore}.fresh() as earlier, contextlib.suppress(Exception):"]
-    if call.operation == "getPet":
+    if status is not None:
+        lines.append(f"    earlier.inject({status}, on={call.operation!r}, times=1, off_contract=True)")
+    elif call.operation == "getPet":
         lines.append(f"    earlier.seed(id={call.arguments['pet_id']}, name='Rex', categoryId=1)")
     return [*lines, f"    make_client(earlier).{call.code()}"]
 
@@ -264,7 +307,7 @@ def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
 
 def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
     """Return a repeated request that came before the time that ``Retry-After`` gave (RFC 9110 §10.2.3)."""
-    asked = first.response_headers.get("retry-after") if first.status in {429, 503} else None
+    asked = first.response_headers.get("retry-after") if first.status in _TELL_TO_WAIT else None
     if asked is None:
         return None
     if asked.isdecimal():

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tests.clients.correct import Answer, HttpClientPets, Json
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 
 
 class LimitZeroForNone(HttpClientPets):
@@ -234,6 +234,45 @@ class CreateIfAbsent(HttpClientPets):
         return super().create_pet(name=name, category_id=category_id, status=status)
 
 
+class ZeroIdRefused(HttpClientPets):
+    """Takes id 0 for none."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        if not pet_id:
+            raise ValueError("an id is needed")
+        return super().get_pet(pet_id)
+
+
+class MissingRemembered(HttpClientPets):
+    """Remembers which animals there are not, for good."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.missing: set[int] = set()
+
+    def get_pet(self, pet_id: int) -> Json:
+        if pet_id in self.missing:
+            raise ApiError(404)
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status == 404:
+                self.missing.add(pet_id)
+            raise
+
+
+class NameInHeader(HttpClientPets):
+    """Names the animal in a header too, for its traces; a header can't hold every name."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        self.trace = name
+        return super().body(name, category_id, status)
+
+    def headers(self) -> dict[str, str]:
+        trace = self.__dict__.pop("trace", None)
+        return super().headers() if trace is None else {**super().headers(), "X-Pet-Name": trace}
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -264,4 +303,7 @@ ASKING = (
     KeyInAnotherHeader,
     KeyOnlyForWriting,
     CreateIfAbsent,
+    ZeroIdRefused,
+    MissingRemembered,
+    NameInHeader,
 )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import client_machine
 from tests.clients.corpus import make_buggy
-from tests.clients.correct import ApiError, HttpClientPets, Json
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
+    from petstore_mock.faults import Fault
 
 REX = {"name": "Rex", "categoryId": 1}
 
@@ -59,6 +65,66 @@ class FallsBackOnList(HttpClientPets):
             raise
 
 
+class WaitsLocally(HttpClientPets):
+    """Asks nothing while it is told to wait, and tells that itself."""
+
+    until = 0.0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if time.time() < self.until:
+            raise ApiError(429)
+        answer = super().ask(method, path, body)
+        if answer.status == 429:
+            after = answer.headers.get("Retry-After") or "0"
+            seconds = time.time() + float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp()
+            self.until = seconds
+        return answer
+
+
+class NeverAsksAgain(HttpClientPets):
+    """Has a circuit breaker that never closes."""
+
+    broken = 0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if self.broken:
+            raise ApiError(self.broken)
+        answer = super().ask(method, path, body)
+        if answer.status in {429, 503}:
+            self.broken = answer.status
+        return answer
+
+
+class GoneForAll(HttpClientPets):
+    """Remembers for every client that getPet is gone."""
+
+    gone: ClassVar[bool] = False
+
+    def get_pet(self, pet_id: int) -> Json:
+        if GoneForAll.gone:
+            raise ApiError(410)
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            GoneForAll.gone = error.status == 410
+            raise
+
+
+class LockedAfterFailure(HttpClientPets):
+    """Takes a lock, and gives it back only when all goes well."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.lock = threading.Lock()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if not self.lock.acquire(timeout=0.2):
+            raise TimeoutError("busy")
+        answer = super().ask(method, path, body)
+        self.lock.release()
+        return answer
+
+
 def test_a_call_that_returns_without_its_own_request_is_the_clients_bug() -> None:
     found = sentence("CreateIfAbsent", ("seed", REX, None), ("create", "Rex", 1, None))
     assert found is not None
@@ -79,3 +145,56 @@ def test_a_client_that_finds_no_animal_in_a_list_may_tell_what_get_pet_was_answe
     found = sentence("FoundInTheFirstPage", many, many, ("get_known", 0))
     assert found is not None
     assert "raised" in found
+
+
+@pytest.mark.parametrize(
+    ("fault", "behaviour"),
+    [
+        (faults.rate_limited(30), Behaviour()),
+        (faults.rate_limited("2040-01-01"), Behaviour()),
+        (faults.delay(0.0), Behaviour(rate_limit="retry_after_seconds")),
+        (faults.delay(0.0), Behaviour(rate_limit="retry_after_date")),
+    ],
+)
+def test_a_client_that_is_told_to_wait_may_tell_so_itself(fault: Fault, behaviour: Behaviour) -> None:
+    calls: list[Step] = [("list_some", (None, None)), ("get_unknown", None), ("create", "Rex", 1, None)] * 3
+    steps: list[Step] = [("inject", fault, ("listPets", 1, 0, False)), *calls, ("switch", "listPets")]
+    assert sentence(WaitsLocally, *steps, behaviour=behaviour) is None
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.rate_limited(0), faults.rate_limited(None), faults.server_error(503), faults.rate_limited(1)]
+)
+def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None:
+    """Unless it was told to wait, as by the last."""
+    found = sentence(NeverAsksAgain, ("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None)))
+    if dict(fault.fields).get("Retry-After") == "1":
+        assert found is None
+    else:
+        assert found is not None
+        assert f"sent no request and raised ApiError ({fault.status}: b'')" in found
+        assert "(\u00a74.1: every call asks the service: a status that it was answered before may hold" in found
+
+
+def test_a_status_that_an_earlier_client_was_answered_is_told_as_such() -> None:
+    assert sentence(GoneForAll, ("travel", 0)) is None
+    found = sentence(GoneForAll, ("get_unknown", None))
+    assert found is not None
+    assert "it remembers what an earlier client was answered" in found
+
+
+def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
+    """A refused argument, and a lock that was not given back; not a connection."""
+    found = sentence("ZeroIdRefused", ("get_unknown", 0))
+    assert found is not None
+    assert "raised ValueError (an id is needed) (\u00a74.3: the interface allows the call: the client itself" in found
+    found = sentence("NameInHeader", ("create", "\u732b", 1, None))
+    assert found is not None
+    assert "(\u00a72: no limits of name and categoryId are shown: the client itself refuses" in found
+    steps: list[Step] = [("inject", faults.reset(), ("listPets", 1, 0, False)), ("list_some", (None, None))]
+    found = sentence(LockedAfterFailure, *steps)
+    assert found is not None
+    assert "(\u00a74.1: no answer was due: the client waited for something of its own" in found
+    found = sentence("StaleConnection", ("list_some", (None, None)), ("close_connections", "listPets"))
+    assert found is not None
+    assert "RFC 9112 \u00a79.3: a connection that the service has closed" in found
