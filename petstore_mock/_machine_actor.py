@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from petstore_mock._machine_oracle import Oracle
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Actor", "Result"]
 
+_HTTP: Final = 80  # the port that an address of http need not name
+
 
 class Actor:
     """A client with the world that it talks to."""
@@ -22,6 +25,8 @@ class Actor:
         self.name = name
         self.world = world
         self.petstore = petstore
+        port = urlsplit(petstore.url).port
+        self.port = b"" if port in {None, _HTTP} else b":%d" % port  # as Host is to end
         self.client = client
         self.oracle = Oracle(delayed="visibility" in behaviour.differences())
         self.last: Call | None = None

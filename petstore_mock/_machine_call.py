@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -164,7 +165,8 @@ def literal(value: object) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(f'{literal(name)}: {literal(item)}' for name, item in value.items())}}}"
     if isinstance(value, str):
-        return repr(value) if value.isprintable() else ascii(value)
+        # What looks like another text, or is made one by an editor, is escaped.
+        return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
     return repr(value)
 
 

@@ -249,7 +249,9 @@ class Example:
             return timeout_problem(call, self.run.patience, outcome.seconds)
         if outcome.ran_away:
             return runaway_problem(call, entries)
-        problem = wire_problem(call, outcome, entries, actor.petstore.api_key, actor.petstore.journal)
+        problem = wire_problem(
+            call, outcome, entries, key=actor.petstore.api_key, port=actor.port, journal=actor.petstore.journal
+        )
         if problem is not None or not entries:
             return problem
         try:

@@ -57,7 +57,7 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
     for entry in elsewhere.journal:
         if any(secret in value for _, value in entry.request.fields) or secret in entry.request.body:
             words = (
-                "the key is this service's: a client that follows a redirection to another host "
+                "the key is this service's: a client that follows a redirection to another origin (host:port) "
                 "leaves it out (RFC 9110 §15.4)"
             )
             check = (
@@ -65,7 +65,9 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
                 "    {call}",
                 "assert not any('authorization' in entry.headers for entry in elsewhere.journal)",
             )
-            return Problem(f"{call} followed a redirection and sent the API key to another host", "5", words, check)
+            return Problem(
+                f"{call} followed a redirection and sent the API key to another origin (host:port)", "5", words, check
+            )
     return None
 
 

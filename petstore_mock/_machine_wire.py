@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from email.utils import parsedate_to_datetime
@@ -32,7 +31,9 @@ _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and 
 _NOT_CARRIED_OUT: Final = frozenset({400, 401, 403, 404, 410, 413, 415, 429})
 
 
-def wire_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], key: str, journal: Journal) -> Problem | None:
+def wire_problem(
+    call: Call, outcome: Outcome, entries: Sequence[Entry], *, key: str, port: bytes, journal: Journal
+) -> Problem | None:
     """Return the first rule that the requests of one call break, or None.
 
     Args:
@@ -40,6 +41,7 @@ def wire_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], key: st
         outcome: what came of it.
         entries: its requests.
         key: the key that they are to bear.
+        port: the part of the service's address that names its port, with its colon; empty for the usual one.
         journal: all requests of the client's world so far.
     """
     if not entries:
@@ -49,16 +51,26 @@ def wire_problem(call: Call, outcome: Outcome, entries: Sequence[Entry], key: st
     for entry in entries:
         problem = (
             _misplaced_key(call, entry, key)
+            or _wrong_header(call, entry, port)
             or _violation(call, entry)
             or _other_question(call, entry)
             or _body_of_a_get(call, entry)
         )
         if problem is not None:
             return problem
-    for first, second in itertools.pairwise(entries):
-        problem = _created_again(call, first, second) or _impatience(call, first, second)
-        if problem is not None:
-            return problem
+    return None if len(entries) == 1 else _repeated(call, entries)
+
+
+def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
+    """Judge what was asked more than once, whatever was asked in between."""
+    latest: dict[str | None, Entry] = {}
+    for second in entries:
+        first = latest.get(second.operation)
+        if first is not None:
+            problem = _created_again(call, first, second) or _impatience(call, first, second)
+            if problem is not None:
+                return problem
+        latest[second.operation] = second
     return None
 
 
@@ -148,6 +160,7 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem:
     return Problem(f"{call} sent {len(entries)} requests", "8", TOO_MANY, check)
 
 
+_JSON_RANGES: Final = ("*/*", "application/*", "application/json")  # media ranges (RFC 9110 §12.5.1) with JSON in them
 _PLACES: Final = {"target": "the query", "body": "the body"}
 
 
@@ -165,13 +178,45 @@ def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
     return Problem(f"{call} sent the API key in {places}, beside Authorization", sentence.section, sentence.text, check)
 
 
+def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
+    """Return a request whose Host names another port, or whose Accept rules out what the interface answers."""
+    given = entry.request.fields.by_name
+    for host in given.get(b"host", ()):
+        if not host.endswith(port) and entry.connection:  # in process there is no port
+            named: Sequence[str] = (
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                "assert {journal}.last.headers['host'] in {petstore}.url",
+            )
+            words = "Host is the target's authority: its host, and its port unless that is 80"
+            return Problem(f"{call} sent 'Host: {host.decode('latin-1')}'", "RFC 9110 §7.2", words, named)
+    if b"accept" not in given:
+        return None
+    accept = b", ".join(given[b"accept"]).decode("latin-1")
+    if any(media in accept.lower() for media in _JSON_RANGES):
+        return None
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "accept = {journal}.last.headers.get('accept', '*/*')",
+        f"assert any(media in accept.lower() for media in {_JSON_RANGES!r})",
+    )
+    sentence = SENTENCES["json"]
+    return Problem(f"{call} sent 'Accept: {accept}'", sentence.section, sentence.text, check)
+
+
 def _violation(call: Call, entry: Entry) -> Problem | None:
     """Return a request that the contract forbids."""
     if not entry.is_violation or _is_refused_by_a_gap(call, entry) or _is_removed(call, entry):
         return None
     sentence = entry.sentence
     words = sentence.text if sentence is not None else ""
-    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.violations")
+    check = (
+        "before = len({journal})",  # what is permitted may be a violation too: getPet after its removal
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "assert not any(entry.is_violation for entry in {journal}[before:])",
+    )
     sent = f"{entry.method} {entry.target[:80]}"
     return Problem(f"{call} sent {sent}: {entry.reason}", entry.section or "4", words, check)
 
@@ -292,6 +337,8 @@ def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
     if first.operation != "createPet" or second.operation != "createPet" or first.status in _NOT_CARRIED_OUT:
         return None
     came = f"it was answered {first.status}" if first.status is not None else "its answer was lost"
+    if first.status is not None and first.fault is not None:
+        came += f" (fault {first.fault})"
     check = (
         "before = len({journal}.for_operation('createPet'))",
         "with contextlib.suppress(Exception):",
@@ -322,8 +369,9 @@ def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
         "before = len({journal})",
         "with contextlib.suppress(Exception):",
         "    {call}",
-        "times = [entry.request.started for entry in {journal}[before:]]",
-        f"assert len(times) == 1 or times[1] - times[0] >= {max(wanted - _EARLY, 0.01):.2f}",
+        "sent = {journal}[before:]",
+        f"times = [entry.request.started for entry in sent if entry.operation == {second.operation!r}]",
+        f"assert len(times) < 2 or times[1] - times[0] >= {max(wanted - _EARLY, 0.01):.2f}",
     )
     words = "Retry-After says how long to wait before another request; a client waits as long, or does not ask again"
     sentence = f"{call} asked again {waited:.2f} s after {first.status} with 'Retry-After: {asked}'"

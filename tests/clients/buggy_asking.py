@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import unicodedata
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -273,6 +275,49 @@ class NameInHeader(HttpClientPets):
         return super().headers() if trace is None else {**super().headers(), "X-Pet-Name": trace}
 
 
+class NameNormalised(HttpClientPets):
+    """Sends names in Unicode's composed form."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return super().body(unicodedata.normalize("NFC", name), category_id, status)
+
+
+class HostWithoutPort(HttpClientPets):
+    """Names the host alone in Host."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Host": self.host}
+
+
+class AcceptsOtherVersion(HttpClientPets):
+    """Accepts what another interface answers."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Accept": "application/vnd.petstore.v2+xml"}
+
+
+class CreatesAgainAfterLooking(HttpClientPets):
+    """Creates again after a lost answer, unless the first page of a list has such an animal."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except (OSError, http.client.HTTPException):
+            if any(pet["name"] == name for pet in self.list_pets()):
+                raise
+        return super().create_pet(name=name, category_id=category_id, status=status)
+
+
+class CreatesAgainWhenUnreadable(HttpClientPets):
+    """Makes the whole call again when there is a ValueError, which no readable JSON is too."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except ValueError:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -306,4 +351,9 @@ ASKING = (
     ZeroIdRefused,
     MissingRemembered,
     NameInHeader,
+    NameNormalised,
+    HostWithoutPort,
+    AcceptsOtherVersion,
+    CreatesAgainAfterLooking,
+    CreatesAgainWhenUnreadable,
 )

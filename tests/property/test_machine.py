@@ -45,7 +45,7 @@ QUICK = {
     "ListReused": "changed what list_pets() had returned",
     "HeadersShared": "with the key of another client",
     "ConnectionsKept": "connections open",
-    "RedirectedWithKey": "followed a redirection and sent the API key to another host",
+    "RedirectedWithKey": "followed a redirection and sent the API key to another origin (host:port)",
     "NoTimeout": "waited for an answer that never came",
     "CreatesAgain": "sent POST /pets again when its answer was lost",
     "RenewsKeyWithoutEnd": "asked again without an end while it was answered 401",

@@ -5,33 +5,44 @@ from __future__ import annotations
 import threading
 import time
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_shrink import Course, Step
-from petstore_mock.stateful import client_machine
+from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import make_buggy
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json, make_correct
 
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
     from petstore_mock.faults import Fault
 
-REX = {"name": "Rex", "categoryId": 1}
+# A pasted test does not close its clients.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+REX: dict[str, Any] = {"name": "Rex", "categoryId": 1}
 
 
 def sentence(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> str | None:
     """Let a client, or one of the corpus, go through the steps; return what the machine says, or None."""
+    found = told(client, *steps, behaviour=behaviour)
+    return None if found is None else found.sentence
+
+
+def told(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> ClientBugError | None:
+    """Return what the machine raises, or None."""
 
     def make_client(petstore: PetStoreMock) -> Json:
         return client(petstore.url, petstore.api_key)
 
     machine = client_machine(make_buggy(client) if isinstance(client, str) else make_client)
     with machine.run, machine.run.without_hurry():
-        found = machine.replay(Course(behaviour or Behaviour(), steps))
-    return None if found is None else found.sentence
+        return machine.replay(Course(behaviour or Behaviour(), steps))
 
 
 class ListsFromGets(HttpClientPets):
@@ -198,3 +209,75 @@ def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
     found = sentence("StaleConnection", ("list_some", (None, None)), ("close_connections", "listPets"))
     assert found is not None
     assert "RFC 9112 \u00a79.3: a connection that the service has closed" in found
+
+
+def test_a_second_creation_is_seen_whatever_was_asked_in_between() -> None:
+    found = sentence("CreatesAgainAfterLooking", ("inject", faults.reset(), ("createPet", 1, 0, False)))
+    assert found is not None
+    assert "sent POST /pets again when its answer was lost" in found
+    found = sentence(
+        "CreatesAgainWhenUnreadable", ("inject", faults.malformed_json(), ("createPet", 1, 0, True)), ("repeat",)
+    )
+    assert found is not None
+    assert "sent POST /pets again when it was answered 201 (fault malformed_json())" in found
+
+
+class ImpatientAfterLooking(HttpClientPets):
+    """Looks for other animals in the time that it is to wait."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status != 429:
+                raise
+            self.list_pets()
+            return super().get_pet(pet_id)
+
+
+def test_a_request_that_comes_too_early_is_seen_whatever_was_asked_in_between() -> None:
+    found = told(ImpatientAfterLooking, ("inject", faults.rate_limited(1), ("getPet", 1, 0, False)))
+    assert found is not None
+    assert "with 'Retry-After: 1'" in found.sentence
+    assert "if entry.operation == 'getPet'" in found.test
+
+
+def test_the_test_of_a_violation_counts_what_its_call_sent() -> None:
+    """An earlier getPet was permitted, since the machine asked for it."""
+    found = told("LimitZeroForNone", ("travel", 0), ("list_some", (None, None)))
+    assert found is not None
+    assert "limit=0" in found.sentence
+    names: dict[str, Any] = {"make_client": make_correct("http.client")}
+    exec(compile(found.test, "pasted", "exec"), names)  # ours: the product under test
+    names["test_client"]()
+    names["make_client"] = make_buggy("LimitZeroForNone")
+    with pytest.raises(AssertionError):
+        names["test_client"]()
+
+
+def test_headers_that_rule_the_answer_out_are_told_of() -> None:
+    found = sentence("HostWithoutPort", ("list_some", (None, None)))
+    assert found is not None
+    assert "list_pets() sent 'Host: 127.0.0.1' (RFC 9110 \u00a77.2: Host is the target's authority" in found
+    found = sentence("AcceptsOtherVersion", ("list_some", (None, None)))
+    assert found is not None
+    assert "sent 'Accept: application/vnd.petstore.v2+xml' (\u00a71: " in found
+
+
+class AcceptsJson(HttpClientPets):
+    accept = "*/*"
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "ACCEPT": self.accept, "HOST": f"{self.host}:{self.port}"}
+
+
+@pytest.mark.parametrize("accept", ["text/html, */*;q=0.1", "Application/JSON; charset=utf-8", "application/*"])
+def test_what_admits_json_is_no_bug(monkeypatch: pytest.MonkeyPatch, accept: str) -> None:
+    monkeypatch.setattr(AcceptsJson, "accept", accept)
+    assert sentence(AcceptsJson, ("list_some", (None, None)), ("create", "Rex", 1, None)) is None
+
+
+def test_a_name_that_looks_like_another_is_shown_escaped() -> None:
+    found = sentence("NameNormalised", ("create", "e\u0301", 1, None))
+    assert found is not None
+    assert "create_pet(name='e\\u0301', category_id=1)" in found
