@@ -193,13 +193,13 @@ class ClientMachine(RuleBasedStateMachine):
         if look:
             self._now.call("listPets")
 
-    def update(self, change: tuple[int, str, bool]) -> None:
-        """Let another actor change an animal, and look at it."""
+    def update(self, change: tuple[int, str | None, bool]) -> None:
+        """Let another actor change an animal, or take its status away, and look at it."""
         which, status, by_list = change
         ids = self._now.actor.oracle.ids()
         if ids:
             pet_id = ids[-1 - which % len(ids)]
-            self._now.update(pet_id, {"name": f"{status} now", "status": status})
+            self._now.update(pet_id, {"name": f"{status or 'nothing'} now", "status": status})
             self._look(pet_id, by_list=by_list)
 
     def remove(self, removal: tuple[int, bool]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem"]
 
 _LONG: Final = 20  # characters, from which on the first difference is shown
+_ASKED_AGAIN: Final = frozenset({"429", "503"})  # statuses after which many a library asks again (Retry-After)
 _CHECKED: Final = ("id", "name", "categoryId", "status")
 _TYPES: Final = {"id": int, "categoryId": int, "name": str, "status": str}
 
@@ -65,7 +66,7 @@ def _meaning(outcome: Outcome) -> str:
 def _raises(call: Call, allowed: Allowed) -> list[str]:
     """Return the lines of a test in which the call raises what it may, or has asked again and got its answer."""
     kinds = [repr(kind) for kind in sorted(allowed.kinds, key=str)]
-    if not all(kind.isdecimal() for kind in kinds):
+    if not all(kind.isdecimal() and kind not in _ASKED_AGAIN for kind in kinds):
         kinds.append("{journal}.last.status")  # of the next answer, if it asked again
     says = f"== {kinds[0]}" if len(kinds) == 1 else f"in {{{', '.join(kinds)}}}"
     return [

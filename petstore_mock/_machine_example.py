@@ -7,6 +7,8 @@ import gc
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
@@ -364,4 +366,9 @@ def _let_arrive(actor: Actor) -> None:
 
 
 def _tells_to_wait(fault: Fault) -> bool:
-    return any(name == "Retry-After" and value != "0" for name, value in fault.fields)
+    return any(
+        name == "Retry-After"
+        and value != "0"
+        and (value.isdecimal() or parsedate_to_datetime(value) > datetime.now(UTC))
+        for name, value in fault.fields
+    )

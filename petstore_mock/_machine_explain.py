@@ -6,6 +6,7 @@ import itertools
 import re
 import traceback
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import literal
@@ -211,7 +212,9 @@ def fault_code(fault: Fault) -> str:
             arguments = str(fault.status)
         case "rate_limited":
             after = fields.get("Retry-After")
-            arguments = after if after is not None and after.isdecimal() else repr(after)
+            if after is not None and not after.isdecimal():
+                after = repr(f"{parsedate_to_datetime(after):%Y-%m-%dT%H:%M:%SZ}")
+            arguments = str(after)
         case "respond":
             body = "" if fault.body is None else f", body={fault.body!r}"
             headers = "" if not fields else f", headers={fields!r}"

@@ -63,12 +63,18 @@ _QUICK_FAULTS: Final = (
     fault_kinds.malformed_json(),
     fault_kinds.malformed_chunk(),
     fault_kinds.wrong_content_type(),
+    # What is sent by something in between, or by a later version.
+    fault_kinds.rate_limited(None),
+    fault_kinds.rate_limited("2020-01-01"),  # past: there is nothing to wait for
+    fault_kinds.respond(502, json={"error": "Bad gateway"}),
+    fault_kinds.respond(502, json=["Bad gateway"]),
+    fault_kinds.respond(502, body="<p>Passerelle d\u00e9fectueuse</p>".encode("latin-1")),
 )
 _SLOW_FAULTS: Final = (
     fault_kinds.delay(0.02),
     fault_kinds.dribble(1_000_000),
     fault_kinds.rate_limited(1),
-    fault_kinds.rate_limited(1),
+    fault_kinds.respond(503, headers={"Retry-After": "1"}),
     fault_kinds.hang(),
     fault_kinds.hang(),  # nothing else shows a timeout that is missing
 )
@@ -88,7 +94,7 @@ _KINDS: Final[tuple[tuple[str, Iterable[tuple[Any, ...]]], ...]] = (
     ("repeat", ((),)),
     ("spoil_and_repeat", ((),)),
     ("seed", product(_ANIMALS, _UNKNOWN_IDS)),
-    ("update", product(product(range(4), PET_STATUSES, (False, True)))),
+    ("update", product(product(range(4), (*PET_STATUSES, None), (False, True)))),
     ("remove", product(product(range(4), (False, True)))),
     ("seed_many", product((3, 3, 25, 101), (True, True, False))),
     ("seed_long", product(_LONG_NAMES, (False, True))),

@@ -186,7 +186,7 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
             named: Sequence[str] = (
                 "with contextlib.suppress(Exception):",
                 "    {call}",
-                "assert {journal}.last.headers['host'] in {petstore}.url",
+                "assert '/' + {journal}.last.headers['host'] + '/' in {petstore}.url",
             )
             words = "Host is the target's authority: its host, and its port unless that is 80"
             return Problem(f"{call} sent 'Host: {host.decode('latin-1')}'", "RFC 9110 §7.2", words, named)

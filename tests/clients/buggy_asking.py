@@ -318,6 +318,14 @@ class CreatesAgainWhenUnreadable(HttpClientPets):
             return super().create_pet(name=name, category_id=category_id, status=status)
 
 
+class RetryAfterOn429Only(HttpClientPets):
+    """Asks again at once after 503, which tells to wait too."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        return self.send(method, path, body) if method == "GET" and answer.status == 503 else answer
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -356,4 +364,5 @@ ASKING = (
     AcceptsOtherVersion,
     CreatesAgainAfterLooking,
     CreatesAgainWhenUnreadable,
+    RetryAfterOn429Only,
 )

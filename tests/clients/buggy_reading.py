@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
@@ -326,6 +328,62 @@ class Deduplicated(HttpClientPets):
         return list({pet["name"]: pet for pet in pets}.values())
 
 
+class RetryAfterTakenForGranted(HttpClientPets):
+    """Knows seconds and dates in Retry-After, and not that it may be missing."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == 429:
+            after = answer.headers["Retry-After"]
+            self.until = float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp()
+        return super().checked(answer, success)
+
+
+class RetryAfterInThePast(HttpClientPets):
+    """Sleeps until the date in Retry-After, which may be over."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        if answer.status != 429:
+            return answer
+        after = answer.headers.get("Retry-After") or "1"
+        time.sleep(int(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time())
+        return self.send(method, path, body)
+
+
+class ErrorHasMessage(HttpClientPets):
+    """Takes every error in JSON for the interface's."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == success:
+            return answer
+        try:
+            error = json.loads(answer.body)
+        except ValueError:
+            raise ApiError(answer.status) from None
+        raise ApiError(answer.status, error["message"].encode())
+
+
+class ErrorInUtf8(HttpClientPets):
+    """Takes every error for text in UTF-8."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise ApiError(answer.status, answer.body.decode().strip().encode())
+        return answer
+
+
+class MergedWithStale(HttpClientPets):
+    """Adds each answer to what it knew of the animal, where a status stays that is gone."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.known: dict[int, dict[str, Any]] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        self.known[pet_id] = {**self.known.get(pet_id, {}), **super().get_pet(pet_id)}
+        return dict(self.known[pet_id])
+
+
 READING = (
     StatusTakenForGranted,
     StatusMadeUp,
@@ -360,4 +418,9 @@ READING = (
     ErrorsAreAlike,
     TooLazy,
     Deduplicated,
+    RetryAfterTakenForGranted,
+    RetryAfterInThePast,
+    ErrorHasMessage,
+    ErrorInUtf8,
+    MergedWithStale,
 )

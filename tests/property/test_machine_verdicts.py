@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from petstore_mock import Behaviour, faults
+from petstore_mock._machine_explain import fault_code
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import make_buggy
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json, make_correct
+from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
@@ -281,3 +282,26 @@ def test_a_name_that_looks_like_another_is_shown_escaped() -> None:
     found = sentence("NameNormalised", ("create", "e\u0301", 1, None))
     assert found is not None
     assert "create_pet(name='e\\u0301', category_id=1)" in found
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.rate_limited(None),
+        faults.rate_limited("2020-01-01T10:20:30+02:00"),
+        faults.respond(503, headers={"Retry-After": "1"}),
+        faults.respond(502, json=["Bad gateway"]),
+        faults.respond(502, body="d\u00e9fectueuse".encode("latin-1")),
+    ],
+)
+def test_the_code_of_a_fault_makes_the_same(fault: Fault) -> None:
+    assert eval(fault_code(fault), {"faults": faults}) == fault  # ours: the product under test
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_status_that_is_taken_away_is_gone(name: str) -> None:
+    steps: list[Step] = [("create", "Rex", 1, "sold"), ("get_known", 0), ("update", (0, None, False)), ("get_known", 0)]
+    assert sentence(CORRECT[name], *steps, ("list_some", (None, None))) is None
+    found = sentence("MergedWithStale", *steps)
+    assert found is not None
+    assert "whose status is 'sold', which the service did not answer" in found
