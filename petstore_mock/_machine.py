@@ -252,11 +252,12 @@ class ClientMachine(RuleBasedStateMachine):
         self._now.switch()
         self._call(operation)
 
-    def redirect(self, redirection: tuple[int, OperationName]) -> None:
-        """Let a call be redirected to another host."""
-        status, operation = redirection
-        self._now.redirect(status, operation)
+    def redirect(self, redirection: tuple[int, OperationName, str]) -> None:
+        """Let a call be redirected, to another service or to the same."""
+        status, operation, where = redirection
+        self._now.redirect(status, operation, where)
         self._call(operation)
+        self._now.stop_redirecting()
 
     def inject(self, fault: Fault, plan: Plan) -> None:
         """Let a call meet a fault."""

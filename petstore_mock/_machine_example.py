@@ -27,7 +27,8 @@ from petstore_mock._machine_manners import (
 from petstore_mock._machine_oracle import Contradiction
 from petstore_mock._machine_shrink import TAKES_TIME
 from petstore_mock._machine_watchdog import RunawayError
-from petstore_mock._machine_wire import wire_problem
+from petstore_mock._machine_wire import MOST_REDIRECTIONS, wire_problem
+from petstore_mock.contract import BASE_PATH
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.faults import respond
 
@@ -131,15 +132,37 @@ class Example:
         self._did(f"inject({fault_code(fault)}, times={times}{''.join(options)})")
         return True
 
-    def redirect(self, status: int, on: str) -> None:
-        """Plan a redirection to another service."""
-        if self._elsewhere is None:
-            self._elsewhere = self._stack.enter_context(self.run.elsewhere.fresh())
-            self.script.with_elsewhere()
-        there = f"{self._elsewhere.url}/pets"
-        self._faults.append(self.actor.petstore.inject(respond(status, headers={"Location": there}), on=on, times=1))
-        code = f"faults.respond({status}, headers={{'Location': elsewhere.url + '/pets'}})"
-        self._did(f"inject({code}, times=1, on={on!r})")
+    def redirect(self, status: int, on: str, where: str) -> None:
+        """Plan a redirection, until :meth:`stop_redirecting`: it would lead another call astray.
+
+        Args:
+            status: its status.
+            on: the operation.
+            where: where it leads to: another service is "elsewhere", the same one "here" or, by a path alone,
+                "relative"; "nowhere" names no place, and "round" leads back again and again.
+        """
+        path = f"/pets/{next(iter(self.actor.oracle.pets), 1)}" if on == "getPet" else "/pets"
+        if where == "elsewhere":
+            if self._elsewhere is None:
+                self._elsewhere = self._stack.enter_context(self.run.elsewhere.fresh())
+                self.script.with_elsewhere()
+            there, code = f"{self._elsewhere.url}/pets", "elsewhere.url + '/pets'"
+        elif where == "relative":
+            there = BASE_PATH + path
+            code = repr(there)
+        else:
+            there, code = self.actor.petstore.url + path, f"{self.actor.world}.url + {path!r}"
+        headers = {} if where == "nowhere" else {"Location": there}
+        shown = f", headers={{'Location': {code}}}" if headers else ""
+        times = MOST_REDIRECTIONS + 1 if where == "round" else 1
+        self._faults.append(self.actor.petstore.inject(respond(status, headers=headers), on=on, times=times))
+        code = f"{self.actor.world}.inject(faults.respond({status}{shown}), times={times}, on={on!r})"
+        self.script.add(f"redirection = {code}")
+
+    def stop_redirecting(self) -> None:
+        """End the redirection that was planned last."""
+        self._faults.pop().cancel()
+        self.script.add("redirection.cancel()")
 
     def switch(self) -> None:
         """Go on with the other client: of another world, with another key."""

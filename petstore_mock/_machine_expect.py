@@ -175,7 +175,9 @@ def _by_fault(fault: Fault, section: str) -> Allowed:
         status = fault.status
         kinds: frozenset[Kind] = frozenset({status})
         if status in _REDIRECTS:
-            kinds |= {401} | _LOST
+            # Another service knows no key of ours, or is no pet store; a client may also end what leads in a circle.
+            leads_away = dict(fault.fields).get("Location", "").startswith("http")
+            kinds |= {401} | _LOST if leads_away else {"protocol"}
         return Allowed(
             value=status in _SUCCESSES,
             kinds=kinds if status not in _SUCCESSES else kinds | _LOST,

@@ -119,7 +119,7 @@ _SIMPLEST: Final[dict[str, tuple[Any, ...]]] = {
     "travel": (0,),
     "close_connections": ("listPets",),
     "switch": ("listPets",),
-    "redirect": ((307, "listPets"),),
+    "redirect": ((307, "listPets", "here"),),
 }
 
 

@@ -47,6 +47,7 @@ _ANIMALS: Final = (
 _LONG_NAMES: Final = (("x", 1_000), ("x", 70_000), ("\u00e9", 70_000), ("\U0001f415", 70_000), ("ab", 150_000))
 _RARELY: Final = range(20)  # the lowest three are the event, the others a plain call
 _REDIRECTIONS: Final = (307, 302, 301, 303, 308)
+_DESTINATIONS: Final = ("elsewhere", "here", "elsewhere", "relative", "elsewhere", "nowhere", "elsewhere", "round")
 
 _QUICK_FAULTS: Final = (
     fault_kinds.server_error(500),
@@ -102,7 +103,7 @@ _KINDS: Final[tuple[tuple[str, Iterable[tuple[Any, ...]]], ...]] = (
     ("revoke_key", product(_RARELY)),
     ("travel", product(_RARELY)),
     ("switch", product(OPERATION_NAMES)),
-    ("redirect", product(product(_REDIRECTIONS, OPERATION_NAMES))),
+    ("redirect", product(product(_REDIRECTIONS, OPERATION_NAMES, _DESTINATIONS))),
 )
 # How often each kind comes: as often as it has arguments, about; what takes as long as several others comes less often.
 _WEIGHTS: Final = {"list_some": 360, "close_connections": 60, "seed_long": 40}

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from petstore_mock.entry import Entry
     from petstore_mock.journal import Journal
 
-__all__ = ["MOST_REQUESTS", "TOO_MANY", "wire_problem"]
+__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "TOO_MANY", "wire_problem"]
 
 # A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
 # a client that does not know when to stop.
 MOST_REQUESTS: Final = 10
 
 _TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
+_TOO_MANY: Final = 429
 _LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
+# What leads in a circle has to end as well; requests follows 30, and curl 50.
+MOST_REDIRECTIONS: Final = 50
+
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
-_NOT_CARRIED_OUT: Final = frozenset({400, 401, 403, 404, 410, 413, 415, 429})
+_NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, 400, 401, 403, 404, 410, 413, 415, 429})
 
 
 def wire_problem(
@@ -47,7 +51,9 @@ def wire_problem(
     if not entries:
         return _silence(call, outcome, journal)
     if len(entries) > MOST_REQUESTS:
-        return _too_many(call, entries)
+        problem = _too_many(call, entries)
+        if problem is not None:
+            return problem
     for entry in entries:
         problem = (
             _misplaced_key(call, entry, key)
@@ -119,18 +125,21 @@ def _unsent(call: Call, outcome: Outcome) -> tuple[str, str]:
 
 def _is_told_to_wait(status: int, journal: Journal) -> bool:
     """Whether a client may still tell ``status`` of itself: it was answered so, and told to wait until later."""
+    if status not in _TELL_TO_WAIT:
+        return False
     for entry in reversed(journal):
-        if entry.status == status and status in _TELL_TO_WAIT:
-            asked = entry.response_headers.get("retry-after")
-            if asked is None:
-                continue
+        asked = entry.response_headers.get("retry-after") if entry.status == status else "0"
+        if asked is None:
+            if status == _TOO_MANY:
+                return True  # for as long as the client thinks right
+        elif asked != "0":
             waited = time.perf_counter() - entry.request.started
             if asked.isdecimal():
                 left = float(asked) - waited
             else:  # by the service's clock, or by the client's own
                 until = parsedate_to_datetime(asked).timestamp()
                 left = max(until - entry.timestamp - waited, until - time.time())
-            if left > -_LATE and asked != "0":
+            if left > -_LATE:
                 return True
     return False
 
@@ -150,16 +159,24 @@ TOO_MANY: Final = (
 )
 
 
-def _too_many(call: Call, entries: Sequence[Entry]) -> Problem:
+def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
+    """Judge more requests than a call may need: but a redirection is followed, and not asked again."""
+    followed = sum(1 for entry in entries if entry.status in _REDIRECTS)
+    section, words, most = "8", TOO_MANY, MOST_REQUESTS
+    if len(entries) - followed <= MOST_REQUESTS:
+        if followed <= MOST_REDIRECTIONS:
+            return None
+        section, words, most = "RFC 9110 §15.4", "a client ends redirections that lead in a circle", MOST_REDIRECTIONS
     check = (
         "before = len({journal})",
         "with contextlib.suppress(Exception):",
         "    {call}",
-        f"assert len({{journal}}) - before <= {MOST_REQUESTS}",
+        f"assert len({{journal}}) - before <= {most}",
     )
-    return Problem(f"{call} sent {len(entries)} requests", "8", TOO_MANY, check)
+    return Problem(f"{call} sent {len(entries)} requests", section, words, check)
 
 
+_REDIRECTS: Final = range(300, 400)
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")  # media ranges (RFC 9110 §12.5.1) with JSON in them
 _PLACES: Final = {"target": "the query", "body": "the body"}
 

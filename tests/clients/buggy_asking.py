@@ -6,7 +6,7 @@ import http.client
 import json
 import unicodedata
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
 
@@ -326,6 +326,19 @@ class RetryAfterOn429Only(HttpClientPets):
         return self.send(method, path, body) if method == "GET" and answer.status == 503 else answer
 
 
+class RedirectedInACircle(HttpClientPets):
+    """Follows redirections within the service, however many."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        while method == "GET" and answer.status in {301, 302, 303, 307, 308}:
+            there = urlsplit(answer.headers.get("Location") or "")
+            if there.port != self.port:
+                break
+            answer = self.send(method, there.path.removeprefix(self.base), None)
+        return answer
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -365,4 +378,5 @@ ASKING = (
     CreatesAgainAfterLooking,
     CreatesAgainWhenUnreadable,
     RetryAfterOn429Only,
+    RedirectedInACircle,
 )

@@ -8,8 +8,9 @@ import time
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets
 
 if TYPE_CHECKING:
     import http.client
@@ -384,6 +385,30 @@ class MergedWithStale(HttpClientPets):
         return dict(self.known[pet_id])
 
 
+class CreatedByAList(RequestsPets):
+    """Has requests follow redirections, which makes a GET of a POST."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        response = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        if response.status_code not in {200, 201}:
+            raise ApiError(response.status_code)
+        return response.json()
+
+
+class LocationTakenForAbsolute(HttpClientPets):
+    """Follows redirections of a GET, and expects a whole address."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        if method == "POST" or answer.status not in {301, 302, 303, 307, 308}:
+            return answer
+        there = urlsplit(answer.headers["Location"])
+        if there.netloc != f"{self.host}:{self.port}":
+            raise ConnectionError(f"{there.netloc!r} is not the pet store")
+        return self.send(method, there.path.removeprefix(self.base), body)
+
+
 READING = (
     StatusTakenForGranted,
     StatusMadeUp,
@@ -423,4 +448,6 @@ READING = (
     ErrorHasMessage,
     ErrorInUtf8,
     MergedWithStale,
+    CreatedByAList,
+    LocationTakenForAbsolute,
 )

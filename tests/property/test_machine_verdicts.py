@@ -6,6 +6,7 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -178,9 +179,9 @@ def test_a_client_that_is_told_to_wait_may_tell_so_itself(fault: Fault, behaviou
     "fault", [faults.rate_limited(0), faults.rate_limited(None), faults.server_error(503), faults.rate_limited(1)]
 )
 def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None:
-    """Unless it was told to wait, as by the last."""
+    """Unless it was told to wait: a second, or for as long as it thinks right."""
     found = sentence(NeverAsksAgain, ("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None)))
-    if dict(fault.fields).get("Retry-After") == "1":
+    if fault in {faults.rate_limited(1), faults.rate_limited(None)}:
         assert found is None
     else:
         assert found is not None
@@ -305,3 +306,61 @@ def test_a_status_that_is_taken_away_is_gone(name: str) -> None:
     found = sentence("MergedWithStale", *steps)
     assert found is not None
     assert "whose status is 'sold', which the service did not answer" in found
+
+
+REDIRECTED: list[Step] = [
+    ("redirect", (status, operation, where))
+    for status in (301, 302, 303, 307, 308)
+    for operation in ("listPets", "createPet", "getPet")
+    for where in ("elsewhere", "here", "relative", "nowhere", "round")
+]
+
+
+class FollowsByPost(HttpClientPets):
+    """Follows a redirection within the service, in the same method unless it is told to GET."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        there = urlsplit(answer.headers.get("Location") or "")
+        if answer.status in {301, 302, 307, 308} and there.port in {None, self.port} and there.path:
+            return self.send(method, there.path.removeprefix(self.base), body)
+        return answer
+
+
+@pytest.mark.parametrize("client", [*CORRECT.values(), FollowsByPost])
+@pytest.mark.parametrize("first", [("seed", REX, None), ("list_some", (None, None))])
+def test_redirections_may_be_followed_or_told(client: Json, first: Step) -> None:
+    """requests follows those of a GET by itself, up to 30 of them."""
+    assert sentence(client, first, *REDIRECTED, ("list_some", (None, None))) is None
+
+
+def test_a_redirection_is_for_its_own_call() -> None:
+    """One that was refused for a rate limit met none; the next animal is another."""
+    steps: list[Step] = [
+        *[("list_some", (None, None))] * 4,
+        ("redirect", (307, "getPet", "here")),
+        ("get_unknown", None),
+        ("list_some", (5, None)),
+    ]
+    assert sentence(CORRECT["requests"], *steps, behaviour=Behaviour(rate_limit="retry_after_date")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "words"),
+    [
+        ("CreatedByAList", (302, "createPet", "here"), "returned [] although the service answered 302 (fault respond("),
+        ("LocationTakenForAbsolute", (302, "listPets", "relative"), "which says 'transport', when the service answ"),
+        ("LocationTakenForAbsolute", (302, "getPet", "nowhere"), "when the service answered 302 (fault respond(302)"),
+    ],
+)
+def test_a_wrong_way_to_follow_is_told_of(name: str, step: tuple[int, str, str], words: str) -> None:
+    found = sentence(name, ("redirect", step))
+    assert found is not None
+    assert words in found
+
+
+def test_redirections_that_are_followed_without_end_are_told_of() -> None:
+    """By their number, or by the watchdog, which looks after each call."""
+    found = sentence("RedirectedInACircle", ("redirect", (302, "listPets", "round")))
+    assert found is not None
+    assert "sent 52 requests (RFC 9110 \u00a715.4" in found or "asked again without an end" in found
