@@ -48,7 +48,7 @@ QUICK = {
     "RedirectedWithKey": "followed a redirection and sent the API key to another origin (host:port)",
     "NoTimeout": "waited for an answer that never came",
     "CreatesAgain": "sent POST /pets again when its answer was lost",
-    "RenewsKeyWithoutEnd": "asked again without an end while it was answered 401",
+    "RenewsKeyWithoutEnd": "(§8: rate limits are not shown: a client that is refused gives up",
 }
 GAPS = {
     "SunsetTakenForGranted": "deprecation_headers='absent'",

@@ -364,3 +364,9 @@ def test_redirections_that_are_followed_without_end_are_told_of() -> None:
     found = sentence("RedirectedInACircle", ("redirect", (302, "listPets", "round")))
     assert found is not None
     assert "sent 52 requests (RFC 9110 \u00a715.4" in found or "asked again without an end" in found
+
+
+def test_a_client_that_asks_without_end_is_stopped() -> None:
+    found = sentence("RenewsKeyWithoutEnd", ("revoke_key", 0))
+    assert found is not None
+    assert "asked again without an end while it was answered 401" in found
