@@ -189,6 +189,7 @@ class Outcome:
         kind: what the exception means, or None when nobody knows.
         hung: the service never answered, and the client would have waited for ever.
         ran_away: the client asked again and again, without an end.
+        stood_still: the client neither came to an end nor sent a request, for as long as nobody backs off.
         seconds: how long it took.
     """
 
@@ -197,7 +198,13 @@ class Outcome:
     kind: Kind | None = None
     hung: bool = False
     ran_away: bool = False
+    stood_still: bool = False
     seconds: float = 0.0
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether an exception of the machine's own ended it, which says nothing of the client."""
+        return self.ran_away or self.stood_still
 
     @property
     def timed_out(self) -> bool:

@@ -20,13 +20,14 @@ from petstore_mock._machine_manners import (
     connections_problem,
     leak_problem,
     runaway_problem,
+    standstill_problem,
     stray_problem,
     timeout_problem,
     unclosed_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
 from petstore_mock._machine_shrink import TAKES_TIME
-from petstore_mock._machine_watchdog import RunawayError
+from petstore_mock._machine_watchdog import attempt
 from petstore_mock._machine_wire import MOST_REDIRECTIONS, wire_problem
 from petstore_mock.contract import BASE_PATH
 from petstore_mock.errors import PetstoreMockError
@@ -35,6 +36,7 @@ from petstore_mock.faults import respond
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.contract import OperationName
@@ -242,22 +244,8 @@ class Example:
 
     def _make(self, call: Call, actor: Actor) -> Outcome:
         """Make the call under the watchdog's eye."""
-        watchdog = self.run.watchdog
-        watchdog.watch(actor.petstore, call.operation)
-        try:
-            try:
-                outcome = Outcome(value=require_answer(call, call.on(actor.client)))
-            except PetstoreMockError:
-                raise
-            except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
-                outcome = Outcome(error=error)
-            fired = watchdog.done()
-        except RunawayError as error:
-            outcome = Outcome(error=error)
-            fired = watchdog.done()
-        outcome.hung = fired == "hung"
-        outcome.ran_away = fired == "ran away"
-        if outcome.error is not None and not outcome.ran_away:
+        outcome = attempt(self.run.watchdog, actor.petstore, call.operation, _answer, call, actor.client)
+        if outcome.error is not None and not outcome.was_ended:
             with contextlib.suppress(Exception):  # what classify does not know is a bug of the client
                 outcome.kind = self.run.classify(outcome.error)
         return outcome
@@ -274,6 +262,10 @@ class Example:
             return timeout_problem(call, self.run.patience, outcome.seconds)
         if outcome.ran_away:
             return runaway_problem(call, entries)
+        if outcome.stood_still:
+            stood = self.run.watchdog.standstill
+            self.run.watchdog.comes_to_a_standstill = True
+            return standstill_problem(call, stood, entries)
         problem = wire_problem(
             call, outcome, entries, key=actor.petstore.api_key, port=actor.port, journal=actor.petstore.journal
         )
@@ -379,6 +371,10 @@ class Example:
             if self.run.settles_at(count, patience):
                 return True
         return False
+
+
+def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
+    return require_answer(call, call.on(client))
 
 
 def _let_arrive(actor: Actor) -> None:

@@ -283,7 +283,7 @@ def _end_of(entries: Sequence[Entry]) -> str:
 
 def _raised(outcome: Outcome) -> str:
     """Return the end of the traceback of an exception that says neither a status nor what went wrong."""
-    if outcome.error is None or outcome.kind is not None or outcome.ran_away:
+    if outcome.error is None or outcome.kind is not None or outcome.was_ended:
         return ""
     told = traceback.TracebackException.from_exception(outcome.error)
     own = [frame for frame in told.stack if not frame.filename.startswith(_HERE)]

@@ -20,6 +20,7 @@ __all__ = [
     "connections_problem",
     "leak_problem",
     "runaway_problem",
+    "standstill_problem",
     "stray_problem",
     "timeout_problem",
     "unclosed_problem",
@@ -27,6 +28,7 @@ __all__ = [
 
 # A client that makes one call at a time needs one connection, and may hold some more in its pool.
 MOST_CONNECTIONS: Final = 5
+_STANDSTILL_SHOWN: Final = 5  # seconds that a pasted test waits for a call; more than Retry-After asks for
 
 
 def stray_problem(call: Call, others: Iterable[Actor]) -> Problem | None:
@@ -88,6 +90,30 @@ def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
     last = entries[-1]
     came = f"answered {last.status}" if last.status is not None else "not answered"
     return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
+
+
+def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry]) -> Problem:
+    """Return what is wrong with a call that had to be ended after it had done nothing for ``seconds``."""
+    check = (
+        "def ask() -> None:",
+        "    with contextlib.suppress(Exception):",
+        "        {call}",
+        "",
+        "waiting = threading.Thread(target=ask, daemon=True)",
+        "waiting.start()",
+        f"waiting.join({_STANDSTILL_SHOWN})",
+        "assert not waiting.is_alive(), 'waits for ever'",
+    )
+    sentence = f"{call} neither returned nor sent a request for {seconds:.0f} s"
+    if entries:
+        last = entries[-1]
+        came = f"was answered {last.status}" if last.status is not None else "had lost its answer"
+        sentence = f"{call} neither returned nor went on for {seconds:.0f} s after it {came}"
+    words = (
+        "whatever went wrong before, a call comes to an end: what an earlier call took, a lock or a connection of the "
+        "pool, is to be given back when it fails"
+    )
+    return Problem(sentence, "1", words, check)
 
 
 def timeout_problem(call: Call, patience: float, waited: float) -> Problem:

@@ -1,26 +1,40 @@
-"""Looks after the call that is being made: ends a hang that outlasts the patience, and a client that runs away."""
+"""Looks after the call that is being made: ends a hang, a client that runs away, and one that waits for itself."""
 
 from __future__ import annotations
 
 import ctypes
+import signal
+import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock._machine_call import Outcome
+from petstore_mock.errors import PetstoreMockError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from petstore_mock.entry import Entry
     from petstore_mock.mock import PetStoreMock
 
-__all__ = ["RunawayError", "Watchdog"]
+__all__ = ["RunawayError", "Watchdog", "attempt"]
 
 _TICK: Final = 0.02  # seconds
 _LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, and the client with it
 _RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _RAISED_FOR: Final = 0.01  # seconds
+_STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
+_SHORT_STANDSTILL: Final = 3.0  # seconds, once it is known that the client comes to one; more than Retry-After asks for
+_AGAIN: Final = 1.0  # seconds after which a client is interrupted once more
+_ARRIVES: Final = 0.05  # seconds that an interrupt takes at most
+_DEBUGGERS: Final = frozenset({"bdb", "pydevd"})  # a client that somebody looks at stands still as long as he likes
 
 
 class RunawayError(BaseException):
-    """Raised inside a client that asks without an end; no ``except Exception`` of its own stops it."""
+    """Raised inside a client whose call does not end; no ``except Exception`` of its own stops it."""
 
 
 class Watchdog:
@@ -33,10 +47,12 @@ class Watchdog:
     def __init__(self, patience: float) -> None:
         self.patience = patience
         self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
+        self.comes_to_a_standstill = False  # likewise
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
         self._fired: str | None = None
         self._hung_for, self._hung_at = 0.0, 0  # seconds, and the request that hangs
+        self._stood_for, self._stood_at = 0.0, 0  # seconds, and the requests so far
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
 
@@ -57,17 +73,27 @@ class Watchdog:
         """Look after a call that begins now, in this thread."""
         self._fired = None
         self._hung_for, self._hung_at = 0.0, 0
+        self._stood_for, self._stood_at = 0.0, 0
         self._watched = (petstore, len(petstore.journal), threading.get_ident(), operation)
 
     def done(self) -> str | None:
-        """Say that the call has ended; return what had to be done about it: ``hung``, ``ran away`` or None.
+        """Say that the call has ended; return why it had to be ended: ``hung``, ``ran away``, ``stood still`` or None.
 
         Raises:
             RunawayError: the call had ended by itself just before it was to be stopped; ask again.
+            KeyboardInterrupt: likewise.
         """
         with self._lock:
             self._watched = None
-            return self._fired
+            fired = self._fired
+        if fired == "stood still":
+            time.sleep(_ARRIVES)  # an interrupt that is under way is to be taken here, and not for the user's
+        return fired
+
+    @property
+    def standstill(self) -> float:
+        """Seconds after which a call that does nothing is ended."""
+        return max(_SHORT_STANDSTILL if self.comes_to_a_standstill else _STANDSTILL, 1.5 * self.patience)
 
     def _run(self) -> None:
         before = time.perf_counter()
@@ -81,6 +107,7 @@ class Watchdog:
     def _look(self, petstore: PetStoreMock, before: int, thread: int, operation: str, tick: float) -> None:
         journal = petstore.journal
         requests = len(journal) - before
+        self._look_for_a_standstill(requests, journal.last if requests > 0 else None, thread, tick)
         if requests <= 0:
             return
         if requests > _RUNAWAY:  # at every tick, if the client catches even that
@@ -95,6 +122,40 @@ class Watchdog:
                 self._fired = "hung"
                 self.never_times_out.add(operation)
                 petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go
+
+    def _look_for_a_standstill(self, requests: int, last: Entry | None, thread: int, tick: float) -> None:
+        if requests != self._stood_at or (last is not None and _takes_its_time(last)):
+            self._stood_for, self._stood_at = 0.0, requests
+            return
+        self._stood_for += tick
+        if self._stood_for >= self.standstill and not _is_debugged(thread):
+            self._fired = "stood still"
+            self._stood_for = self.standstill - _AGAIN  # it may have caught the interrupt
+            _interrupt(thread)
+
+
+def _takes_its_time(entry: Entry) -> bool:
+    """Whether the answer may be under way still, as slowly as a fault lets it."""
+    slow = entry.delayed_by or entry.fault
+    return slow is not None and slow.kind in {"delay", "dribble"}
+
+
+def _is_debugged(thread: int) -> bool:
+    frame: FrameType | None = sys._current_frames().get(thread)  # noqa: SLF001  # documented
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _DEBUGGERS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _interrupt(thread: int) -> None:
+    """End what another thread waits for: a lock that it never gets is left for a signal alone, in the main thread."""
+    is_main = thread == threading.main_thread().ident
+    if is_main and hasattr(signal, "pthread_kill") and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        _stop(thread)
 
 
 def _stop(thread: int) -> None:
@@ -117,3 +178,42 @@ def _stop(thread: int) -> None:
             pass
     except RunawayError:
         pass
+
+
+def attempt(
+    watchdog: Watchdog,
+    petstore: PetStoreMock,
+    operation: str,
+    function: Callable[..., Any],
+    *arguments: Any,  # noqa: ANN401  # those of the function
+) -> Outcome:
+    """Let a client do something under the watchdog's eye.
+
+    Args:
+        watchdog: looks after it.
+        petstore: the world that the client talks to.
+        operation: what the client does.
+        function: does it.
+        arguments: of the function.
+    """
+    watchdog.watch(petstore, operation)
+    try:
+        try:
+            outcome = Outcome(value=function(*arguments))
+        except PetstoreMockError:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
+            outcome = Outcome(error=error)
+        fired = watchdog.done()
+    except (RunawayError, KeyboardInterrupt) as error:
+        outcome = Outcome(error=error)
+        fired = watchdog.done()
+        if fired is None:  # somebody at the keyboard
+            raise
+    except BaseException:
+        watchdog.done()  # else it would end what comes after the run
+        raise
+    outcome.hung = fired == "hung"
+    outcome.ran_away = fired == "ran away"
+    outcome.stood_still = fired == "stood still"
+    return outcome

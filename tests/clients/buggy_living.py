@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
 import urllib.request
 from typing import Any, ClassVar
 
@@ -153,6 +154,23 @@ class StaleConnection(HttpClientPets):
 
     def is_stale(self, connection: http.client.HTTPConnection) -> bool:  # noqa: ARG002
         return False
+
+
+class LockNotReleased(HttpClientPets):
+    """Takes a lock for each request, and keeps it when that fails."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.lock = threading.Lock()
+
+    def take(self) -> None:
+        self.lock.acquire()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        self.take()
+        answer = self.send(method, path, body)
+        self.lock.release()
+        return answer
 
 
 class UnreadError(HttpClientPets):
@@ -349,6 +367,7 @@ LIVING = (
     NoTimeout,
     NoTimeoutInSession,
     StaleConnection,
+    LockNotReleased,
     UnreadError,
     BrokenConnectionKept,
     GetsRemembered,

@@ -1,0 +1,113 @@
+"""Clients whose calls never come to an end, without a request: the machine ends them and says so."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from petstore_mock import Behaviour, _machine_watchdog
+from petstore_mock._machine_shrink import Course
+from petstore_mock.stateful import ClientBugError, check_client, client_machine
+from tests.clients.buggy_living import LockNotReleased
+from tests.clients.correct import HttpClientPets, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LISTS_AFTER_A_FAILURE = Course(Behaviour(), (("get_unknown", 404), ("list_some", (None, None))))
+
+
+def replay(client: type[HttpClientPets], course: Course = LISTS_AFTER_A_FAILURE) -> ClientBugError | None:
+    machine = client_machine(lambda petstore: client(petstore.url, petstore.api_key), patience=0.5)
+    with machine.run, machine.run.without_hurry():
+        return machine.replay(course)
+
+
+class PollsALock(LockNotReleased):
+    """Comes back to Python now and then while it waits."""
+
+    def take(self) -> None:
+        while not self.lock.acquire(timeout=0.02):
+            pass
+
+
+class FailsWithTheLock(LockNotReleased):
+    """Keeps the lock after every answer that is no success."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+        self.take()
+        answer = self.checked(super(LockNotReleased, self).ask(method, path, body), 200)
+        self.lock.release()
+        return answer
+
+
+class PollsWithTheLock(PollsALock, FailsWithTheLock):
+    """Both."""
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_machine_watchdog, "_STANDSTILL", 1.0)
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("client", [FailsWithTheLock, PollsWithTheLock])
+def test_a_call_that_waits_for_a_lock_for_ever_is_ended(client: type[HttpClientPets]) -> None:
+    error = replay(client)
+    assert error is not None
+    assert "list_pets() neither returned nor sent a request for 1 s (§1: " in error.sentence
+    assert "KeyboardInterrupt" not in str(error)
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_call_that_waits_in_another_thread_is_ended_where_python_can() -> None:
+    found: list[ClientBugError | None] = []
+    thread = threading.Thread(target=lambda: found.append(replay(PollsWithTheLock)), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert found
+    assert found[0] is not None
+    assert "neither returned nor sent a request" in found[0].sentence
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_call_that_waits_after_its_answer_is_told_of_with_the_answer() -> None:
+    class WaitsForMore(HttpClientPets):
+        def list_pets(self, **given: Json) -> Json:
+            super().list_pets(**given)
+            threading.Event().wait()
+
+    error = replay(WaitsForMore)
+    assert error is not None
+    assert "list_pets() neither returned nor went on for 1 s after it was answered 200" in error.sentence
+
+
+def test_a_client_that_waits_some_seconds_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even when the machine has become impatient."""
+    monkeypatch.setattr(_machine_watchdog, "_STANDSTILL", 3.0)
+
+    class BacksOff(HttpClientPets):
+        def list_pets(self, **given: Json) -> Json:
+            time.sleep(2)
+            return super().list_pets(**given)
+
+    assert replay(BacksOff) is None
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def test_who_interrupts_the_run_at_the_keyboard_ends_it() -> None:
+    ask: Callable[[], None] = interrupted
+
+    class Interrupted(HttpClientPets):
+        def list_pets(self, **given: Json) -> Json:  # noqa: ARG002
+            ask()
+
+    with pytest.raises(KeyboardInterrupt):
+        check_client(lambda petstore: Interrupted(petstore.url, petstore.api_key), settings=settings(database=None))
