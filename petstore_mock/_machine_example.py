@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
 from petstore_mock._machine_call import Call, Outcome, Problem, close_client, require_answer
+from petstore_mock._machine_close import close_problem, unclosed_problem
 from petstore_mock._machine_expect import answer_problem, observe
 from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
 from petstore_mock._machine_manners import (
@@ -23,7 +24,6 @@ from petstore_mock._machine_manners import (
     standstill_problem,
     stray_problem,
     timeout_problem,
-    unclosed_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
 from petstore_mock._machine_shrink import TAKES_TIME
@@ -244,7 +244,11 @@ class Example:
 
     def _make(self, call: Call, actor: Actor) -> Outcome:
         """Make the call under the watchdog's eye."""
-        outcome = attempt(self.run.watchdog, actor.petstore, call.operation, _answer, call, actor.client)
+        try:
+            outcome = attempt(self.run.watchdog, actor.petstore, call.operation, _answer, call, actor.client)
+        except BaseException:  # somebody's at the keyboard, or a mistake in make_client: nothing else is to be told
+            self._failed = True
+            raise
         if outcome.error is not None and not outcome.was_ended:
             with contextlib.suppress(Exception):  # what classify does not know is a bug of the client
                 outcome.kind = self.run.classify(outcome.error)
@@ -337,19 +341,34 @@ class Example:
         """Close the clients and the worlds.
 
         Raises:
-            ClientBugError: connections stay open.
+            ClientBugError: a client does not close as it should.
         """
         for handle in self._faults:
             handle.cancel()
         self._results.clear()
         try:
             for actor in self._actors:
-                close_client(actor.client)
-                del actor.client
+                self._close(actor)
             if not self._failed:
                 self._check_closed()
         finally:
             self._stack.close()
+
+    def _close(self, actor: Actor) -> None:
+        """Close a client, and judge how it does it unless it has failed already."""
+        watchdog = self.run.watchdog
+        outcome = attempt(watchdog, actor.petstore, "close", close_client, actor.client)
+        del actor.client
+        if self._failed:
+            return
+        for other in self._actors:  # a request without a key reaches the other world
+            entries = other.petstore.journal[other.seen :]
+            other.seen += len(entries)
+            problem = close_problem(outcome, other.world, entries, watchdog.standstill)
+            if problem is not None:
+                self.actor = actor
+                watchdog.comes_to_a_standstill |= outcome.stood_still
+                self._fail(Call("listPets", {}), problem, outcome)
 
     def _check_closed(self) -> None:
         if self.run.open_connections() <= self._before or self._settles_at(self._before):

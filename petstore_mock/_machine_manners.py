@@ -23,7 +23,6 @@ __all__ = [
     "standstill_problem",
     "stray_problem",
     "timeout_problem",
-    "unclosed_problem",
 ]
 
 # A client that makes one call at a time needs one connection, and may hold some more in its pool.
@@ -143,19 +142,3 @@ def connections_problem(call: Call, count: int) -> Problem:
     )
     words = f"a client that makes one call at a time needs one connection, and is granted {MOST_CONNECTIONS}"
     return Problem(f"{call} left {count} connections open", "RFC 9112 §9.4", words, check)
-
-
-def unclosed_problem(count: int) -> Problem:
-    """Return what is wrong with a client that left ``count`` connections behind."""
-    check = (
-        "getattr({client}, 'close', lambda: None)()",
-        "del {client}",
-        "gc.collect()",
-        "deadline = time.monotonic() + 1",
-        "while {petstore}.httpserver.open_connections and time.monotonic() < deadline:",
-        "    time.sleep(0.01)",
-        "assert not {petstore}.httpserver.open_connections",
-    )
-    words = "a client closes its connections when it is closed, or forgotten"
-    connections = "connection" if count == 1 else "connections"
-    return Problem(f"{count} {connections} stayed open after the client was closed", "RFC 9112 §9.6", words, check)

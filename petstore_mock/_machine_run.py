@@ -8,8 +8,10 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock._machine_call import close_client, require_client
-from petstore_mock._machine_watchdog import Watchdog
+from petstore_mock._machine_call import Call, close_client, require_client
+from petstore_mock._machine_close import close_problem
+from petstore_mock._machine_explain import Script, explain
+from petstore_mock._machine_watchdog import Watchdog, attempt
 from petstore_mock.mock import PetStoreMock
 
 if TYPE_CHECKING:
@@ -104,9 +106,26 @@ class Run:
 
         Raises:
             PetstoreMockError: it can't be one.
+            ClientBugError: it can't be closed before it was used.
         """
         with self.petstore.fresh() as petstore:
-            close_client(self.client_of(petstore))
+            outcome = attempt(self.watchdog, petstore, "close", close_client, self.client_of(petstore))
+            problem = close_problem(outcome, "petstore", petstore.journal, self.watchdog.standstill)
+            if problem is None:
+                return
+            self.failing_example = 1
+            raise explain(
+                problem,
+                Script(),
+                actor="client",
+                petstore="petstore",
+                call=Call("listPets", {}),
+                outcome=outcome,
+                behaviour=petstore.behaviour,
+                journals={"petstore": list(petstore.journal)},
+                make_client=self.make_client,
+                classify=self.classify,
+            )
 
     @property
     def elsewhere(self) -> PetStoreMock:

@@ -202,7 +202,10 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError
     """Run a machine, and return what it found, shrunk."""
     run = machine.run
     with run:
-        run.try_client()
+        try:
+            run.try_client()
+        except ClientBugError as error:
+            return error
         found, flaky = _search(machine, settings)
         if found is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import threading
@@ -319,6 +320,54 @@ class NeverClosed(HttpClientPets):
         self.connection = None
 
 
+class CloseFails(HttpClientPets):
+    """Closes a connection that it has lost already."""
+
+    lost = False
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        self.lost = True
+        answer = super().send(method, path, body)
+        self.lost = False
+        return answer
+
+    def close(self) -> None:
+        connection = self.connection
+        super().close()
+        if self.lost and connection is None:
+            raise RuntimeError("not connected")
+
+
+class ResentOnClose(Urllib3Pets):
+    """Keeps the animals that it could not create, and creates them when it is closed."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.queue: list[dict[str, Any]] = []
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except urllib3.exceptions.HTTPError:
+            self.queue.append({"name": name, "category_id": category_id, "status": status})
+            raise
+
+    def close(self) -> None:
+        for pet in self.queue:
+            with contextlib.suppress(Exception):
+                super().create_pet(**pet)
+        super().close()
+
+
+class LoggedOutOnClose(Urllib3Pets):
+    """Ends a session, which the interface does not have, when it is closed."""
+
+    def close(self) -> None:
+        with contextlib.suppress(urllib3.exceptions.HTTPError):
+            self.pool.request("DELETE", f"{self.url}/session", headers=self.headers, retries=False)
+        super().close()
+
+
 class RedirectedWithKey(HttpClientPets):
     """Follows redirections by urllib, which takes all headers along."""
 
@@ -380,6 +429,9 @@ LIVING = (
     ConnectionsKept,
     ErrorsKeepConnections,
     NeverClosed,
+    CloseFails,
+    ResentOnClose,
+    LoggedOutOnClose,
     RedirectedWithKey,
     KeyKeptOnRedirect,
     SessionShared,

@@ -1,0 +1,98 @@
+"""How clients close is judged as their calls are."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from petstore_mock import Behaviour
+from petstore_mock._machine_shrink import Course
+from petstore_mock.stateful import ClientBugError, check_client, client_machine
+from tests.clients.corpus import find, make_buggy
+from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.property.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Clients that are not closed in pasted tests, and those that fail to.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Have the sockets warned of here and not later, where the warning counts."""
+    yield
+    gc.collect()
+
+
+SAID = {
+    "CloseFails": "close() raised RuntimeError (not connected) (§1: ",
+    "ResentOnClose": "close() sent POST /v1/pets (§4.2: ",
+    "LoggedOutOnClose": "close() sent DELETE /v1/session: The interface has no such path",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_how_a_client_closes_is_judged(name: str) -> None:
+    error = find(name).error
+    assert error is not None
+    assert SAID[name] in error.sentence
+    assert raised_by(error.test, make_buggy(name)) is not None, error.test
+    for correct in ("http.client", "urllib3"):
+        assert raised_by(error.test, make_correct(correct)) is None, error.test
+
+
+class UnusedNotClosed(HttpClientPets):
+    """Can be closed only once it has been used."""
+
+    def close(self) -> None:
+        self.connection.close()  # type: ignore[union-attr]  # the bug
+
+
+def make_unused(petstore: Json) -> Json:
+    return UnusedNotClosed(petstore.url, petstore.api_key)
+
+
+def test_a_client_that_was_never_used_can_be_closed() -> None:
+    with pytest.raises(ClientBugError, match=r"close\(\) raised AttributeError") as caught:
+        check_client(make_unused, settings=settings(database=None))
+    assert "self.connection.close()" in caught.value.raised
+    assert isinstance(raised_by(caught.value.test, make_unused), AttributeError)
+
+
+def test_a_request_without_a_key_is_told_of_wherever_it_arrives() -> None:
+    """It belongs to the world that was opened last."""
+
+    class SaysGoodbye(HttpClientPets):
+        def close(self) -> None:
+            if self.connection is not None:
+                self.connection.request("GET", f"{self.base}/pets")
+                self.connection.getresponse().read()
+            super().close()
+
+    machine = client_machine(lambda petstore: SaysGoodbye(petstore.url, petstore.api_key))
+    steps = (("switch", "listPets"), ("switch", "listPets"))
+    with machine.run, machine.run.without_hurry():
+        error = machine.replay(Course(Behaviour(), steps))
+    assert error is not None
+    assert "close() sent GET /v1/pets" in error.sentence
+    assert "len(other.journal)" in error.test
+
+
+def test_who_interrupts_a_call_at_the_keyboard_is_told_nothing_of_the_client() -> None:
+    """Its request was not judged yet."""
+
+    class Interrupted(HttpClientPets):
+        def create_pet(self, **given: Json) -> Json:
+            super().create_pet(**given)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_client(lambda petstore: Interrupted(petstore.url, petstore.api_key), settings=settings(database=None))
