@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import gc
+import threading
+import time
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock._machine_call import Problem
 
@@ -12,7 +15,52 @@ if TYPE_CHECKING:
     from petstore_mock._machine_call import Outcome
     from petstore_mock.entry import Entry
 
-__all__ = ["close_problem", "unclosed_problem"]
+__all__ = ["MOST_THREADS", "Threads", "close_problem", "threads_problem", "unclosed_problem"]
+
+# A pool has some threads, a loop of asyncio some more for the names of hosts; they may end when they are forgotten.
+MOST_THREADS: Final = 8
+_THREADS_END: Final = 1.0  # seconds that threads take to end, once they are told to
+_THREADS_END_SOON: Final = 0.1  # the same for a client that is known not to tell them
+_PAUSE: Final = 0.002
+
+
+class Threads:
+    """The threads that a client starts in its calls, and not those of other parts of the process.
+
+    To look at them all would cost as much as a step: only where their number differs is it done.
+    """
+
+    def __init__(self) -> None:
+        self._started: set[threading.Thread] = set()
+        self._count = -1
+        self._known: set[threading.Thread] = set()
+
+    def before_call(self) -> None:
+        """Take note of the threads that are there."""
+        if threading.active_count() != self._count:
+            self._known = set(threading.enumerate())
+            self._count = len(self._known)
+
+    def after_call(self) -> None:
+        """Take note of those that have come."""
+        if threading.active_count() != self._count:
+            now = set(threading.enumerate())
+            self._started |= now - self._known
+            self._known, self._count = now, len(now)
+
+    def left(self, *, brief: bool) -> int:
+        """Return how many do not end, if they are more than can be granted."""
+        if len(self._started) <= MOST_THREADS:
+            return 0
+        deadline = time.monotonic() + (_THREADS_END_SOON if brief else _THREADS_END)
+        while True:
+            count = sum(thread.is_alive() for thread in self._started)
+            if count <= MOST_THREADS:
+                return 0
+            if time.monotonic() > deadline:
+                return count
+            gc.collect(1)
+            time.sleep(_PAUSE)
 
 
 def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], seconds: float) -> Problem | None:
@@ -52,6 +100,19 @@ def _sent_problem(world: str, entry: Entry) -> Problem | None:
     words = sentence.text if sentence is not None else ""
     sent = f"{entry.method} {entry.target[:80]}"
     return Problem(f"close() sent {sent}: {entry.reason}", entry.section or "4", words, check)
+
+
+def threads_problem(count: int) -> Problem:
+    """Return what is wrong with a client that left ``count`` threads behind."""
+    check = (
+        "getattr({client}, 'close', lambda: None)()",
+        "deadline = time.monotonic() + 1",
+        f"while threading.active_count() > threads + {MOST_THREADS} and time.monotonic() < deadline:",
+        "    time.sleep(0.01)",
+        f"assert threading.active_count() <= threads + {MOST_THREADS}",
+    )
+    words = f"threads that go on after their calls become ever more; {MOST_THREADS} are granted to a pool"
+    return Problem(f"{count} threads went on after the client was closed", "1", words, check)
 
 
 def unclosed_problem(count: int) -> Problem:

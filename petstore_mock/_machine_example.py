@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
 from petstore_mock._machine_call import Call, Outcome, Problem, close_client, require_answer
-from petstore_mock._machine_close import close_problem, unclosed_problem
+from petstore_mock._machine_close import Threads, close_problem, threads_problem, unclosed_problem
 from petstore_mock._machine_expect import answer_problem, observe
 from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
 from petstore_mock._machine_manners import (
@@ -73,6 +73,7 @@ class Example:
         self._faults: list[FaultHandle] = []
         self._results: list[Result] = []
         self._elsewhere: PetStoreMock | None = None
+        self._threads = Threads()
         self._failed = False
         self._actors = [self._actor("client", "petstore")]
         self.actor = self._actors[0]
@@ -212,9 +213,11 @@ class Example:
             return
         self.run.steps += 1
         connections = self.run.open_connections()
+        self._threads.before_call()
         started = time.perf_counter()
         outcome = self._make(call, actor)
         outcome.seconds = time.perf_counter() - started
+        self._threads.after_call()
         if (waits or told_to) and outcome.seconds > _NO_WAIT:
             self.run.has_waited(outcome.seconds, told_to=not waits)
         if outcome.error is not None:
@@ -347,8 +350,12 @@ class Example:
             handle.cancel()
         self._results.clear()
         try:
+            clients = [actor.client for actor in self._actors]
             for actor in self._actors:
                 self._close(actor)
+            if not self._failed:
+                self._check_threads(clients)
+            clients.clear()
             if not self._failed:
                 self._check_closed()
         finally:
@@ -369,6 +376,15 @@ class Example:
                 self.actor = actor
                 watchdog.comes_to_a_standstill |= outcome.stood_still
                 self._fail(Call("listPets", {}), problem, outcome)
+
+    def _check_threads(self, clients: list[PetClient]) -> None:
+        if not any(callable(getattr(client, "close", None)) for client in clients):
+            clients.clear()  # what can't be closed has but to be forgotten
+        count = self._threads.left(brief=self.run.leaves_threads)
+        if count:
+            self.run.leaves_threads = True
+            self.script.with_threads()
+            self._fail(Call("listPets", {}), threads_problem(count), Outcome())
 
     def _check_closed(self) -> None:
         if self.run.open_connections() <= self._before or self._settles_at(self._before):

@@ -95,6 +95,7 @@ class Script:
         self._lines: list[_Line] = []
         self._others = False
         self._elsewhere = False
+        self._threads = False
         self._results = 0
         self.course = 0  # tells the course so far from another: two examples of the same course do the same
 
@@ -134,6 +135,10 @@ class Script:
         """Have another service to be redirected to."""
         self._elsewhere = True
 
+    def with_threads(self) -> None:
+        """Have the threads counted before there is a client."""
+        self._threads = True
+
     def source(self, check: Iterable[str], behaviour: Behaviour, given: Mapping[str, Callable[..., Any]]) -> str:
         """Return the test: the steps so far, then ``check``.
 
@@ -150,6 +155,8 @@ class Script:
         if self._others:
             opened.append("petstore.fresh() as other")
             clients.append("other_client = make_client(other)")
+        if self._threads:
+            clients.insert(0, "threads = threading.active_count()")
         body = [*clients, *_written(self._lines), *check]
         lines = [
             *_imports("\n".join([*opened, *body]), given),

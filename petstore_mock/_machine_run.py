@@ -60,6 +60,7 @@ class Run:
         self._waited_now = 0.0
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
+        self.leaves_threads = False  # likewise, threads
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
         self._in_hurry = True
         self._looked_at = False

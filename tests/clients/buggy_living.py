@@ -7,6 +7,7 @@ import http.client
 import json
 import threading
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import requests
@@ -320,6 +321,18 @@ class NeverClosed(HttpClientPets):
         self.connection = None
 
 
+class ThreadsLeft(HttpClientPets):
+    """Has a thread for each request, for a deadline, and ends none."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.pools: list[ThreadPoolExecutor] = []
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        self.pools.append(ThreadPoolExecutor(1))
+        return self.pools[-1].submit(self.send, method, path, body).result(5)
+
+
 class CloseFails(HttpClientPets):
     """Closes a connection that it has lost already."""
 
@@ -429,6 +442,7 @@ LIVING = (
     ConnectionsKept,
     ErrorsKeepConnections,
     NeverClosed,
+    ThreadsLeft,
     CloseFails,
     ResentOnClose,
     LoggedOutOnClose,

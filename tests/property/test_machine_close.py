@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +37,7 @@ def _collected() -> Iterator[None]:
 
 
 SAID = {
+    "ThreadsLeft": "threads went on after the client was closed (§1: ",
     "CloseFails": "close() raised RuntimeError (not connected) (§1: ",
     "ResentOnClose": "close() sent POST /v1/pets (§4.2: ",
     "LoggedOutOnClose": "close() sent DELETE /v1/session: The interface has no such path",
@@ -65,6 +70,34 @@ def test_a_client_that_was_never_used_can_be_closed() -> None:
         check_client(make_unused, settings=settings(database=None))
     assert "self.connection.close()" in caught.value.raised
     assert isinstance(raised_by(caught.value.test, make_unused), AttributeError)
+
+
+class Pooled(HttpClientPets):
+    """Has a pool of some threads that it never ends."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.pool = ThreadPoolExecutor(4)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+        for _ in range(4):
+            self.pool.submit(time.sleep, 0.001)
+        return self.pool.submit(self.send, method, path, body).result(5)
+
+
+def test_some_threads_and_those_of_others_are_not_blamed() -> None:
+    ended = threading.Event()
+    others = iter([threading.Thread(target=ended.wait, daemon=True) for _ in range(30)])
+
+    def make_client(petstore: Json) -> Json:
+        for thread in islice(others, 5):  # while examples go on, and between two calls
+            thread.start()
+        return Pooled(petstore.url, petstore.api_key)
+
+    try:
+        check_client(make_client, max_examples=10, settings=settings(database=None))
+    finally:
+        ended.set()
 
 
 def test_a_request_without_a_key_is_told_of_wherever_it_arrives() -> None:
