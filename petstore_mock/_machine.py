@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from petstore_mock.plan import Moment
 
 __all__ = ["ClientMachine"]
+
+_ODD_KEYS: Final = 3  # one of so many examples has keys of every kind of character
 
 
 class ClientMachine(RuleBasedStateMachine):
@@ -55,7 +57,7 @@ class ClientMachine(RuleBasedStateMachine):
                 )
         self._chance = Chance(number)
         self._faults = faults
-        self.begin(self._chance.behaviour(self.differences))
+        self.begin(self._chance.behaviour(self.differences), odd_keys=number % _ODD_KEYS == 1)
         self.go_on()
 
     def go_on(self) -> None:
@@ -63,10 +65,10 @@ class ClientMachine(RuleBasedStateMachine):
         for _ in range(STEPS):
             self.take(self._chance.step(self._faults))
 
-    def begin(self, behaviour: Behaviour) -> None:
+    def begin(self, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
         """Begin an example in a world of this behaviour."""
         self.run.examples += 1
-        self.example = Example(self.run, behaviour)
+        self.example = Example(self.run, behaviour, odd_keys=odd_keys)
 
     def teardown(self) -> None:
         """End the example."""
@@ -75,10 +77,13 @@ class ClientMachine(RuleBasedStateMachine):
             try:
                 example.end()
             except ClientBugError:
-                self.run.latest_course = Course(example.behaviour, tuple(self._course))
+                self.run.latest_course = self._played(example)
                 raise
             finally:
                 self.example = None
+
+    def _played(self, example: Example) -> Course:
+        return Course(example.behaviour, tuple(self._course), example.odd_keys)
 
     @property
     def _now(self) -> Example:
@@ -95,7 +100,7 @@ class ClientMachine(RuleBasedStateMachine):
             if self._now.script.course == before:  # there was nothing to change, or no time to wait
                 self._course.pop()
         except ClientBugError:
-            self.run.latest_course = Course(self._now.behaviour, tuple(self._course))
+            self.run.latest_course = self._played(self._now)
             raise
 
     @classmethod
@@ -120,7 +125,7 @@ class ClientMachine(RuleBasedStateMachine):
         """Play a course without drawing anything; return the bug that it shows."""
         try:
             with cls._playing() as machine:
-                machine.begin(course.behaviour)
+                machine.begin(course.behaviour, odd_keys=course.odd_keys)
                 for step in course.steps:
                     machine.take(step)
         except ClientBugError as error:

@@ -60,13 +60,15 @@ class Example:
     Args:
         run: what all examples share.
         behaviour: what the service does where the interface shows nothing.
+        odd_keys: whether every kind of character is in its keys that may be in one.
     """
 
-    def __init__(self, run: Run, behaviour: Behaviour) -> None:
+    def __init__(self, run: Run, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
         self.run = run
+        self.odd_keys = odd_keys
         self.behaviour = behaviour
         self._is_limited = "rate_limit" in behaviour.differences()
-        self.script = Script()
+        self.script = Script(odd_keys=odd_keys)
         run.start_over()
         self._before = run.open_connections()  # what a failure that Hypothesis keeps may still hold open
         self._stack = ExitStack()
@@ -79,7 +81,7 @@ class Example:
         self.actor = self._actors[0]
 
     def _actor(self, name: str, world: str) -> Actor:
-        petstore = self._stack.enter_context(self.run.petstore.fresh(behaviour=self.behaviour))
+        petstore = self._stack.enter_context(self.run.fresh(self.behaviour, odd_key=self.odd_keys))
         return Actor(name, world, petstore, self.run.client_of(petstore), self.behaviour)
 
     # What others do

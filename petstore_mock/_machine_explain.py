@@ -27,6 +27,11 @@ __all__ = ["ClientBugError", "Script", "explain", "fault_code"]
 _INDENT: Final = "    "
 _HERE: Final = __file__.rpartition("_machine_explain")[0]  # the package, whose frames say nothing of the client
 _REQUESTS: Final = 15  # that are shown
+_ODD_KEY: Final = "Aa-._~+/key-of-a-test-{}=="
+_ODD_KEYS_MATTER: Final = (
+    "It happens only with a key of all that a key may consist of: letters of both cases, digits and -._~+/, with = at "
+    "its end (RFC 6750 §2.1)."
+)
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 
 
@@ -89,9 +94,14 @@ class _Line:
 
 
 class Script:
-    """The steps of an example, as the code of a test."""
+    """The steps of an example, as the code of a test.
 
-    def __init__(self) -> None:
+    Args:
+        odd_keys: whether its keys are of every kind of character that may be in one.
+    """
+
+    def __init__(self, *, odd_keys: bool = False) -> None:
+        self.odd_keys = odd_keys
         self._lines: list[_Line] = []
         self._others = False
         self._elsewhere = False
@@ -148,12 +158,15 @@ class Script:
             given: ``make_client`` and ``classify``.
         """
         gaps = ", ".join(f"{name}={value!r}" for name, value in behaviour.differences().items())
-        opened = [f"PetStoreMock({f'behaviour=Behaviour({gaps})' if gaps else ''}) as petstore"]
+        options = [f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else []
+        options += [f"behaviour=Behaviour({gaps})"] if gaps else []
+        opened = [f"PetStoreMock({', '.join(options)}) as petstore"]
         if self._elsewhere:
             opened.append("PetStoreMock() as elsewhere")
         clients = ["client = make_client(petstore)"]
         if self._others:
-            opened.append("petstore.fresh() as other")
+            key = f"api_key={_ODD_KEY.format(2)!r}" if self.odd_keys else ""
+            opened.append(f"petstore.fresh({key}) as other")
             clients.append("other_client = make_client(other)")
         if self._threads:
             clients.insert(0, "threads = threading.active_count()")
@@ -269,6 +282,8 @@ def explain(  # what an explanation is made of
     words = f": {problem.words}" if problem.words else ""
     sentence = f"{problem.sentence} ({where}{words})."
     sentence += _silences(behaviour.differences())
+    if script.odd_keys:
+        sentence += f"\n{_ODD_KEYS_MATTER}"
     test = script.source(check, behaviour, {"make_client": make_client, "classify": classify})
     return ClientBugError(sentence, test, _wire(journals), _raised(outcome))
 

@@ -16,11 +16,13 @@ from petstore_mock.mock import PetStoreMock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from typing import Self
 
     from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_classify import Kind
     from petstore_mock._machine_shrink import Course
+    from petstore_mock.behaviour import Behaviour
     from petstore_mock.server import Listener
 
 __all__ = ["Run"]
@@ -89,6 +91,13 @@ class Run:
         mock = self._stack.enter_context(PetStoreMock())
         self._listeners.append(mock.httpserver)
         return mock
+
+    def fresh(self, behaviour: Behaviour, *, odd_key: bool) -> AbstractContextManager[PetStoreMock]:
+        """Give a world of an example, with a key of every kind of character that may be in one, or an ordinary one."""
+        if not odd_key:
+            return self.petstore.fresh(behaviour=behaviour)
+        key = self.petstore._worlds.new_key(of_all_characters=True)  # noqa: SLF001  # numbered, as all that leak can be
+        return self.petstore.fresh(behaviour=behaviour, api_key=key)
 
     def client_of(self, petstore: PetStoreMock) -> PetClient:
         """Make a client.

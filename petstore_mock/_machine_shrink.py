@@ -34,16 +34,19 @@ TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})  # kinds of faults
 
 @dataclass(frozen=True)
 class Course:
-    """What happened in an example: a behaviour, and steps."""
+    """What happened in an example: a behaviour, and steps; and of what its keys were."""
 
     behaviour: Behaviour
     steps: tuple[Step, ...]
+    odd_keys: bool = False
 
     def simpler(self) -> Iterator[Course]:
         """Yield simpler courses, the much simpler ones first."""
         quick = tuple(step for step in self.steps if not _is_slow(step))
         if len(quick) < len(self.steps):
             yield from self._quicker(quick)
+        if self.odd_keys:
+            yield replace(self, odd_keys=False)
         yield from self._with_fewer_gaps()
         size = len(self.steps) // 2
         while size:

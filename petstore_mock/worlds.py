@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Leak", "Worlds", "whose"]
 
+# Around a number, a key of all that a key may consist of: letters of both cases and every mark (RFC 6750 §2.1).
+_BEFORE_NUMBER, _AFTER_NUMBER = "Aa-._~+/", "=="
 _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
 _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to no test
@@ -86,13 +88,19 @@ class Worlds:
 
     # Keys
 
-    def new_key(self, owner: str | None = None) -> str:
-        """Return a key that was never issued; ``owner`` is who answers for it once it is retired."""
+    def new_key(self, owner: str | None = None, *, of_all_characters: bool = False) -> str:
+        """Return a key that was never issued.
+
+        Args:
+            owner: who answers for it once it is retired.
+            of_all_characters: whether every kind of character is in it that may be in a key.
+        """
         number = self._issued = self._issued + 1  # kept: another world's thread may issue one meanwhile
         if owner is not None and (not self._owners or self._owners[-1] != owner):
             self._owner_starts.append(number)
             self._owners.append(owner)
-        return f"{self._prefix}{number:06d}"
+        key = f"{self._prefix}{number:06d}"
+        return f"{_BEFORE_NUMBER}{key}{_AFTER_NUMBER}" if of_all_characters else key
 
     def check_key(self, key: object) -> str:
         """Return ``key`` if it can be sent as a bearer token and is no other world's.
@@ -133,6 +141,8 @@ class Worlds:
                 del world.keys[key]
 
     def _retired_owner(self, key: str) -> str | None:
+        if key.startswith(_BEFORE_NUMBER) and key.endswith(_AFTER_NUMBER):
+            key = key[len(_BEFORE_NUMBER) : -len(_AFTER_NUMBER)]
         number = key.removeprefix(self._prefix)
         # A client may have made its key up: int() of thousands of digits raises, and none but our spelling was issued.
         if number == key or len(number) > _KEY_DIGITS_MAX or not number.isdecimal():

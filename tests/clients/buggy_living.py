@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import threading
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
@@ -285,6 +286,20 @@ class HeadersShared(HttpClientPets):
         return self.shared
 
 
+class KeyQuoted(HttpClientPets):
+    """Percent-encodes its key, as if it stood in a query."""
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {urllib.parse.quote(self.key, safe='')}"}
+
+
+class KeyLowered(HttpClientPets):
+    """Takes the values of headers for the same in either case."""
+
+    def headers(self) -> dict[str, str]:
+        return {name: f"Bearer {value[7:].lower()}" for name, value in super().headers().items()}
+
+
 class ConnectionsKept(HttpClientPets):
     """Opens a connection for each request, and closes none."""
 
@@ -439,6 +454,8 @@ LIVING = (
     ListReused,
     DefaultsShared,
     HeadersShared,
+    KeyQuoted,
+    KeyLowered,
     ConnectionsKept,
     ErrorsKeepConnections,
     NeverClosed,

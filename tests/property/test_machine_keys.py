@@ -1,0 +1,84 @@
+"""What a client does with its key, whatever the key consists of."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock
+from petstore_mock._machine_shrink import Course
+from petstore_mock.judging import KEY_TEXT
+from petstore_mock.stateful import client_machine
+from tests.clients.corpus import find, make_buggy
+from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.property.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Clients that are not closed in pasted tests.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Have the sockets warned of here and not later, where the warning counts."""
+    yield
+    gc.collect()
+
+
+@pytest.mark.parametrize("name", ["KeyQuoted", "KeyLowered"])
+def test_a_key_that_is_not_sent_as_it_is_is_found(name: str) -> None:
+    error = find(name).error
+    assert error is not None
+    assert "It happens only with a key of all that a key may consist of" in error.sentence
+    assert ": The API key is " in error.sentence
+    assert raised_by(error.test, make_buggy(name)) is not None, error.test
+    assert raised_by(error.test, make_correct("http.client")) is None, error.test
+
+
+def test_odd_keys_can_be_sent_and_differ_and_are_masked() -> None:
+    keys: list[str] = []
+
+    class Fails(HttpClientPets):
+        def __init__(self, url: str, key: str) -> None:
+            super().__init__(url, key)
+            keys.append(key)
+
+        def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:  # noqa: ARG002
+            if len(keys) > 1:
+                self.ask("GET", f"/pets?limit=0&status={self.key}")
+
+    machine = client_machine(lambda petstore: Fails(petstore.url, petstore.api_key))
+    course = Course(Behaviour(), (("get_unknown", 404), ("switch", "listPets")), odd_keys=True)
+    with machine.run, machine.run.without_hurry():
+        error = machine.replay(course)
+    assert error is not None
+    assert len(set(keys)) == 2
+    for key in keys:
+        assert KEY_TEXT.fullmatch(key)
+        assert {*"-._~+/="} <= {*key}
+        assert key.lower() != key != key.upper()
+        assert key not in str(error)
+        assert key[8:-2] not in str(error)
+    assert error.test.count("(api_key='Aa-._~+/") == 2
+
+
+def test_a_request_with_an_odd_key_of_a_world_that_is_over_is_kept_apart() -> None:
+    """As with any key that was issued: nobody else is blamed for it."""
+    with PetStoreMock() as petstore:
+        worlds = petstore._worlds  # noqa: SLF001  # the machine's own way to such keys
+        key = worlds.new_key(of_all_characters=True)
+        with petstore.fresh(api_key=key) as other:
+            late = HttpClientPets(other.url, key)
+            late.list_pets()
+        with pytest.raises(Exception, match="401"):
+            late.list_pets()
+        late.close()
+        assert len(petstore.journal) == 0
+        assert len(worlds.leaks) == 1
