@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.errors import PetstoreMockError
+from petstore_mock.masking import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,7 +215,7 @@ class Outcome:
     def __str__(self) -> str:
         if self.error is None:
             return f"returned {shortened(self.value)}"
-        text = _cut(str(self.error).strip().partition("\n")[0])
+        text = _cut(mask_text(str(self.error).strip().partition("\n")[0]))
         return f"raised {type(self.error).__name__}{f' ({text})' if text else ''}"
 
 

@@ -19,6 +19,7 @@ from petstore_mock._machine_explain import Script, explain, fault_code, seed_cod
 from petstore_mock._machine_manners import (
     MOST_CONNECTIONS,
     connections_problem,
+    key_in_error_problem,
     leak_problem,
     runaway_problem,
     standstill_problem,
@@ -275,9 +276,9 @@ class Example:
             stood = self.run.watchdog.standstill
             self.run.watchdog.comes_to_a_standstill = True
             return standstill_problem(call, stood, entries)
-        problem = wire_problem(
-            call, outcome, entries, key=actor.petstore.api_key, port=actor.port, journal=actor.petstore.journal
-        )
+        key, journal = actor.petstore.api_key, actor.petstore.journal
+        problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal)
+        problem = problem or key_in_error_problem(call, outcome, key)
         if problem is not None or not entries:
             return problem
         try:

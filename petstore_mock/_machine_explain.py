@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock._machine_call import literal
 from petstore_mock._machine_classify import classify_exception
 from petstore_mock.gaps import GAPS
+from petstore_mock.masking import mask_text
 from petstore_mock.report import render_journal
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
     def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{name}\b", code)]
 
-    lines = [f"import {name}" for name in used(["contextlib", "copy", "gc", "threading", "time"])]
+    lines = [f"import {name}" for name in used(["contextlib", "copy", "gc", "threading", "time", "traceback"])]
     if lines:
         lines.append("")
     lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
@@ -310,7 +311,7 @@ def _raised(outcome: Outcome) -> str:
     told = traceback.TracebackException.from_exception(outcome.error)
     own = [frame for frame in told.stack if not frame.filename.startswith(_HERE)]
     told.stack = traceback.StackSummary.from_list(own[-_FRAMES:])
-    return "".join(told.format(chain=False)).rstrip()
+    return mask_text("".join(told.format(chain=False)).rstrip())
 
 
 def _filled(line: str, names: Mapping[str, str]) -> str:

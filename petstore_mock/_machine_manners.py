@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock._machine_call import Problem
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from petstore_mock._machine_actor import Actor
-    from petstore_mock._machine_call import Call
+    from petstore_mock._machine_call import Call, Outcome
     from petstore_mock.entry import Entry
     from petstore_mock.mock import PetStoreMock
 
 __all__ = [
     "MOST_CONNECTIONS",
     "connections_problem",
+    "key_in_error_problem",
     "leak_problem",
     "runaway_problem",
     "standstill_problem",
@@ -27,6 +29,7 @@ __all__ = [
 
 # A client that makes one call at a time needs one connection, and may hold some more in its pool.
 MOST_CONNECTIONS: Final = 5
+_DEEPEST: Final = 10  # exceptions of a chain
 _STANDSTILL_SHOWN: Final = 5  # seconds that a pasted test waits for a call; more than Retry-After asks for
 
 
@@ -70,6 +73,44 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
                 f"{call} followed a redirection and sent the API key to another origin (host:port)", "5", words, check
             )
     return None
+
+
+def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | None:
+    """Return an exception that holds the key: what it says ends in logs and reports."""
+    link = outcome.error
+    for _ in range(_DEEPEST):
+        if link is None:
+            return None
+        if _holds(link, key):
+            name = type(link).__name__
+            where = "" if link is outcome.error else f", and the {name} behind it"
+            check = (
+                "try:",
+                "    {call}",
+                "except Exception as error:",
+                "    told = [*traceback.format_exception(error), repr(error.args)]",
+                "    assert not any({petstore}.api_key in text for text in told)",
+            )
+            words = "the API key is sent as a bearer token; what an exception holds ends in logs and reports"
+            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key in its text"
+            return Problem(sentence, "5", words, check)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return None
+
+
+def _holds(error: BaseException, key: str) -> bool:
+    """Whether the key stands in what an exception says."""
+    for arg in (*error.args, *getattr(error, "__notes__", ())):
+        if isinstance(arg, bytes):  # half an answer, which may be long
+            if key.encode("ascii") in arg:
+                return True
+        elif not isinstance(arg, BaseException):
+            with contextlib.suppress(Exception):  # its repr may be a client's own
+                if key in (arg if isinstance(arg, str) else repr(arg)):
+                    return True
+    with contextlib.suppress(Exception):  # likewise
+        return key in str(error)
+    return False
 
 
 def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:

@@ -300,6 +300,17 @@ class KeyLowered(HttpClientPets):
         return {name: f"Bearer {value[7:].lower()}" for name, value in super().headers().items()}
 
 
+class KeyInError(HttpClientPets):
+    """Shows the request's headers in its exceptions."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        try:
+            return super().checked(answer, success)
+        except ApiError as error:
+            error.args = (f"{error.status} for a request with {self.headers()}",)
+            raise
+
+
 class ConnectionsKept(HttpClientPets):
     """Opens a connection for each request, and closes none."""
 
@@ -456,6 +467,7 @@ LIVING = (
     HeadersShared,
     KeyQuoted,
     KeyLowered,
+    KeyInError,
     ConnectionsKept,
     ErrorsKeepConnections,
     NeverClosed,

@@ -10,9 +10,10 @@ import pytest
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock._machine_shrink import Course
 from petstore_mock.judging import KEY_TEXT
-from petstore_mock.stateful import client_machine
+from petstore_mock.masking import ISSUED_KEY
+from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import find, make_buggy
-from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.property.test_machine import raised_by
 
 if TYPE_CHECKING:
@@ -82,3 +83,70 @@ def test_a_request_with_an_odd_key_of_a_world_that_is_over_is_kept_apart() -> No
         late.close()
         assert len(petstore.journal) == 0
         assert len(worlds.leaks) == 1
+
+
+def test_a_key_in_an_exception_is_found_and_not_shown() -> None:
+    error = find("KeyInError").error
+    assert error is not None
+    assert "raised ApiError with the API key in its text (§5: " in error.sentence
+    assert not ISSUED_KEY.search(str(error))
+    assert isinstance(raised_by(error.test, make_buggy("KeyInError")), AssertionError), error.test
+    assert raised_by(error.test, make_correct("http.client")) is None, error.test
+
+
+class ToldError(Exception):
+    """A client's own, without a word."""
+
+    status = 404
+
+
+@pytest.mark.parametrize("hidden", ["cause", "context", "note", "bytes", "dict"])
+def test_a_key_is_found_wherever_an_exception_holds_it(hidden: str) -> None:
+    class Tells(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            try:
+                super().get_pet(pet_id)
+            except ApiError as error:
+                if hidden in {"cause", "context"}:
+                    error.args = (self.headers(),)
+                if hidden == "context":
+                    raise ToldError  # noqa: B904  # the point of it
+                told = ToldError({"note": "", "bytes": self.key.encode(), "dict": self.headers()}.get(hidden, ""))
+                if hidden == "note":
+                    told.add_note(self.key)
+                raise told from error
+
+    assert "with the API key in its text" in str(replayed(Tells))
+
+
+class Quiet(HttpClientPets):
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            error.args = (self.headers(),)
+            raise ToldError from None  # nobody sees the other one
+
+
+class MuteError(ToldError):
+    def __str__(self) -> str:
+        raise ValueError(self)
+
+    __repr__ = __str__
+
+
+class Muted(HttpClientPets):
+    def get_pet(self, pet_id: int) -> Json:
+        super().ask("GET", f"/pets/{pet_id}")
+        raise MuteError(MuteError())
+
+
+def test_what_an_exception_does_not_show_is_its_own_affair() -> None:
+    assert replayed(Quiet) is None
+    assert replayed(Muted) is None
+
+
+def replayed(client: type[HttpClientPets]) -> ClientBugError | None:
+    machine = client_machine(lambda petstore: client(petstore.url, petstore.api_key))
+    with machine.run, machine.run.without_hurry():
+        return machine.replay(Course(Behaviour(), (("get_unknown", 404),)))
