@@ -9,7 +9,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock._machine_shrink import Course
-from petstore_mock.judging import KEY_TEXT
+from petstore_mock.credentials import KEY_TEXT
 from petstore_mock.masking import ISSUED_KEY
 from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import find, make_buggy
