@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock._machine_shrink import Course
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
 
@@ -212,11 +213,29 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError
         shrunk = found
         if run.latest_course is not None:
             with run.without_hurry():
-                shrunk = simplest(run.latest_course, found, machine.replay)
+                shrunk = _shrunk(machine, run.latest_course, found)
         if flaky is not None and shrunk is found:
             shrunk = found.not_always(flaky)
     shrunk.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
     return shrunk
+
+
+def _shrunk(machine: type[ClientMachine], course: Course, found: ClientBugError) -> ClientBugError:
+    """Return how the simplest course that fails is told; it fails with full patience too.
+
+    What is known to hang is ended soon, before a timeout of the client's own would end it: a course may fail for that
+    alone, and lack what makes the client wait for ever.
+    """
+    watchdog = machine.run.watchdog
+    shrunk = simplest(course, found, machine.replay)
+    if not watchdog.never_times_out or machine.run.latest_course is None:
+        return shrunk
+
+    def play(course: Course) -> ClientBugError | None:
+        watchdog.never_times_out.clear()
+        return machine.replay(course)
+
+    return play(machine.run.latest_course) or simplest(course, found, play)
 
 
 # Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from petstore_mock import Behaviour, _machine_watchdog
+from petstore_mock import Behaviour, _machine_watchdog, faults
 from petstore_mock._machine_shrink import Course
-from petstore_mock.stateful import ClientBugError, check_client, client_machine
+from petstore_mock.stateful import ClientBugError, _shrunk, check_client, client_machine
 from tests.clients.buggy_living import LockNotReleased
 from tests.clients.correct import HttpClientPets, Json
+from tests.property.test_machine import raised_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +98,36 @@ def test_a_client_that_waits_some_seconds_is_not_blamed(monkeypatch: pytest.Monk
             return super().list_pets(**given)
 
     assert replay(BacksOff) is None
+
+
+class TimeoutAfterReconnect(HttpClientPets):
+    """Sets its timeout on the first connection, and not on one that replaces it."""
+
+    timeout = 0.3
+
+    def connect(self) -> http.client.HTTPConnection:
+        if self.connection is not None and self.is_stale(self.connection):
+            self.close()
+            self.connection = http.client.HTTPConnection(self.host, self.port or 80)
+        return super().connect()
+
+
+def make_reconnecting(petstore: Json) -> Json:
+    return TimeoutAfterReconnect(petstore.url, petstore.api_key)
+
+
+def test_what_a_hang_needs_is_not_shrunk_away() -> None:
+    """The machine ends a hang sooner once it is known, and sooner than the client's own timeout."""
+    lists = ("list_some", (None, None))
+    hang = ("inject", faults.hang(), ("listPets", 1, 0, False))
+    course = Course(Behaviour(), (lists, ("close_connections", "listPets"), lists, hang))
+    machine = client_machine(make_reconnecting, patience=0.6)
+    with machine.run, machine.run.without_hurry():
+        found = machine.replay(course)
+        assert found is not None
+        shrunk = _shrunk(machine, course, found)
+    assert "petstore.close_connections()" in shrunk.test
+    assert raised_by(shrunk.test, make_reconnecting) is not None, shrunk.test
 
 
 def interrupted() -> None:
