@@ -204,6 +204,8 @@ class ClientMachine(RuleBasedStateMachine):
         ids = self._now.actor.oracle.ids()
         if ids:
             pet_id = ids[-1 - which % len(ids)]
+            if status is None:  # only who has seen a status can keep it
+                self._look(pet_id, by_list=by_list)
             self._now.update(pet_id, {"name": f"{status or 'nothing'} now", "status": status})
             self._look(pet_id, by_list=by_list)
 
