@@ -33,6 +33,11 @@ _ARRIVES: Final = 0.05  # seconds that an interrupt takes at most
 _DEBUGGERS: Final = frozenset({"bdb", "pydevd"})  # a client that somebody looks at stands still as long as he likes
 
 
+# Ends what waits in the main thread. Its default is to be ignored, and next to nobody uses it; SIGINT may be ignored or
+# somebody's own, as in the background, under xdist and in asyncio.run.
+_WAKE: Final = getattr(signal, "SIGURG", None)
+
+
 class RunawayError(BaseException):
     """Raised inside a client whose call does not end; no ``except Exception`` of its own stops it."""
 
@@ -55,9 +60,15 @@ class Watchdog:
         self._stood_for, self._stood_at = 0.0, 0  # seconds, and the requests so far
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
+        self._former: Any = None  # what the signal did before
 
     def start(self) -> None:
         """Begin to watch."""
+        if _WAKE is not None and threading.current_thread() is threading.main_thread():
+            former = signal.getsignal(_WAKE)
+            if former in {signal.SIG_DFL, signal.SIG_IGN}:
+                self._former = former
+                signal.signal(_WAKE, self._woken)
         self._ended.clear()
         self._thread = threading.Thread(target=self._run, name="petstore-mock-watchdog", daemon=True)
         self._thread.start()
@@ -68,6 +79,14 @@ class Watchdog:
             self._ended.set()
             self._thread.join()
             self._thread = None
+        if _WAKE is not None and self._former is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(_WAKE, self._former)
+            self._former = None
+
+    def _woken(self, _signal: int, _frame: FrameType | None) -> None:
+        """End the call that stands still, in the main thread."""
+        if self._fired == "stood still":
+            raise RunawayError
 
     def watch(self, petstore: PetStoreMock, operation: str) -> None:
         """Look after a call that begins now, in this thread."""
@@ -81,7 +100,6 @@ class Watchdog:
 
         Raises:
             RunawayError: the call had ended by itself just before it was to be stopped; ask again.
-            KeyboardInterrupt: likewise.
         """
         with self._lock:
             self._watched = None
@@ -131,7 +149,14 @@ class Watchdog:
         if self._stood_for >= self.standstill and not _is_debugged(thread):
             self._fired = "stood still"
             self._stood_for = self.standstill - _AGAIN  # it may have caught the interrupt
-            _interrupt(thread)
+            self._interrupt(thread)
+
+    def _interrupt(self, thread: int) -> None:
+        """End what another thread waits for; in the main thread a signal makes it give up even a lock."""
+        if _WAKE is not None and self._former is not None and thread == threading.main_thread().ident:
+            signal.pthread_kill(thread, _WAKE)
+        else:
+            _stop(thread)
 
 
 def _takes_its_time(entry: Entry) -> bool:
@@ -147,15 +172,6 @@ def _is_debugged(thread: int) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _interrupt(thread: int) -> None:
-    """End what another thread waits for: a lock that it never gets is left for a signal alone, in the main thread."""
-    is_main = thread == threading.main_thread().ident
-    if is_main and hasattr(signal, "pthread_kill") and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.pthread_kill(thread, signal.SIGINT)
-    else:
-        _stop(thread)
 
 
 def _stop(thread: int) -> None:
@@ -205,11 +221,9 @@ def attempt(
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
             outcome = Outcome(error=error)
         fired = watchdog.done()
-    except (RunawayError, KeyboardInterrupt) as error:
+    except RunawayError as error:
         outcome = Outcome(error=error)
         fired = watchdog.done()
-        if fired is None:  # somebody at the keyboard
-            raise
     except BaseException:
         watchdog.done()  # else it would end what comes after the run
         raise

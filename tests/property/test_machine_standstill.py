@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -62,7 +63,20 @@ def test_a_call_that_waits_for_a_lock_for_ever_is_ended(client: type[HttpClientP
     error = replay(client)
     assert error is not None
     assert "list_pets() neither returned nor sent a request for 1 s (§1: " in error.sentence
-    assert "KeyboardInterrupt" not in str(error)
+    assert "RunawayError" not in str(error)
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_lock_is_given_up_where_nobody_heeds_the_keyboard() -> None:
+    """A shell starts what runs in the background with SIGINT ignored."""
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        error = replay(FailsWithTheLock)
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert error is not None
+    assert "neither returned nor sent a request" in error.sentence
+    assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
 
 
 @pytest.mark.usefixtures("_short")
