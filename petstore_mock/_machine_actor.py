@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Actor", "Result"]
 
+_UNDER_WAY: Final = 0.05  # seconds that a request takes to arrive, with room for a busy machine
 _HTTP: Final = 80  # the port that an address of http need not name
 
 
@@ -31,6 +33,12 @@ class Actor:
         self.oracle = Oracle(delayed="visibility" in behaviour.differences())
         self.last: Call | None = None
         self.seen = 0  # entries of its journal so far
+
+    def await_request(self) -> None:
+        """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
+        deadline = time.monotonic() + _UNDER_WAY
+        while len(self.petstore.journal) == self.seen and time.monotonic() < deadline:
+            time.sleep(0.001)
 
 
 class Result:

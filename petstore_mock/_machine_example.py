@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -51,7 +50,6 @@ __all__ = ["Example"]
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
-_UNDER_WAY: Final = 0.05  # seconds that a request takes to arrive, with room for a busy machine
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
@@ -224,7 +222,7 @@ class Example:
         if (waits or told_to) and outcome.seconds > _NO_WAIT:
             self.run.has_waited(outcome.seconds, told_to=not waits)
         if outcome.error is not None:
-            _let_arrive(actor)
+            actor.await_request()
         entries = actor.petstore.journal[actor.seen :]
         actor.seen += len(entries)
         if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
@@ -309,7 +307,7 @@ class Example:
 
     def _left_open(self, call: Call) -> Problem | None:
         most = self._before + MOST_CONNECTIONS * len(self._actors)
-        if self.run.open_connections() <= most or self._settles_at(most):
+        if self.run.comes_down_to(most):
             return None
         self.run.leaks = True
         return connections_problem(call, self.run.open_connections() - self._before)
@@ -390,36 +388,15 @@ class Example:
             self._fail(Call("listPets", {}), threads_problem(count), Outcome())
 
     def _check_closed(self) -> None:
-        if self.run.open_connections() <= self._before or self._settles_at(self._before):
+        if self.run.comes_down_to(self._before):
             return
         self.run.leaks = True
         problem = unclosed_problem(self.run.open_connections() - self._before)
         self._fail(self.actor.last or Call("listPets", {}), problem, Outcome())
 
-    def _settles_at(self, count: int) -> bool:
-        """Wait until at most ``count`` connections are open.
-
-        What an exception of a library holds may be part of a cycle: a young one, and to collect the young is quick.
-        """
-        thorough: tuple[tuple[int | None, float], ...] = ((None, 0.002), (1, 0.05), (2, 1.0))
-        brief: tuple[tuple[int | None, float], ...] = ((1, 0.03),)  # for what is known to be left open
-        for generation, patience in brief if self.run.leaks else thorough:
-            if generation is not None:
-                gc.collect(generation)
-            if self.run.settles_at(count, patience):
-                return True
-        return False
-
 
 def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
     return require_answer(call, call.on(client))
-
-
-def _let_arrive(actor: Actor) -> None:
-    """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
-    deadline = time.monotonic() + _UNDER_WAY
-    while len(actor.petstore.journal) == actor.seen and time.monotonic() < deadline:
-        time.sleep(0.001)
 
 
 def _tells_to_wait(fault: Fault) -> bool:
