@@ -176,8 +176,9 @@ def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str
     curl = f"curl -i {direct}{glob}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
         return f"{json.dumps({'event': 'serving', 'url': origin + BASE_PATH, 'api_keys': keys, 'curl': curl})}\n"
+    everywhere = " and on every other address of this machine" if options.host in _ANY_ADDRESS else ""
     lines = [
-        f"petstore-mock serves {origin}{BASE_PATH} (Ctrl-C stops it)",
+        f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",
         *(f"API key: {key}" for key in keys),
         f"Try: {curl}",
     ]

@@ -138,6 +138,7 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--behaviour", "hostle"], "Did you mean 'hostile'?"),
         (["serve", "--behaviour", "missing.toml"], "missing.toml"),
         (["serve", "--at", "tomorrow"], "--at: expected a date"),
+        (["serve", "--api-key", ""], "got an empty text"),
         (["serve", "--api-key", "a b"], "--api-key: expected an API key"),
         (["serve", "--api-key", "twice", "--api-key", "twice"], "--api-key"),
         (["serve", "--seed", "missing.json"], "--seed: expected a readable JSON file"),
