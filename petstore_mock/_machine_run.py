@@ -62,7 +62,7 @@ class Run:
         self._waited_now = 0.0
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
-        self.leaves_threads = False  # likewise, threads
+        self.leaves_threads = 0  # examples that have left threads behind
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
         self._in_hurry = True
         self._looked_at = False
@@ -164,11 +164,11 @@ class Run:
 
     def close(self) -> None:
         """Stop listening, and end every thread of the run. Another example would start them anew."""
-        self.watchdog.stop()
         stack, self._stack = self._stack, ExitStack()
         self._petstore = self._elsewhere = None
         self._listeners.clear()
-        stack.close()
+        with stack:
+            self.watchdog.stop()
 
     def open_connections(self) -> int:
         """Return how many connections of clients are open."""

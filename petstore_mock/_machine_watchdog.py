@@ -23,7 +23,7 @@ __all__ = ["RunawayError", "Watchdog", "attempt"]
 
 _TICK: Final = 0.02  # seconds
 _LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, and the client with it
-_RUNAWAY: Final = 50  # requests of one call: nothing that ends by itself
+_RUNAWAY: Final = 100  # requests of one call: nothing that ends by itself, redirections that are followed included
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _RAISED_FOR: Final = 0.01  # seconds
 _STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
@@ -61,17 +61,19 @@ class Watchdog:
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
         self._former: Any = None  # what the signal did before
+        self._ends_a_call = False  # the signal is of a call that has not ended yet
 
     def start(self) -> None:
         """Begin to watch."""
+        self._ended.clear()
+        thread = threading.Thread(target=self._run, name="petstore-mock-watchdog", daemon=True)
+        thread.start()
+        self._thread = thread
         if _WAKE is not None and threading.current_thread() is threading.main_thread():
             former = signal.getsignal(_WAKE)
-            if former in {signal.SIG_DFL, signal.SIG_IGN}:
+            if former is signal.SIG_DFL or former is signal.SIG_IGN:
                 self._former = former
                 signal.signal(_WAKE, self._woken)
-        self._ended.clear()
-        self._thread = threading.Thread(target=self._run, name="petstore-mock-watchdog", daemon=True)
-        self._thread.start()
 
     def stop(self) -> None:
         """End the thread."""
@@ -85,7 +87,7 @@ class Watchdog:
 
     def _woken(self, _signal: int, _frame: FrameType | None) -> None:
         """End the call that stands still, in the main thread."""
-        if self._fired == "stood still":
+        if self._ends_a_call:
             raise RunawayError
 
     def watch(self, petstore: PetStoreMock, operation: str) -> None:
@@ -105,7 +107,8 @@ class Watchdog:
             self._watched = None
             fired = self._fired
         if fired == "stood still":
-            time.sleep(_ARRIVES)  # an interrupt that is under way is to be taken here, and not for the user's
+            time.sleep(_ARRIVES)  # an interrupt that is under way is to be taken here
+            self._ends_a_call = False
         return fired
 
     @property
@@ -147,7 +150,7 @@ class Watchdog:
             return
         self._stood_for += tick
         if self._stood_for >= self.standstill and not _is_debugged(thread):
-            self._fired = "stood still"
+            self._fired, self._ends_a_call = "stood still", True
             self._stood_for = self.standstill - _AGAIN  # it may have caught the interrupt
             self._interrupt(thread)
 

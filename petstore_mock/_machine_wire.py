@@ -164,9 +164,10 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
     followed = sum(1 for entry in entries if entry.status in _REDIRECTS)
     section, words, most = "8", TOO_MANY, MOST_REQUESTS
     if len(entries) - followed <= MOST_REQUESTS:
-        if followed <= MOST_REDIRECTIONS:
+        most = MOST_REDIRECTIONS + 1  # requests: the first one is no redirection that was followed
+        if followed <= most:
             return None
-        section, words, most = "RFC 9110 §15.4", "a client ends redirections that lead in a circle", MOST_REDIRECTIONS
+        section, words = "RFC 9110 §15.4", "a client ends redirections that lead in a circle"
     check = (
         "before = len({journal})",
         "with contextlib.suppress(Exception):",

@@ -35,6 +35,7 @@ _SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)", re.IGNORECASE)
 
 
+_ISSUED_START: Final = "petstore-"
 _PART: Final = re.compile(r"""[^/?&=#\s"']+""")
 
 CUT: Final = "..."  # stands where a text was cut short, by whoever cuts one in which a key may stand
@@ -84,7 +85,7 @@ def _mask_plain(text: str, keys: Sequence[str]) -> str:
             continue
         if key in text:
             text = text.replace(key, mask(key))
-        if CUT in text and key[:_RECOGNISABLE] in text:
+        if CUT in text:
             text = _without_beginnings(text, key)
     return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if "petstore-" in text else text
 
@@ -98,9 +99,13 @@ def _mask_part(part: str, keys: Sequence[str]) -> str:
 
 def _without_beginnings(text: str, key: str) -> str:
     """Mask the beginnings of ``key`` that end where a text was cut short."""
+    # What all keys that the fake issues begin with is no secret, and a word.
+    least = key[: len(_ISSUED_START) + 1 if key.startswith(_ISSUED_START) else _RECOGNISABLE]
+    if least not in text:
+        return text
     pieces = text.split(CUT)
     for index, piece in enumerate(pieces[:-1]):
-        at = piece.rfind(key[:_RECOGNISABLE])
+        at = piece.rfind(least)
         if at >= 0 and key.startswith(piece[at:]):
             pieces[index] = f"{piece[:at]}***"
     return CUT.join(pieces)

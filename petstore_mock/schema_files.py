@@ -70,10 +70,11 @@ def follow(documents: Mapping[str, Mapping[str, Any]], reference: str, file: str
         PetstoreMockError: it leads to no schema.
     """
     target, _, pointer = reference.partition("#")
-    name = target.removesuffix(".json")
+    name = target.removesuffix(".json") or file
     try:
         found: Any = documents[name]
-        for step in pointer.strip("/").split("/") if pointer else ():
+        for escaped in pointer.strip("/").split("/") if pointer else ():
+            step = escaped.replace("~1", "/").replace("~0", "~")  # RFC 6901 §4
             found = found[int(step)] if isinstance(found, list) else found[step]
     except (LookupError, TypeError, ValueError):
         found = None

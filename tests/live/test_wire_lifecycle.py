@@ -161,7 +161,7 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], a
     began = time.perf_counter()
     server.stop()
     assert time.perf_counter() - began < 0.05
-    assert events == ["abandoned"] * 10
+    assert events == [], "no client has gone"
     assert sorted(str(record.outcome) for record in echo.records) == ["hang"] * 10 + ["reset"] * 20
     assert isinstance(echo.waits, Held)
     assert echo.waits.releases == []

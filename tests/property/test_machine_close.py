@@ -129,3 +129,21 @@ def test_who_interrupts_a_call_at_the_keyboard_is_told_nothing_of_the_client() -
 
     with pytest.raises(KeyboardInterrupt):
         check_client(lambda petstore: Interrupted(petstore.url, petstore.api_key), settings=settings(database=None))
+
+
+def test_a_pool_that_all_examples_share_is_no_leak() -> None:
+    pool: list[ThreadPoolExecutor] = []
+
+    class Pooled(HttpClientPets):
+        def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+            if not pool:
+                pool.append(ThreadPoolExecutor(16))
+                started = threading.Barrier(17)
+                for _ in range(16):
+                    pool[0].submit(started.wait)
+                started.wait(10)
+            return pool[0].submit(super().ask, method, path, body).result(10)
+
+    once = settings(database=None)
+    check_client(lambda petstore: Pooled(petstore.url, petstore.api_key), max_examples=3, settings=once)
+    pool[0].shutdown()

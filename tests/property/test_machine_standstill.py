@@ -80,6 +80,27 @@ def test_a_lock_is_given_up_where_nobody_heeds_the_keyboard() -> None:
 
 
 @pytest.mark.usefixtures("_short")
+def test_the_signal_means_nothing_between_calls() -> None:
+    machine = client_machine(lambda petstore: FailsWithTheLock(petstore.url, petstore.api_key), patience=0.5)
+    with machine.run, machine.run.without_hurry():
+        assert machine.replay(LISTS_AFTER_A_FAILURE) is not None
+        signal.raise_signal(signal.SIGURG)
+    assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
+
+
+def test_a_run_without_a_thread_to_be_had_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    watchdog = _machine_watchdog.Watchdog(1.0)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        watchdog.start()
+    watchdog.stop()
+    assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("_short")
 def test_a_call_that_waits_in_another_thread_is_ended_where_python_can() -> None:
     found: list[ClientBugError | None] = []
     thread = threading.Thread(target=lambda: found.append(replay(PollsWithTheLock)), daemon=True)

@@ -73,6 +73,12 @@ def test_beginning_of_a_key_that_was_cut_short_is_masked(key: str, kept: int) ->
     assert mask_text(f"{key[:7]}... and {key[:9]} and a-kex...", [key]) == f"{key[:7]}... and {key[:9]} and a-kex..."
 
 
+def test_what_every_issued_key_begins_with_is_a_word() -> None:
+    text = "see petstore... and petstore-..."
+    assert mask_text(text, [KEY]) == text
+    assert mask_text(f"see {KEY[:12]}...", [KEY]) == "see ***..."
+
+
 def test_short_key_is_not_searched_for_in_other_words() -> None:
     """A team's fixed key may be `test`; where keys belong it is masked by its place."""
     assert mask_text("a latest pet", ["test"]) == "a latest pet"
