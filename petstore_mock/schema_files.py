@@ -70,7 +70,7 @@ def follow(documents: Mapping[str, Mapping[str, Any]], reference: str, file: str
         PetstoreMockError: it leads to no schema.
     """
     target, _, pointer = reference.partition("#")
-    name = target.removesuffix(".json") or file
+    name = target.removesuffix(".json")
     try:
         found: Any = documents[name]
         for escaped in pointer.strip("/").split("/") if pointer else ():

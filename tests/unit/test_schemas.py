@@ -465,6 +465,7 @@ def test_missing_schema_is_named(tmp_path: Path) -> None:
         ('{"type": "nothing"}', "2020-12"),
         ('{"maximum": "5"}', r"at \$\.maximum"),
         ('{"$ref": "Nothing.json"}', "got 'Nothing.json'"),
+        ('{"$defs": {"a": {}}, "$ref": "#/$defs/a"}', "as 'NewPet.json' or 'NewPet.json#/properties/name'; got '#/"),
         ('{"$ref": "Pet.json#/properties/nothing"}', "got 'Pet.json#/properties/nothing'"),
         (
             '{"$ref": "Error.json#/required/0"}',
@@ -508,15 +509,17 @@ def test_reference_to_any_schema_is_followed(tmp_path: Path) -> None:
             "any": {"$ref": "NewPet.json#/additionalProperties"},
             "note": {"$ref": "Error.json#/properties/code", "maxLength": 3},
             "more": {"$ref": "Error.json#/$defs/all"},
+            "odd": {"$ref": "Error.json#/$defs/a~1b~0c"},
         }
 
     changed(tmp_path, "NewPet", refer)
-    directory = changed(tmp_path, "Error", lambda doc: doc.update({"$defs": {"all": True}}))
+    directory = changed(tmp_path, "Error", lambda doc: doc.update({"$defs": {"all": True, "a/b~c": {"maxLength": 2}}}))
     schemas = Schemas(directory)
     properties = schemas.properties("NewPet")
     assert properties["tag"] == {"maxProperties": 3}
     assert properties["any"] == {"not": {}}
     assert properties["more"] == {}
+    assert properties["odd"] == {"maxLength": 2}
     assert properties["note"]["maxLength"] == 3
     found = schemas.judge("NewPet", {"name": "a", "any": 1, "categoryId": 1}, "body")
     assert [(one.path, one.rule) for one in found] == [("body.any", "not")]
