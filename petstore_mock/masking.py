@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["CUT", "ISSUED_KEY", "mask", "mask_field", "mask_target", "mask_text", "printable"]
+__all__ = ["CUT", "ISSUED_KEY", "cut", "mask", "mask_field", "mask_target", "mask_text", "printable"]
 
 ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worlds.new_key makes them
 
@@ -34,11 +34,15 @@ _SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|
 _SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
 _SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)", re.IGNORECASE)
 
-
 _ISSUED_START: Final = "petstore-"
-_PART: Final = re.compile(r"""[^/?&=#\s"']+""")
+_PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target, wherever it stands
 
 CUT: Final = "..."  # stands where a text was cut short, by whoever cuts one in which a key may stand
+
+
+def cut(text: str, most: int) -> str:
+    """Return ``text``, or its first ``most`` characters and :data:`CUT`; a key that is cut can still be masked."""
+    return text if len(text) <= most else f"{text[:most]}{CUT}"
 
 
 def mask(secret: str) -> str:
@@ -87,7 +91,7 @@ def _mask_plain(text: str, keys: Sequence[str]) -> str:
             text = text.replace(key, mask(key))
         if CUT in text:
             text = _without_beginnings(text, key)
-    return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if "petstore-" in text else text
+    return ISSUED_KEY.sub(lambda found: mask(found[0]), text) if _ISSUED_START in text else text
 
 
 def _mask_part(part: str, keys: Sequence[str]) -> str:

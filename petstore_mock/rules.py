@@ -14,7 +14,7 @@ from petstore_mock.behaviour import Behaviour, policies
 from petstore_mock.contract import BASE_PATH, OPERATIONS
 from petstore_mock.decoding import percent_decode, read_integer, unbearable
 from petstore_mock.gaps import INTEGER_TEXT
-from petstore_mock.masking import CUT
+from petstore_mock.masking import cut
 from petstore_mock.messages import KNOWN_METHODS, Head
 from petstore_mock.violations import HugeInteger, Violation, member_path
 
@@ -30,6 +30,8 @@ _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill th
 _KEPT_TARGET: Final = 512  # characters
 _KEPT_METHOD: Final = 16
 _KEPT_HEADS: Final = 1024
+_SHOWN_METHOD: Final = 40  # characters
+_SHOWN_PATH: Final = 200
 
 # GET also answers HEAD (RFC 9110 §9.3.2), and every path answers OPTIONS (§9.3.7).
 _METHODS_BY_PATH: Final = {
@@ -138,7 +140,7 @@ class Rules:
 
     def _find(self, method: str, target: str) -> Route:
         if method not in KNOWN_METHODS:
-            return Route(refusal=Refusal("unknown_method", detail=_shown(method, 40)))  # RFC 9110 §9.1
+            return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
             return Route(allow=_METHODS, options=True)
         if method == "CONNECT" and not target.startswith("/"):  # RFC 9110 §9.3.6: its target is an authority
@@ -159,13 +161,13 @@ class Rules:
                 kind = "pet"
             case _:  # a trailing or doubled slash and another letter case make another path
                 condition = self.policies.unknown_route()
-                return Route(refusal=Refusal(condition, detail=f"{method} {_shown(path)}{_path_hint(path)}"))
+                return Route(refusal=Refusal(condition, detail=f"{method} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
         allow = ", ".join(_METHODS_BY_PATH[kind])
         if method == "OPTIONS":
             return Route(allow=allow, options=True)
         operation = _OPERATION_BY_PATH.get((kind, method))
         if operation is None:
-            detail = f"{method} {_shown(path)}; the methods are {allow}"
+            detail = f"{method} {cut(path, _SHOWN_PATH)}; the methods are {allow}"
             return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=allow)
         return self._judge_parameters(Route(operation, allow=allow), pet_id, query)
 
@@ -264,10 +266,6 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
     if not INTEGER_TEXT.fullmatch(text) or text == "-0":
         return text
     return read_integer(text)
-
-
-def _shown(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else f"{text[:most]}{CUT}"
 
 
 def _path_hint(path: str) -> str:

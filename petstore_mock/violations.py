@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
-from petstore_mock.masking import CUT
+from petstore_mock.masking import CUT, cut
 
 __all__ = ["MOST_VIOLATIONS", "HugeInteger", "JsonNumber", "Violation", "Violations", "describe", "member_path"]
 
@@ -91,8 +91,7 @@ def _written_inside(value: object) -> str:
 
 def member_path(path: str, name: str) -> str:
     """Return the path of the member ``name``: shortened, and without a character that would spoil a line."""
-    if len(name) > _SHOWN:
-        name = f"{name[:_SHOWN]}{CUT}"
+    name = cut(name, _SHOWN)
     return f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
 
 

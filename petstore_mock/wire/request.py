@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import httptools
 
-from petstore_mock.masking import CUT
+from petstore_mock.masking import cut
 from petstore_mock.messages import KNOWN_METHODS, NO_FIELDS, Fields
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ __all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RefusedError", "RequestHe
 LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
+_SHOWN: Final = 80  # characters of a field value
+_SHOWN_TOKEN: Final = 40
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
@@ -114,7 +116,7 @@ def read_head(raw: bytes) -> RequestHead:
     head.fields = _read_fields(head, rest)
     values = head.fields.by_name
     if method not in KNOWN_METHODS:
-        raise RefusedError("unknown_method", _shown(method, 40), head)
+        raise RefusedError("unknown_method", cut(method, _SHOWN_TOKEN), head)
     _check_host(head, values)
     if method == "CONNECT" or not target.startswith("/"):
         _reduce_target(head)
@@ -143,10 +145,9 @@ def probe(partial: bytearray, scanned: int) -> None:
         raise RefusedError("malformed_request", _no_method(partial))
 
 
-def _shown(text: bytes | str, most: int) -> str:
+def _shown(text: bytes, most: int = _SHOWN) -> str:
     """Return ``text``, or its beginning."""
-    text = text if isinstance(text, str) else text.decode("latin-1")
-    return text if len(text) <= most else f"{text[:most]}{CUT}"
+    return cut(text.decode("latin-1"), most)
 
 
 def _no_method(start: bytes | bytearray) -> str:
@@ -167,7 +168,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
         raise RefusedError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
     if version not in {b"HTTP/1.1", b"HTTP/1.0"}:
         if _PROTOCOL.fullmatch(version):
-            raise RefusedError("unknown_http_version", _shown(version, 40))
+            raise RefusedError("unknown_http_version", _shown(version, _SHOWN_TOKEN))
         raise RefusedError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
     if not target:
         raise RefusedError("malformed_target", "between method and version stands a target")
@@ -201,7 +202,7 @@ def _check_coding(head: RequestHead, rest: bytes) -> None:
     for coding in _TRANSFER_ENCODING.findall(rest):
         items = [item.strip(_OWS).lower() for item in coding.split(b",")]
         if any(item not in {b"", b"chunked"} for item in items):
-            raise RefusedError("unknown_transfer_coding", f"it came as {_shown(coding, 80)!r}", head)
+            raise RefusedError("unknown_transfer_coding", f"it came as {_shown(coding)!r}", head)
 
 
 def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
@@ -209,7 +210,7 @@ def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> N
     if len(hosts) > 1 or (head.modern and not hosts):
         raise RefusedError("bad_host", f"{len(hosts)} Host fields came", head)
     if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RefusedError("bad_host", f"Host came as {_shown(hosts[0], 80)!r}: expected host or host:port", head)
+        raise RefusedError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port", head)
 
 
 def _reduce_target(head: RequestHead) -> None:
@@ -249,7 +250,7 @@ def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) ->
     if head.modern and b"expect" in values:  # RFC 9110 §10.1.1: HTTP/1.0 ignores it
         if any(value.lower() != b"100-continue" for value in values[b"expect"]):
             raise RefusedError(
-                "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0], 80)!r}", head
+                "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0])!r}", head
             )
         head.expects = True
 
