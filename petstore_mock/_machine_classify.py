@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Kind", "UnknownErrorError", "classify_exception"]
+__all__ = ["REDIRECTS", "SUCCESSES", "Kind", "UnknownErrorError", "classify_exception"]
 
 Kind = int | Literal["transport", "timeout", "protocol"]
+
+SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
+REDIRECTS: Final = range(300, 400)  # §15.4
 
 # Class names along the MRO, the most telling kind first: most libraries derive a timeout from a transport error, and
 # requests derives everything, JSONDecodeError included, from OSError.
@@ -59,7 +62,6 @@ _NAMES: Final[tuple[tuple[Literal["transport", "timeout", "protocol"], frozenset
     ),
 )
 _STATUSES: Final = range(100, 600)
-_SUCCESSES: Final = range(200, 300)
 _DEEPEST: Final = 10
 
 
@@ -82,7 +84,7 @@ def classify_exception(error: BaseException) -> Kind:
         status = _status(link)
         if status is not None:
             # An error that bears a success (aiohttp's ContentTypeError) is about what came along with it.
-            return status if status not in _SUCCESSES else "protocol"
+            return status if status not in SUCCESSES else "protocol"
         names = {ancestor.__name__ for ancestor in type(link).__mro__}
         for kind, known in _NAMES:
             if names & known:

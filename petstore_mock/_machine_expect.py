@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_answer import Allowed, list_problem, outcome_problem, pet_problem
 from petstore_mock._machine_call import Problem
+from petstore_mock._machine_classify import REDIRECTS, SUCCESSES
 from petstore_mock._machine_oracle import Contradiction, known_fields
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
@@ -25,8 +26,6 @@ _LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
 _TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
 # Faults after which a patient client still has the operation's answer.
 _TRANSPARENT: Final = frozenset({"delay", "dribble", "wrong_content_type"})
-_SUCCESSES: Final = range(200, 300)
-_REDIRECTS: Final = range(300, 400)
 _ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
 _BODIES: Final[dict[str, str]] = {  # §4
     "listPets": "body is Pets, the array of Pet objects",
@@ -174,13 +173,13 @@ def _by_fault(fault: Fault, section: str) -> Allowed:
     if fault.status is not None and fault.delivery is None:
         status = fault.status
         kinds: frozenset[Kind] = frozenset({status})
-        if status in _REDIRECTS:
+        if status in REDIRECTS:
             # Another service knows no key of ours, or is no pet store; a client may also end what leads in a circle.
             leads_away = dict(fault.fields).get("Location", "").startswith("http")
             kinds |= {401} | _LOST if leads_away else {"protocol"}
         return Allowed(
-            value=status in _SUCCESSES,
-            kinds=kinds if status not in _SUCCESSES else kinds | _LOST,
+            value=status in SUCCESSES,
+            kinds=kinds if status not in SUCCESSES else kinds | _LOST,
             why=f"the service answered {status} (fault {fault})",
             section="7",
             words=_ERROR_WORDS,

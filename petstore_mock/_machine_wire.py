@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import Problem, literal, shortened
+from petstore_mock._machine_classify import REDIRECTS
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ TOO_MANY: Final = (
 
 def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
     """Judge more requests than a call may need: but a redirection is followed, and not asked again."""
-    followed = sum(1 for entry in entries if entry.status in _REDIRECTS)
+    followed = sum(1 for entry in entries if entry.status in REDIRECTS)
     section, words, most = "8", TOO_MANY, MOST_REQUESTS
     if len(entries) - followed <= MOST_REQUESTS:
         most = MOST_REDIRECTIONS + 1  # requests: the first one is no redirection that was followed
@@ -177,7 +178,6 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
     return Problem(f"{call} sent {len(entries)} requests", section, words, check)
 
 
-_REDIRECTS: Final = range(300, 400)
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")  # media ranges (RFC 9110 §12.5.1) with JSON in them
 _PLACES: Final = {"target": "the query", "body": "the body"}
 
