@@ -29,17 +29,11 @@ if TYPE_CHECKING:
 
 # Some clients of the corpus leave sockets behind, which is the bug to be found.
 pytestmark = [
+    pytest.mark.usefixtures("collected"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _collected() -> Iterator[None]:
-    """Have the sockets that buggy clients leave warned of here, and not at the end of the run, where it counts."""
-    yield
-    gc.collect()
 
 
 # One of each kind; the whole corpus takes a minute or two.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -19,21 +17,12 @@ from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import HttpClientPets, Json, make_correct
 from tests.property.test_machine import raised_by
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # Clients that are not closed in pasted tests, and those that fail to.
 pytestmark = [
+    pytest.mark.usefixtures("collected"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _collected() -> Iterator[None]:
-    """Have the sockets warned of here and not later, where the warning counts."""
-    yield
-    gc.collect()
 
 
 SAID = {

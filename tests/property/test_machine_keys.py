@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from typing import TYPE_CHECKING
-
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
@@ -16,21 +13,12 @@ from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.property.test_machine import raised_by
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # Clients that are not closed in pasted tests.
 pytestmark = [
+    pytest.mark.usefixtures("collected"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _collected() -> Iterator[None]:
-    """Have the sockets warned of here and not later, where the warning counts."""
-    yield
-    gc.collect()
 
 
 @pytest.mark.parametrize("name", ["KeyQuoted", "KeyLowered"])
