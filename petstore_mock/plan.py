@@ -124,7 +124,7 @@ class FaultHandle:
         reasons = [
             f"{_requests(self.outrun)} met a fault that was injected earlier" if self.outrun else "",
             f"{_requests(self.passed)} passed under after={self._after}" if self.passed else "",
-            f"{_requests(refused)} ended before a fault could, for what the journal says" if refused else "",
+            f"{_requests(refused)} got no further than a refusal, which the journal explains" if refused else "",
         ]
         return "; ".join(filter(None, reasons)) or "no request matched it"
 

@@ -367,7 +367,7 @@ def test_reset_inside_a_predicate_leaves_a_whole_journal(petstore: PetStoreMock)
 @pytest.mark.parametrize(
     ("target", "plans", "why"),
     [
-        ("/v1/pets?limit=0", [{"times": 1}], "1 request ended before a fault could, for what the journal says"),
+        ("/v1/pets?limit=0", [{"times": 1}], "1 request got no further than a refusal, which the journal explains"),
         ("/v1/pets", [{"times": 1}, {"times": 1}], "1 request met a fault that was injected earlier"),
         ("/v1/pets", [{"times": 1, "after": 1}], "1 request passed under after=1"),
         ("/v1/pets", [{"times": 1, "when": lambda _request: False}], "no request matched it"),
