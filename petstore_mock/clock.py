@@ -16,10 +16,10 @@ __all__ = ["Clock", "as_moment", "http_date"]
 # Years that an HTTP date can say (RFC 9110 §5.6.7) and datetime can hold; the clock runs on, hence a year of leeway.
 _EARLIEST: Final = 0.0
 _LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_LARGEST: Final = 1e18  # seconds: as good as for ever
 
 
 # In English whatever the locale. email.utils has them as well, at a tenth of the time that the stub takes to start.
-_LARGEST: Final = 1e18  # seconds: as good as for ever
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["check_demands"]
 
 _ANY: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-_MOST_ANIMALS: Final = 2**31 - 1  # more than any memory holds, and what every platform can count to
+_LARGEST_LIMIT: Final = 2**31 - 1  # more than any memory holds, and what every platform can count to
 
 
 def check_demands(schemas: Mapping[str, Schema]) -> None:
@@ -64,8 +64,8 @@ def _check_limit(limit: object) -> None:
     for keyword in ("minimum", "maximum", "default"):
         if not isinstance(limit[keyword], int) or isinstance(limit[keyword], bool):
             _refuse(file, f"limit.{keyword}", "to be an integer (§8)", limit[keyword])
-    if not 0 <= limit["minimum"] <= limit["default"] <= limit["maximum"] <= _MOST_ANIMALS:
-        words = f"to have 0 <= minimum <= default <= maximum <= {_MOST_ANIMALS} (§8)"
+    if not 0 <= limit["minimum"] <= limit["default"] <= limit["maximum"] <= _LARGEST_LIMIT:
+        words = f"to have 0 <= minimum <= default <= maximum <= {_LARGEST_LIMIT} (§8)"
         _refuse(file, "limit", words, {keyword: limit[keyword] for keyword in ("minimum", "default", "maximum")})
 
 

@@ -22,7 +22,7 @@ Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 _COUNT: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _DIGITS: Final = 1000
-MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake, and would fill the memory
+_MOST_ANIMALS: Final = 10_000_000  # some gigabytes; a larger number is an id by mistake, and would fill the memory
 
 
 def check_type(name: str, value: object, kind: type, *, what: str) -> None:
@@ -41,9 +41,9 @@ def check_count(name: str, count: int) -> None:
     Raises:
         PetstoreMockError: ``count`` is negative, True or False, or more than ten million.
     """
-    if isinstance(count, bool) or not 0 <= count <= MOST_ANIMALS:
+    if isinstance(count, bool) or not 0 <= count <= _MOST_ANIMALS:
         shown = count if abs(count) < 2**64 else "a larger number"  # Python writes none of thousands of digits
-        raise PetstoreMockError(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown}")
+        raise PetstoreMockError(f"expected a number of animals from 0 to {_MOST_ANIMALS:,}; got {name}={shown}")
 
 
 def seed_of(text: str, folder: Path | None = None) -> int | Path:

@@ -110,7 +110,8 @@ class Worlds:
         """
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             came = f"text of {len(key)} characters with others" if isinstance(key, str) else type(key).__name__
-            came = "an empty text" if key == "" else came
+            if key == "":
+                came = "an empty text"
             raise PetstoreMockError(
                 f"expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1); got {came}"
             )
