@@ -226,11 +226,11 @@ class Refusal:
 def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for name in given:
         if name not in known:
-            import difflib  # noqa: PLC0415  # for a mistake only: every pytest run imports this module
+            from petstore_mock.suggestion import did_you_mean  # noqa: PLC0415  # for a mistake only
 
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f". Did you mean {near[0]!r}?" if near else ""
-            raise pytest.UsageError(f"{where}: expected keywords of {', '.join(known)}; got {name!r}{hint}")
+            raise pytest.UsageError(
+                f"{where}: expected keywords of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+            )
 
 
 def _check_gaps(where: str, gaps: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS, Catalogue, Fields
 from petstore_mock.paths import as_path
+from petstore_mock.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -98,7 +98,7 @@ class Behaviour:
         asked: object = name  # from TOML, anything may come
         if not isinstance(asked, str) or asked not in PRESETS:
             raise PetstoreMockError(
-                f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}.{_near(name, PRESETS)}"
+                f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}{did_you_mean(name, PRESETS)}"
             )
         return cls().replace(**PRESETS[name])
 
@@ -142,11 +142,6 @@ def _line_of(text: str, key: str) -> int:
     return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
 
 
-def _near(name: object, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(name), list(names), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
 def check_gap(name: str, value: object) -> None:
     """Raise unless ``value`` is an alternative of the gap ``name``.
 
@@ -156,12 +151,12 @@ def check_gap(name: str, value: object) -> None:
     gap = GAPS.get(name)
     if gap is None:
         raise PetstoreMockError(
-            f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}.{_near(name, GAPS)}"
+            f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}{did_you_mean(name, GAPS)}"
         )
     if not isinstance(value, str) or value not in gap.alternatives:
         raise PetstoreMockError(
             f"expected {name} to be one of {', '.join(gap.alternatives)}; got {name}={value!r} "
-            f"({type(value).__name__}).{_near(value, gap.alternatives)}"
+            f"({type(value).__name__}){did_you_mean(value, gap.alternatives)}"
         )
 
 

@@ -6,13 +6,13 @@ interface leaves open lives in the gap register (:mod:`petstore_mock.behaviour`)
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from petstore_mock.errors import PetstoreMockError
+from petstore_mock.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,6 +172,6 @@ def require_operation(name: str) -> Operation:
     if isinstance(found, Operation):
         return found
     names = get_args(OperationName)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise PetstoreMockError(f"expected an operation, one of {', '.join(names)}; got {name!r}.{hint}")
+    raise PetstoreMockError(
+        f"expected an operation, one of {', '.join(names)}; got {name!r}{did_you_mean(name, names)}"
+    )

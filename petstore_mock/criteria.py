@@ -5,7 +5,6 @@ Each criterion becomes a check that returns a difference in words, or nothing. A
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from petstore_mock.contract import OPERATIONS, require_operation
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_field
 from petstore_mock.schemas import default_schemas
+from petstore_mock.suggestion import did_you_mean
 from petstore_mock.violations import describe
 
 if TYPE_CHECKING:
@@ -112,12 +112,9 @@ class Criteria:
 
     def _refuse(self, name: str, value: object) -> None:
         known = [*self._arguments(), *(other for other in _GENERAL if other not in self._arguments())]
-        folded = {other.lower(): other for other in known}
-        near = difflib.get_close_matches(name.replace("_", "").lower(), folded, n=1, cutoff=0.6)
-        hint = f". Did you mean {folded[near[0]]!r}?" if near else ""
         raise PetstoreMockError(
             f"expected criteria of {self.operation or 'a request'}: {', '.join(known)}; "
-            f"got {name}={_show(value)} ({type(value).__name__}){hint}"
+            f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, known)}"
         )
 
     def _argument(self, name: str, value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
@@ -321,10 +318,9 @@ def _condition(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
 def _require(value: object, known: tuple[str, ...], name: str, what: str) -> None:
     if value in known:
         return
-    near = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
-    hint = f". Did you mean {near[0]!r}?" if near else ""
     raise PetstoreMockError(
-        f"expected {name} to be {what}, of {', '.join(known)}; got {name}={value!r} ({type(value).__name__}){hint}"
+        f"expected {name} to be {what}, of {', '.join(known)}; "
+        f"got {name}={value!r} ({type(value).__name__}){did_you_mean(value, known)}"
     )
 
 

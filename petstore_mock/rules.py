@@ -16,7 +16,7 @@ from petstore_mock.decoding import percent_decode, read_integer, unbearable
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.masking import cut
 from petstore_mock.messages import KNOWN_METHODS, Head
-from petstore_mock.violations import HugeInteger, Violation, member_path
+from petstore_mock.violations import HugeInteger, Violation, member_path, no_such_name
 
 if TYPE_CHECKING:
     from petstore_mock.contract import Operation
@@ -201,11 +201,10 @@ class Rules:
         for parameter, texts in values.items():
             if parameter not in known or parameter == "petId":
                 if chosen.unknown_query(parameter):
-                    words = "is not a parameter here"
                     names = [other for other in known if other != "petId"]
-                    offer = f"; the parameters are {', '.join(names)}" if names else ""
+                    words = no_such_name(parameter, names, "parameter here", given=values)
                     violations.append(
-                        Violation(member_path("query", parameter), "additionalProperties", words + offer, texts[0])
+                        Violation(member_path("query", parameter), "additionalProperties", words, texts[0])
                     )
                 continue
             text = texts[0] if len(texts) == 1 else chosen.repeated_query(texts)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.acceptor import compile_acceptor
 from petstore_mock.demands import check_demands
 from petstore_mock.schema_files import check_document, follow, read_document, resolve
-from petstore_mock.violations import MOST_VIOLATIONS, Violation, Violations, member_path
+from petstore_mock.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -207,8 +207,16 @@ def _known(error: ValidationError) -> Mapping[str, Any]:
 def _unknown_members(error: ValidationError, names: Iterable[str], location: str) -> list[Violation]:
     instance: Any = error.instance
     path = _path(error, location)
-    words = f"is not a field here; the fields are {', '.join(_known(error)) or 'none'}"
-    return [Violation(member_path(path, name), "additionalProperties", words, instance[name]) for name in names]
+    known = _known(error)
+    return [
+        Violation(
+            member_path(path, name),
+            "additionalProperties",
+            no_such_name(name, known, "field here", given=instance),
+            instance[name],
+        )
+        for name in names
+    ]
 
 
 def _violations(error: ValidationError, location: str) -> list[Violation]:

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from petstore_mock.contract import SENTENCES, Sentence
 from petstore_mock.masking import CUT, cut
+from petstore_mock.suggestion import nearest
 
-__all__ = ["MOST_VIOLATIONS", "HugeInteger", "JsonNumber", "Violation", "Violations", "describe", "member_path"]
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+__all__ = [
+    "MOST_VIOLATIONS",
+    "HugeInteger",
+    "JsonNumber",
+    "Violation",
+    "Violations",
+    "describe",
+    "member_path",
+    "no_such_name",
+]
 
 MOST_VIOLATIONS: Final = 1000  # of one value; a reader has long understood
 
@@ -93,6 +106,21 @@ def member_path(path: str, name: str) -> str:
     """Return the path of the member ``name``: shortened, and without a character that would spoil a line."""
     name = cut(name, _SHOWN)
     return f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
+
+
+def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
+    """Return the words for a member that is none of the ``known`` ones: which they are, and which may be meant.
+
+    Args:
+        name: what came.
+        known: what may come.
+        kind: what is missing, such as ``field of Pet``.
+        given: the names that came; one of them is not meant by another.
+    """
+    names = list(known)
+    offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
+    meant = nearest(name, [other for other in names if other not in given])
+    return f"is not a {kind}{offer}{f' (did you mean {meant}?)' if meant else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from petstore_mock.plan import FaultPlan
 from petstore_mock.plausible import plausible_category, plausible_name, plausible_pet
 from petstore_mock.rules import Rules, rules_for
 from petstore_mock.store import LARGEST_ID, Store, StoreSnapshot
-from petstore_mock.violations import member_path
+from petstore_mock.violations import member_path, no_such_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -289,8 +289,11 @@ class World:
         violations = [str(one) for one in judged]
         known = self.schemas.properties("Pet")
         if not any(one.rule == "additionalProperties" for one in judged):  # Pet.json leaves them to the behaviour
-            words = f"is not a field of Pet; the fields are {', '.join(known)}"
-            violations += [f"{member_path(call, str(name))} {words}" for name in document if name not in known]
+            violations += [
+                f"{member_path(call, str(name))} {no_such_name(str(name), known, 'field of Pet')}"
+                for name in document
+                if name not in known
+            ]
         if not violations:
             violations += [
                 f"{member_path(call, name)} {problem}" for name in document if (problem := _unwritable(document[name]))

@@ -210,6 +210,27 @@ def test_every_offending_field_is_named_at_once(service: Service) -> None:
         assert part in answer.message
 
 
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (
+            b'{"name":"Rex","category_id":1}',
+            "body.category_id is not a field here; ... (did you mean categoryId?), got 1",
+        ),
+        (b'{"Name":"Rex","categoryId":1}', "body.Name is not a field here; ... (did you mean name?), got"),
+        (b'{"name":"Rex","categoryId":1,"category_id":1}', "body.category_id is not a field here; ..., got 1"),
+    ],
+)
+def test_unknown_field_is_answered_with_the_one_that_may_be_meant(service: Service, body: bytes, hint: str) -> None:
+    assert hint.replace("...", "the fields are name, categoryId, status") in service.post(body).message
+
+
+def test_unknown_parameter_is_answered_with_the_one_that_may_be_meant(service: Service) -> None:
+    message = service.list("?state=sold&Limit=1").message
+    assert "query.state is not a parameter here; the parameters are limit, status (did you mean status?)" in message
+    assert "query.Limit is not a parameter here; the parameters are limit, status (did you mean limit?)" in message
+
+
 def test_query_and_body_are_named_at_once(service: Service) -> None:
     answer = service.authed("POST", "/v1/pets?limit=1", b'{"name":5}', ("Content-Type", "application/json"))
     assert answer.status == 400

@@ -145,13 +145,13 @@ def test_wrong_alternative_is_refused_by_name_value_and_type(way: str, value: An
     text = str(caught.value)
     assert "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary" in text
     assert f"got list_order={value!r} ({type(value).__name__})" in text
-    assert ("Did you mean 'by_name'?" in text) is (value in ("by_nam", ["by_name"]))
+    assert ("Did you mean 'by_name'?" in text) is (value in ("by_nam", "BY_NAME", ["by_name"]))
 
 
 def test_unknown_gap_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(PetstoreMockError, match=r"got 'list_ordr'\. Did you mean 'list_order'\?"):
         Behaviour().replace(list_ordr="by_name")
-    with pytest.raises(PetstoreMockError, match=r"got 'zzz'\.$"):
+    with pytest.raises(PetstoreMockError, match=r"got 'zzz'$"):
         Behaviour().replace(zzz="by_name")
 
 
