@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["render_curl", "render_journal", "render_line", "render_violation"]
 
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
-_DETAILS: Final = 10  # violations told in full; a client that breaks the contract does so again and again
+_DETAILS: Final = 10  # violations told in full
 _SHOWN_TARGET: Final = 200  # characters
 _SHOWN_REASON: Final = 1000
 _SHOWN_BODY: Final = 500  # characters
@@ -89,7 +89,8 @@ def _why(entry: Entry) -> str:
 def render_journal(entries: Iterable[Entry]) -> str:
     """Return the report of ``entries``: one line for each, then every violation that the test did not expect.
 
-    The latest 50 requests are listed, and the first ten violations among all of them are told in full.
+    The latest 50 requests are listed. Of all of them, the first ten that broke the contract in one way each are told in
+    full, with the numbers of those that did it again.
     """
     known = list(entries)
     if not known:
@@ -97,12 +98,30 @@ def render_journal(entries: Iterable[Entry]) -> str:
     lines = _table(known[-_LINES:])
     if len(known) > _LINES:
         lines.insert(0, f"... {len(known) - _LINES} earlier requests")
-    broken = [entry for entry in known if entry.is_violation and not entry.expected]
-    for entry in broken[:_DETAILS]:
-        lines += ["", render_violation(entry)]
-    if len(broken) > _DETAILS:
-        lines += ["", f"... and {len(broken) - _DETAILS} more requests that broke the contract"]
+    broken = _by_breach(entry for entry in known if entry.is_violation and not entry.expected)
+    for first, *others in broken[:_DETAILS]:
+        lines += ["", render_violation(first), *_again(others)]
+    left = sum(map(len, broken[_DETAILS:]))
+    if left:
+        lines += ["", f"... and {left} more requests that broke the contract"]
     return "\n".join(lines)
+
+
+def _by_breach(broken: Iterable[Entry]) -> list[list[Entry]]:
+    """Return the requests by what they broke: a client that breaks the contract does so again and again."""
+    found: dict[object, list[Entry]] = {}
+    for entry in broken:
+        rules = tuple((violation.path, violation.rule) for violation in entry.violations) or entry.reason
+        found.setdefault((entry.method, entry.operation, entry.condition, rules), []).append(entry)
+    return list(found.values())
+
+
+def _again(others: Sequence[Entry]) -> list[str]:
+    if not others:
+        return []
+    more = len(others) - _DETAILS
+    numbers = ", ".join(str(entry.number) for entry in others[:_DETAILS])
+    return [f"  again in request{'s' if len(others) > 1 else ''} {numbers}{f' and {more} more' if more > 0 else ''}"]
 
 
 def _table(entries: Sequence[Entry]) -> list[str]:

@@ -107,11 +107,34 @@ def test_report_lists_the_latest_and_tells_violations_of_all(core: Core) -> None
 
 
 def test_report_bounds_the_violations_it_tells(core: Core) -> None:
-    for _ in range(30):
-        core.list("?limit=0")
+    for number in range(30):
+        core.list(f"?field{number // 2}=0")
     text = lines(core)
     assert sum("broke the contract:" in line for line in text) == 10
-    assert text[-1] == "... and 20 more requests that broke the contract"
+    assert text[-1] == "... and 10 more requests that broke the contract"
+
+
+def test_report_tells_once_what_a_client_does_again_and_again(core: Core) -> None:
+    for number in range(12):
+        core.list(f"?limit=-{number + 1}")
+    core.create({"name": "Rex"})
+    core.create({"name": "Tom"})
+    core.create({"categoryId": 1})
+    core.get("a")
+    core.get("b")
+    core.list(key=None)
+    text = lines(core)
+    assert [line for line in text if "broke the contract:" in line or "again" in line] == [
+        "request 1 broke the contract: GET /v1/pets?limit=-1",
+        "  again in requests 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more",
+        "request 13 broke the contract: POST /v1/pets",
+        "  again in request 14",
+        "request 15 broke the contract: POST /v1/pets",
+        "request 16 broke the contract: GET /v1/pets/a",
+        "  again in request 17",
+        "request 18 broke the contract: GET /v1/pets",
+    ]
+    assert text[text.index("  again in request 14") - 1].startswith("  curl "), "it ends what is told of the first"
 
 
 def test_expected_violation_is_marked_and_not_told(core: Core) -> None:
