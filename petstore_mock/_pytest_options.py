@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from petstore_mock.mock import PetStoreMock
+
 __all__ = [
     "LEAK_MODES",
     "Refusal",
@@ -21,7 +23,7 @@ __all__ = [
     "check_markers",
     "check_options",
     "leak_mode",
-    "options_of",
+    "start_mock",
 ]
 
 LEAK_MODES: Final = ("error", "warn", "ignore")
@@ -50,7 +52,10 @@ def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     text = os.environ.get(variable, "")
     if text:
         return text, f"the environment variable {variable}", config.invocation_params.dir
-    value = config.getini(f"petstore_{name}")
+    try:
+        value = config.getini(f"petstore_{name}")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
+        raise pytest.UsageError(f"the setting petstore_{name}: {error}") from None
     base = config.inipath.parent if config.inipath is not None else config.rootpath
     return str(value or ""), f"the setting petstore_{name}", base
 
@@ -79,17 +84,34 @@ def leak_mode(config: pytest.Config) -> str:
     return text or "error"
 
 
-def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of the session's ``PetStoreMock``.
+def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
+    """Return the session's mock, which listens; fail the test, without a traceback, if it can't.
 
     Args:
         config: where the settings and the command line are.
         given: what ``petstore_options`` returned: wins over settings and environment; the command line wins over it.
+    """
+    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415  # only users of the fixture need them
+    from petstore_mock.mock import PetStoreMock  # noqa: PLC0415  # heavy, too
+
+    origins: dict[str, str] = {}
+    try:
+        return PetStoreMock(**_options_of(config, given, origins)).start()
+    except (PetstoreMockError, pytest.UsageError) as error:
+        text = f"petstore: {error}"
+    if origins:
+        text += f"\n({'; '.join(f'{name} comes from {origin}' for name, origin in origins.items())})"
+    pytest.fail(text, pytrace=False)
+
+
+def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[str, str]) -> dict[str, Any]:
+    """Return the keywords of the session's ``PetStoreMock``, and note where each of them comes from.
 
     Raises:
+        PetstoreMockError: a number of animals is too large.
         pytest.UsageError: a setting or a keyword can't be right.
     """
-    from petstore_mock.start import seed_of  # noqa: PLC0415  # only users of the fixture need it
+    from petstore_mock.start import seed_of  # noqa: PLC0415  # as above
 
     if not isinstance(given, Mapping):
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
@@ -99,6 +121,7 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
         text, source, base = _setting(config, name)
         if not text:
             continue
+        origins[name] = source
         if name == "port":
             options[name] = _number(text, source)
         elif name == "strict":
@@ -110,10 +133,11 @@ def options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any
         else:
             options[name] = text
     options |= given
-    if at := config.getoption("petstore_at"):
-        options["at"] = at
-    if (seed := config.getoption("petstore_random_seed")) is not None:
-        options["random_seed"] = seed
+    origins |= dict.fromkeys(given, "petstore_options")
+    for name in ("at", "random_seed"):
+        if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
+            options[name] = value
+            origins[name] = f"--petstore-{name.replace('_', '-')}"
     return options
 
 

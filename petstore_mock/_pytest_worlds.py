@@ -230,11 +230,8 @@ class Keeper:
         return [leak for leaks in self._leaks for leak in leaks]
 
     @contextmanager
-    def open(self, options: Mapping[str, Any]) -> Generator[PetStoreMock]:
-        """Give the session's mock; it listens until the block ends."""
-        from petstore_mock.mock import PetStoreMock  # noqa: PLC0415  # heavy, and only users of the fixture need it
-
-        petstore = PetStoreMock(**options).start()
+    def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
+        """Take the session's mock, which listens, into care; it is stopped when the block ends."""
         petstore._at_fresh_end = self._fresh_ended  # noqa: SLF001
         self._leaks.append(petstore._worlds.leaks)  # noqa: SLF001
         self._petstore = petstore

@@ -187,12 +187,12 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     It is one object a session: only its state is a test's own. What a fixture of wider scope than the test puts
     into it is gone when the next test begins; ``petstore_options`` gives every test a starting state.
     """
-    from petstore_mock._pytest_options import options_of  # noqa: PLC0415  # as above
+    from petstore_mock._pytest_options import start_mock  # noqa: PLC0415  # as above
     from petstore_mock._pytest_start import keeper_of  # noqa: PLC0415  # as above
 
     # Not by `request`: pytest makes one for each test whose fixtures ask for it, even for those that are made once.
     item = _running[-1]
     keeper = keeper_of(item.config)
     keeper.meet(item)
-    with keeper.open(options_of(item.config, petstore_options)) as mock:
+    with keeper.open(start_mock(item.config, petstore_options)) as mock:
         yield mock

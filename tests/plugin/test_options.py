@@ -94,7 +94,39 @@ def test_a_wrong_setting_says_where_it_stands(
     monkeypatch.setenv(variable, value)
     result = inner("def test_it(petstore): pass")
     result.assert_outcomes(errors=1)
-    assert message in output(result)
+    text = output(result)
+    assert message in text
+    assert f"the environment variable {variable}" in text
+    assert "pytest_plugin.py" not in text, "a traceback into the plugin tells nobody anything"
+
+
+def test_options_that_can_not_be_say_where_each_comes_from(
+    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PETSTORE_API_KEY", "the-key-of-the-team")
+    source = """
+        @pytest.fixture(scope="session")
+        def petstore_options():
+            return {"port": 99999}
+
+        def test_it(petstore): pass
+    """
+    result = inner(source, "--petstore-at=2030-01-01", settings="petstore_seed = 1")
+    result.assert_outcomes(errors=1)
+    text = output(result)
+    assert "petstore: expected a port from 0 to 65535; got host='127.0.0.1', port=99999\n" in text
+    assert (
+        "(api_key comes from the environment variable PETSTORE_API_KEY; seed comes from the setting petstore_seed; "
+        "port comes from petstore_options; at comes from --petstore-at)\n"
+    ) in text
+    assert "the-key-of-the-team" not in text
+    assert "pytest_plugin.py" not in text
+
+
+def test_a_truth_value_that_is_none_names_its_setting(inner: Inner, output: Output) -> None:
+    result = inner("def test_it(petstore): pass", settings="petstore_strict = maybe")
+    result.assert_outcomes(errors=1)
+    assert "petstore: the setting petstore_strict: invalid truth value 'maybe'" in output(result)
 
 
 def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> None:
