@@ -56,7 +56,8 @@ def whose(owner: str, *, present: bool) -> tuple[str, str]:
     """
     needs = "needs a fixed key: set petstore_api_key"
     if present:
-        return "an earlier world of this test, which is over", f"; a client of several Hypothesis examples {needs}"
+        ended = "which ended with its Hypothesis example, its fresh() or a reset()"
+        return f"an earlier world of this test, {ended}", f"; a client of several worlds {needs}"
     # A world that is no test's is not the fixture's either, whose setting this is.
     return f"{owner}, which is over", "" if owner == _NOBODY else f"; a client of wider scope than the test {needs}"
 

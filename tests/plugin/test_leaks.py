@@ -177,8 +177,8 @@ def test_a_key_of_an_earlier_example_is_no_finished_tests(inner: Inner, output: 
     )
     text = output(result)
     result.assert_outcomes(failed=1)
-    assert "bore the key of an earlier world of this test, which is over: GET /v1/pets (401)" in text
-    assert "a client of several Hypothesis examples needs a fixed key: set petstore_api_key" in text
+    assert "its fresh() or a reset(): GET /v1/pets (401)" in text
+    assert "a client of several worlds needs a fixed key: set petstore_api_key" in text
 
 
 def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, output: Output) -> None:

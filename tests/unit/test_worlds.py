@@ -184,10 +184,13 @@ def test_answer_to_a_key_that_is_retired_within_its_test_does_not_call_the_test_
     petstore._renew("test_a")  # noqa: SLF001  # another example of it
     with petstore.fresh() as inner:
         second = inner.api_key
-    for retired in (first, second):
+    third = petstore.issue_key()
+    petstore.reset()
+    for retired in (first, second, third):
         assert message(call(petstore, key=retired)) == (
-            "The API key is not valid: it was issued to an earlier world of this test, which is over; "
-            "a client of several Hypothesis examples needs a fixed key: set petstore_api_key"
+            "The API key is not valid: it was issued to an earlier world of this test, "
+            "which ended with its Hypothesis example, its fresh() or a reset(); "
+            "a client of several worlds needs a fixed key: set petstore_api_key"
         )
 
 
