@@ -112,7 +112,7 @@ def _by_breach(broken: Iterable[Entry]) -> list[list[Entry]]:
     found: dict[object, list[Entry]] = {}
     for entry in broken:
         rules = tuple((violation.path, violation.rule) for violation in entry.violations) or entry.reason
-        found.setdefault((entry.method, entry.operation, entry.condition, rules), []).append(entry)
+        found.setdefault((entry.method, entry.operation, rules), []).append(entry)
     return list(found.values())
 
 

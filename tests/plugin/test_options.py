@@ -68,7 +68,13 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
             print("drawn:", petstore.clock.now() // 86400, petstore.seed()["id"])
     """
     starts = set()
-    for arguments in [(), ("--petstore-random-seed=1",), ("--petstore-random-seed=0",), ("--petstore-at=2030-01-01",)]:
+    for arguments in [
+        (),
+        ("--petstore-at=",),
+        ("--petstore-random-seed=1",),
+        ("--petstore-random-seed=0",),
+        ("--petstore-at=2030-01-01",),
+    ]:
         result = inner(source, "-s", *arguments)
         result.assert_outcomes(passed=1)
         starts.add(next(line for line in result.outlines if "drawn:" in line))

@@ -122,9 +122,8 @@ def test_report_tells_once_what_a_client_does_again_and_again(core: Core) -> Non
     core.create({"categoryId": 1})
     core.get("a")
     core.get("b")
-    core.list(key=None)
     text = lines(core)
-    assert [line for line in text if "broke the contract:" in line or "again" in line] == [
+    assert breaches(text) == [
         "request 1 broke the contract: GET /v1/pets?limit=-1",
         "  again in requests 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more",
         "request 13 broke the contract: POST /v1/pets",
@@ -132,9 +131,41 @@ def test_report_tells_once_what_a_client_does_again_and_again(core: Core) -> Non
         "request 15 broke the contract: POST /v1/pets",
         "request 16 broke the contract: GET /v1/pets/a",
         "  again in request 17",
-        "request 18 broke the contract: GET /v1/pets",
     ]
     assert text[text.index("  again in request 14") - 1].startswith("  curl "), "it ends what is told of the first"
+
+
+def test_report_counts_no_more_than_there_are(core: Core) -> None:
+    for _ in range(11):
+        core.list("?limit=0")
+    assert breaches(lines(core))[1:] == ["  again in requests 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"]
+
+
+def test_report_tells_apart_what_only_looks_alike(core: Core) -> None:
+    core.list("?limit=0")
+    core.send("HEAD", "/v1/pets?limit=0")
+    core.list(key=None)
+    core.get(key=None)
+    core.send("GET", "/nowhere")
+    core.send("GET", "/elsewhere")
+    assert breaches(lines(core)) == [
+        f"request {number} broke the contract: {request}"
+        for number, request in enumerate(
+            [
+                "GET /v1/pets?limit=0",
+                "HEAD /v1/pets?limit=0",
+                "GET /v1/pets",
+                "GET /v1/pets/1",
+                "GET /nowhere",
+                "GET /elsewhere",
+            ],
+            1,
+        )
+    ]
+
+
+def breaches(text: list[str]) -> list[str]:
+    return [line for line in text if "broke the contract:" in line or line.startswith("  again")]
 
 
 def test_expected_violation_is_marked_and_not_told(core: Core) -> None:
