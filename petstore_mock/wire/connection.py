@@ -126,6 +126,7 @@ class Connection(Line):
         self._eof = True
         if self._held is not None:  # a half-closed client can't be told from one that has gone
             self._held.gone()
+            self._held = None  # closing may take as long as the client does not read: no longer than others get for it
         elif self._awaiting or (self._blocked and self._buffer):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:

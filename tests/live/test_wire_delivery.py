@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -310,6 +311,22 @@ def test_dribble_ends_when_the_client_has_gone(client: RawClient, echo: Echo, se
     eventually(lambda: server.open_connections == 0, "the connection closed")
     assert echo.records[0].outcome == "client gone"
     assert held(echo) == 0
+
+
+@pytest.mark.parametrize("end", ["stop", "timeout"])
+def test_dribble_to_a_client_that_half_closes_and_does_not_read_ends(
+    serve: Callable[..., WireServer], echo: Echo, end: str
+) -> None:
+    server = serve(idle_timeout=0.2)
+    echo.deliver("/slow", "dribble", 50e6, b"a" * 50_000_000)
+    with RawClient(server, receive_buffer=4096) as client:
+        ask(client, "/slow")
+        time.sleep(0.1)  # several megabytes are due by now, more than the system takes off our hands
+        client.socket.shutdown(socket.SHUT_WR)
+        eventually(lambda: echo.records and echo.records[0].outcome == "client gone", "the end of the dribbling")
+        if end == "stop":
+            server.stop()
+        eventually(lambda: server.open_connections == 0, "the connection closed")
 
 
 def test_quick_dribble_to_a_slow_reader_comes_whole(connect: Callable[..., RawClient], echo: Echo) -> None:
