@@ -162,7 +162,7 @@ class Controls:
         return self._world.journal
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Declare that the client breaks the contract in this block.
+        """Declare that the client breaks the contract in this block; it may raise for the answer.
 
         Args:
             pattern: a regular expression that the violation's words must match; None for any violation.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
@@ -65,7 +65,7 @@ def expected_violation(world: World, pattern: str | None) -> AbstractContextMana
 
     Raises:
         PetstoreMockError: ``pattern`` is no regular expression; raised by the call.
-        VerificationError: there was none; raised at the end of the block.
+        VerificationError: there was none; raised at the end of the block, unless that ends with another exception.
     """
     if pattern is not None:
         try:
@@ -88,9 +88,23 @@ def _told(entry: Entry) -> str:
 @contextmanager
 def _expected(world: World, pattern: str | None) -> Generator[None]:
     __tracebackhide__ = True
+    before, clears = world.journal.total, world.journal.clears
+    try:
+        yield
+    except BaseException:  # a client may raise for the refusal, and a block around this one expect that
+        with suppress(PetstoreMockError):  # entries are gone: what was raised says more
+            _mark(world, pattern, before, clears)
+        raise
+    found, matching = _mark(world, pattern, before, clears)
+    if not matching:
+        wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
+        came = "; ".join(f"{entry.method} {entry.target}: {entry.reason}" for entry in found)
+        raise VerificationError(f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}")
+
+
+def _mark(world: World, pattern: str | None, before: int, clears: int) -> tuple[list[Entry], list[Entry]]:
+    """Mark the violations that match as expected; return all that came since request ``before``, and the marked."""
     journal = world.journal
-    before, clears = journal.total, journal.clears
-    yield
     with world.lock:
         if journal.clears != clears:  # a reset within the block: the numbers began anew
             before = 0
@@ -98,7 +112,4 @@ def _expected(world: World, pattern: str | None) -> Generator[None]:
         matching = [entry for entry in found if pattern is None or re.search(pattern, _told(entry))]
         for entry in matching:
             entry.expected = True
-    if not matching:
-        wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
-        came = "; ".join(f"{entry.method} {entry.target}: {entry.reason}" for entry in found)
-        raise VerificationError(f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}")
+    return found, matching

@@ -301,6 +301,22 @@ def test_expected_violation_that_never_came_fails(petstore: PetStoreMock, patter
         call(petstore, target=target)
 
 
+def test_violation_is_expected_though_the_client_raises_for_it() -> None:
+    petstore = PetStoreMock(strict=True)
+
+    def client() -> None:
+        call(petstore, target="/v1/pets?limit=0")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), petstore.expect_violation("limit"):
+        client()
+    petstore.verify()
+    with pytest.raises(ZeroDivisionError), petstore.expect_violation("status"):
+        client()
+    with pytest.raises(ContractViolationError, match="limit"):
+        petstore.verify()
+
+
 def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock) -> None:
     with pytest.raises(PetstoreMockError, match=r"expected a regular expression; got pattern='\('"):
         petstore.expect_violation("(")
