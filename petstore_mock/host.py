@@ -91,7 +91,9 @@ class Host:
         while True:
             try:
                 listener.check()
-            except Exception as error:  # noqa: BLE001  # a handler may raise anything
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  # pytest.fail() in a handler raises no Exception
                 problems.append(f"httpserver: {type(error).__name__}: {error}")
             else:
                 break

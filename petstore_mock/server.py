@@ -81,8 +81,8 @@ class Listener(HTTPServer):
         asked.get_data()
         try:
             expectation = self._take(asked)
-        except Exception as error:  # noqa: BLE001  # a matcher that the test's author wrote
-            self.handler_errors.append(error)
+        except BaseException as error:  # noqa: BLE001  # a matcher that the test's author wrote; as in _answer()
+            self.handler_errors.append(error)  # type: ignore[arg-type]
             failure = _plain(500, f"a matcher raised {type(error).__name__}: {error}")
             return lambda: failure
         if expectation is None:

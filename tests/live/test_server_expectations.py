@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer, RequestMatcher
 from werkzeug import Request, Response
 
 from petstore_mock import PetStoreMock
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetstoreMockError, VerificationError
 from petstore_mock.server import Listener
 from tests.live.raw import DATE, Answer, Echo, RawClient, answer, eventually
 
@@ -311,16 +311,36 @@ def test_answer_that_http_does_not_allow_is_an_error(listener: Listener, client:
         listener.check()
 
 
-def test_exception_in_a_matcher_is_kept_and_answered_500(listener: Listener, client: RawClient) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError("in the matcher"), pytest.fail.Exception("on purpose")])
+def test_exception_in_a_matcher_is_kept_and_answered_500(
+    listener: Listener, client: RawClient, error: BaseException
+) -> None:
     def match(_name: str, _actual: str | None, _expected: str) -> bool:
-        raise ZeroDivisionError("in the matcher")
+        raise error
 
     listener.expect_request("/a", headers={"X": "y"}, header_value_matcher=match).respond_with_data("a")
     assert client.get("/a").status == 500
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(type(error)):
         listener.check()
     listener.clear()
     assert client.get("/a").status == 200
+
+
+@pytest.mark.parametrize("error", [pytest.fail.Exception("on purpose"), SystemExit("on purpose")])
+def test_even_what_is_no_exception_is_one_of_several_problems(error: BaseException) -> None:
+    def respond(_: Request) -> Response:
+        raise error
+
+    petstore = PetStoreMock()
+    petstore.inject(404, on="getPet", times=1)
+    petstore.httpserver.expect_request("/a").respond_with_handler(respond)
+    with petstore.start(), RawClient(petstore.httpserver) as client:
+        assert client.get("/a").status == 500
+        with pytest.raises(VerificationError, match=r"(?s)never fired.*on purpose"):
+            petstore.verify()
+        with pytest.raises(VerificationError, match=r"never fired[^\n]*$"):
+            petstore.verify()
+        petstore.reset()
 
 
 # Waiting
