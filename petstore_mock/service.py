@@ -155,14 +155,12 @@ class _Exchange:
         return response
 
     def resume(self) -> ApiResponse:
-        """Go on after a delay. A reset meanwhile has ended the world that the request was made in."""
+        """Go on after a delay. A reset or a restore meanwhile has ended the state that the request was made for."""
         world = self.world
         with world.lock:
             world.now = world.clock.now()
-            if world.generation != self.generation:
-                return refused(world, self.entry, Refusal("released"))
             try:
-                response = self.proceed()
+                response = self.proceed() if world.generation == self.generation else self._released()
             except Exception as error:  # noqa: BLE001  # as in handle()
                 world.errors.append(error)
                 response = refused(
@@ -172,6 +170,9 @@ class _Exchange:
             self.entry.answered(response)
             world.journal.weigh_again(self.entry)
             return response
+
+    def _released(self) -> ApiResponse:
+        return refused(self.world, self.entry, Refusal("released"))
 
     def abandon(self) -> None:
         """Note that the client left before the commit."""

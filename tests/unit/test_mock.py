@@ -423,6 +423,7 @@ def test_restore_drops_a_creation_that_is_still_held(petstore: PetStoreMock) -> 
     assert held.resume is not None
     assert held.resume().status == 503
     assert petstore.pets == []
+    assert petstore.journal.last.status == 503, "the journal is not restored, and must not go without the answer"
 
 
 def test_expected_violation_is_found_after_a_reset_within_its_block(petstore: PetStoreMock) -> None:
