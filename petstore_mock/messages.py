@@ -241,7 +241,6 @@ class ApiResponse:
         delay: seconds to wait before it is sent, or before ``resume`` is called.
         resume: when set, this is no answer yet: wait ``delay`` seconds, call it, and send what it returns. It
             isn't called when the client has gone by then: what was to be committed is not.
-        abandon: call this instead of ``resume`` when the client has gone, so that the journal says so.
         delivery: how the answer goes out, when not whole and at once.
         lower_case: write header names in lower case (gap ``header_names``); the wire only.
         waits: where to register a held answer.
@@ -254,7 +253,6 @@ class ApiResponse:
     lower_case: bool = False
     delay: float = 0.0
     resume: Callable[[], ApiResponse] | None = None
-    abandon: Callable[[], None] | None = None
     delivery: Delivery | None = None
     waits: Waits | None = None
     entry: Recorded | None = None

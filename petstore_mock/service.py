@@ -150,7 +150,6 @@ class _Exchange:
         response.delay = world.random.uniform(*fault.delay)
         response.waits = world.waits
         response.resume = self.resume
-        response.abandon = self.abandon
         self.entry.outcome = "delayed"
         return response
 
@@ -173,10 +172,6 @@ class _Exchange:
 
     def _released(self) -> ApiResponse:
         return refused(self.world, self.entry, Refusal("released"))
-
-    def abandon(self) -> None:
-        """Note that the client left before the commit."""
-        self.entry.outcome = "client gone"
 
     def _instead(self, fault: Fault) -> ApiResponse:
         """Answer with the fault instead of the operation's answer."""

@@ -135,8 +135,6 @@ class Held:
         """Learn that the client has closed the connection."""
         if not self._ended:
             self._give_up("client gone")
-            if self._response.resume is not None and self._response.abandon is not None:
-                self._response.abandon()
 
     def release(self) -> None:
         """End the waiting and the connection with it; any thread may call this, at any time."""

@@ -222,9 +222,8 @@ class Echo:
 
         self.answers[target] = make
 
-    def delay(self, target: str, seconds: float, then: Callable[[], ApiResponse] | None = None) -> list[str]:
-        """Answer ``target`` after ``seconds``; what ``then`` returns when given. Return a list for ``abandoned``."""
-        events: list[str] = []
+    def delay(self, target: str, seconds: float, then: Callable[[], ApiResponse] | None = None) -> None:
+        """Answer ``target`` after ``seconds``; what ``then`` returns when given."""
 
         def make(request: ApiRequest) -> ApiResponse:
             response = answer(200, request.target.encode())
@@ -232,11 +231,9 @@ class Echo:
             response.waits = self.waits
             response.entry = self.record()
             response.resume = then
-            response.abandon = None if then is None else lambda: events.append("abandoned")
             return response
 
         self.answers[target] = make
-        return events
 
     def record(self) -> Record:
         self.records.append(Record())

@@ -142,7 +142,7 @@ def test_stop_is_harmless_when_it_does_not_run(echo: Echo, new_loop: Callable[[]
 def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     echo.deliver("/hang", "hang")
     echo.deliver("/dribble", "dribble", 1.0)
-    events = echo.delay("/slow", 60, lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    echo.delay("/slow", 60, lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     descriptors, threads = open_descriptors(), threading.active_count()
     server = WireServer(echo, new_loop=new_loop)
     server.start()
@@ -161,7 +161,6 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], a
     began = time.perf_counter()
     server.stop()
     assert time.perf_counter() - began < 0.05
-    assert events == [], "no client has gone"
     assert sorted(str(record.outcome) for record in echo.records) == ["hang"] * 10 + ["reset"] * 20
     assert isinstance(echo.waits, Held)
     assert echo.waits.releases == []

@@ -135,7 +135,7 @@ def test_response_is_whole_and_at_once_by_default() -> None:
         *(200, 0.0, False, False),
         False,
     )
-    for name in ("resume", "abandon", "delivery", "waits", "entry"):
+    for name in ("resume", "delivery", "waits", "entry"):
         assert getattr(response, name) is None
     assert repr(response) == "<ApiResponse 200 3 bytes>"
 
