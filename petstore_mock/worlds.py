@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_right
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock import service
@@ -270,6 +271,7 @@ class Worlds:
             entry.neighbour = True
             date = world.clock.http_date(entry.timestamp)
             entry.answered(ApiResponse(Head(status, fields), body, date))
+            entry.duration = perf_counter() - request.started
             world.journal.add(entry)
             return date
 

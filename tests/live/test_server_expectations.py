@@ -456,3 +456,15 @@ def test_answer_of_an_expectation_is_of_the_fakes_time() -> None:
             got = client.get("/v1/store/orders")
         assert got.fields["date"] == "Fri, 06 Dec 2030 00:00:00 GMT"
         assert petstore.journal.last.response_headers["date"] == got.fields["date"]
+
+
+def test_journal_tells_how_long_an_expectation_took() -> None:
+    def respond(_: Request) -> Response:
+        time.sleep(0.05)
+        return Response()
+
+    with PetStoreMock() as petstore:
+        petstore.httpserver.expect_request("/slow").respond_with_handler(respond)
+        with RawClient(petstore.httpserver) as client:
+            client.get("/slow")
+        assert 0.05 <= petstore.journal.last.duration < 5
