@@ -5,7 +5,7 @@ A route depends on the method and the target alone, so it is worked out once for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -197,11 +197,11 @@ class Rules:
         """Add the query to the ``parameters`` known from the path, and judge it."""
         values, violations = self._decode_query(query)
         known = self.schemas.properties(name)
+        names = [parameter for parameter in known if parameter != "petId"]
         chosen = self.policies
         for parameter, texts in values.items():
-            if parameter not in known or parameter == "petId":
+            if parameter not in names:
                 if chosen.unknown_query(parameter):
-                    names = [other for other in known if other != "petId"]
                     words = no_such_name(parameter, names, "parameter here", given=values)
                     violations.append(
                         Violation(member_path("query", parameter), "additionalProperties", words, texts[0])
@@ -221,7 +221,7 @@ class Rules:
             route.limit = limit
         status = parameters.get("status")
         route.status = None if status is None else str(status)  # a changed schema may know an empty one
-        return violations
+        return violations if names else [replace(one, subject="noQuery") for one in violations]
 
     def _decode_query(self, query: str) -> tuple[dict[str, list[str]], list[Violation]]:
         values: dict[str, list[str]] = {}

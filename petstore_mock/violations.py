@@ -132,12 +132,14 @@ class Violation:
         rule: the JSON Schema keyword, or our word for a rule that no schema can say (``uniqueMembers``, ``json``).
         expected: what would have been right, in words that follow the path.
         value: what came instead; absent for a missing member.
+        subject: the key of ``contract.SENTENCES`` of what is broken; empty where the path tells.
     """
 
     path: str
     rule: str
     expected: str
     value: object = field(default=_MISSING, compare=False)
+    subject: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         came = "" if self.value is _MISSING else f", got {describe(self.value)}"
@@ -146,6 +148,8 @@ class Violation:
     @property
     def sentence(self) -> Sentence:
         """The sentence of the interface that is broken."""
+        if self.subject:
+            return SENTENCES[self.subject]
         location, _, rest = self.path.partition(".")
         name = rest.split(".")[0]
         if location == "query":
