@@ -141,12 +141,17 @@ def _short(text: str) -> str:
 
 
 def _same(first: Any, second: Any) -> bool:  # noqa: ANN401  # two JSON values
-    """Compare as JSON does: ``1``, ``1.0`` and ``true`` are three values."""
+    """Compare as JSON does: ``1``, ``1.0`` and ``true`` are three values, a member of an enumeration is its value."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
         return len(first) == len(second) and all(map(_same, first, second))
-    return type(first) is type(second) and bool(first == second)
+    return _kind(first) is _kind(second) and bool(first == second)
+
+
+def _kind(value: object) -> type:
+    """Return the type of ``value``, or the type in JSON's terms that it is derived from."""
+    return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), type(value))
 
 
 def _compared(what: str, came: object, expected: object) -> str | None:
@@ -238,7 +243,10 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     if not isinstance(value, Mapping):
         raise PetstoreMockError(f"expected query as a mapping; got query={value!r} ({type(value).__name__})")
     wanted = {
-        str(name): [str(one) for one in (values if isinstance(values, (list, tuple)) else [values])]
+        str(name): [
+            one if isinstance(one, str) else str(one)
+            for one in (values if isinstance(values, (list, tuple)) else [values])
+        ]
         for name, values in value.items()
     }
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from enum import Enum, IntEnum
+from http import HTTPMethod
 from typing import Any
 
 import pytest
 
 from petstore_mock import PetstoreMockError, VerificationError, faults
 from tests.core import Core
+
+
+class Status(str, Enum):  # noqa: UP042  # not a StrEnum: its str() is another text
+    sold = "sold"
+
+
+class Category(IntEnum):
+    dogs = 1
 
 
 @pytest.fixture
@@ -31,7 +41,9 @@ def core() -> Core:
         ("createPet", {"status": 201}, 1),
         ("createPet", {"status": "sold"}, 1),
         ("createPet", {"name": "Rex", "categoryId": 1}, 1),
+        ("createPet", {"status": Status.sold, "categoryId": Category.dogs, "method": HTTPMethod.POST}, 1),
         ("createPet", {"json": {"status": "sold", "categoryId": 1, "name": "Rex"}}, 1),
+        ("createPet", {"json": {"status": Status.sold, "categoryId": Category.dogs, "name": "Rex"}}, 1),
         ("createPet", {"body": '{"name": "Rex", "categoryId": 1, "status": "sold"}'}, 1),
         ("createPet", {"body": b'{"name": "Rex", "categoryId": 1, "status": "sold"}'}, 1),
         ("createPet", {"headers": {"x-trace": "t1", "CONTENT-TYPE": "application/json"}}, 1),
@@ -41,6 +53,8 @@ def core() -> Core:
         ("listPets", {"limit": 5}, 2),
         ("listPets", {"limit": "5"}, 2),
         ("listPets", {"query": {"limit": 5, "status": "sold"}}, 2),
+        ("listPets", {"query": {"limit": 5, "status": Status.sold}}, 2),
+        ("listPets", {"status": Status.sold}, 2),
         ("listPets", {"limit": 0, "status": None}, 4),
         ("listPets", {"condition": "invalid_query", "status": 400}, 4),
         ("getPet", {"petId": 7}, 3),
