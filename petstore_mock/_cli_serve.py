@@ -161,9 +161,13 @@ def _start(server: WireServer, options: ServeOptions) -> None:
     except PetstoreMockError as error:
         cause = error.__cause__
         reason = str(cause.strerror if isinstance(cause, OSError) and cause.strerror else cause or error)
+        if isinstance(cause, UnicodeError):  # whose words are about the codec that found out
+            reason = "no host can have this name"
         taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
         advice = "; stop the program that uses it, or choose another --port (0 takes any free one)" if taken else ""
-        raise PetstoreMockError(f"can't listen on {options.host} port {options.port}: {reason}{advice}") from error
+        raise PetstoreMockError(
+            f"can't listen on {options.host or repr('')} port {options.port}: {reason}{advice}"
+        ) from error
 
 
 def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import socket
@@ -18,7 +19,7 @@ from petstore_mock.wire.line import Outbox
 from petstore_mock.wire.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.messages import Handler
     from petstore_mock.wire.shared import Neighbours
@@ -30,6 +31,15 @@ _log = logging.getLogger("petstore_mock")
 BACKLOG: Final = 1024
 LARGEST_PORT: Final = 65535
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+
+# Why nobody can listen there: what was expected instead, and what to do.
+_BAD_ADDRESS: Final = ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses")
+_OTHERWISE: Final = ("an address and a port", "")
+_ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
+    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+    errno.EADDRNOTAVAIL: _BAD_ADDRESS,
+}
 
 
 class WireServer:
@@ -238,12 +248,15 @@ def listen(host: str, port: int) -> socket.socket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
         sock.listen(BACKLOG)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter for a name that is none, such as 127..0.0.1
         if sock is not None:
             sock.close()
+        if isinstance(error, (socket.gaierror, ValueError)):
+            expected, advice = _BAD_ADDRESS
+        else:
+            expected, advice = _ON_TROUBLE.get(error.errno, _OTHERWISE)
         raise PetstoreMockError(
-            f"expected a free port to listen on; got host={host!r}, port={port!r}: {error}. "
-            "Pass port=0 for any free port, or stop the program that uses this one"
+            f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
         ) from error
     sock.settimeout(0)
     return sock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -84,12 +85,39 @@ def test_taken_port_raises_and_names_it(server: WireServer, echo: Echo) -> None:
     second.stop()
 
 
-@pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("no such host", 0), ("127.0.0.1", 65536)])
-def test_impossible_address_raises_and_names_it(echo: Echo, host: str, port: int) -> None:
+@pytest.mark.parametrize(
+    ("host", "port", "expected"),
+    [
+        *(
+            (host, 0, "an address of this machine")
+            for host in ("192.0.2.1", "no such host", "127..0.0.1", "a" * 70, "")
+        ),
+        ("127.0.0.1", 65536, "a port from 0 to 65535"),
+    ],
+)
+def test_impossible_address_raises_and_names_it(echo: Echo, host: str, port: int, expected: str) -> None:
     before = open_descriptors()
-    with pytest.raises(PetstoreMockError, match=f"host={host!r}, port={port}"):
+    with pytest.raises(PetstoreMockError, match=f"expected {expected}.*; got host={host!r}, port={port}"):
         WireServer(echo, host, port).start()
     assert open_descriptors() == before
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.EACCES, r"expected a port that this user may take .*: \[Errno 13\] why\. .*one from 1024 up$"),
+        (errno.ENOMEM, r"expected an address and a port to listen on.*: \[Errno 12\] why$"),
+    ],
+)
+def test_refusal_by_the_system_raises_and_says_why(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, code: int, words: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, "why")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(PetstoreMockError, match=words):
+        WireServer(echo, port=80).start()
 
 
 def test_second_start_raises(server: WireServer) -> None:

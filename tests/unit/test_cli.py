@@ -174,6 +174,11 @@ def test_an_address_of_another_machine_is_refused_without_talk_of_ports() -> Non
     assert "--port" not in text
 
 
+@pytest.mark.parametrize(("host", "shown"), [("127..0.0.1", "127..0.0.1"), ("", "''")])
+def test_an_address_that_is_none_is_refused_in_one_sentence(host: str, shown: str) -> None:
+    assert f"can't listen on {shown} port 8080: " in complaint("serve", "--host", host)
+
+
 def seed_file(tmp_path: Path, text: str) -> str:
     path = tmp_path / "animals.json"
     path.write_text(text, encoding="utf-8")
