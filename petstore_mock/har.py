@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_BASE_URL", "base_url_of", "har_document", "url_of", "write_har"]
 
-DEFAULT_BASE_URL: Final = "http://127.0.0.1:8080"  # the stub's; for a request that names no host
+DEFAULT_BASE_URL: Final = "http://127.0.0.1:8080"  # the stub's; for a request that names no host, or one that can't be
 _UNKNOWN: Final = -1  # what the format says where a figure is not known
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # what a URL may hold, encoded already (RFC 3986 §2)
 _HTTP: Final = "HTTP/1.1"
@@ -67,9 +67,16 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
 
 
 def _check_base_url(base_url: object) -> None:
-    parts = urlsplit(base_url if isinstance(base_url, str) else "")
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
+    if not isinstance(base_url, str) or not _is_base_url(base_url):
         raise PetstoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # of brackets without an address
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)
 
 
 def _version() -> str:
@@ -82,9 +89,9 @@ def _version() -> str:
 
 
 def base_url_of(entry: Entry) -> str:
-    """Return scheme and host that ``entry`` was sent to, by its ``Host``."""
-    host = entry.headers.get("host", "")
-    return f"http://{quote(host, safe=':[].-')}" if host else DEFAULT_BASE_URL
+    """Return scheme and host that ``entry`` was sent to, by its ``Host``; those of the stub when it names none."""
+    url = f"http://{quote(entry.headers.get('host', ''), safe=':[].-')}"
+    return url if _is_base_url(url) else DEFAULT_BASE_URL
 
 
 def url_of(entry: Entry, base_url: str | None = None) -> str:

@@ -198,13 +198,14 @@ def test_base_url_wins_over_the_host() -> None:
     assert exported(core, base_url="https://pets.test:1/v1")[0]["request"]["url"] == "https://pets.test:1/v1/pets"
 
 
-def test_request_without_a_host_gets_the_default_one() -> None:
+@pytest.mark.parametrize("host", ["", "[::1", "]", "[x]:80", "[v"])
+def test_request_without_a_host_that_can_be_gets_the_default_one(host: str) -> None:
     core = Core()
-    core.list(headers={"Host": ""})
+    core.list(headers={"Host": host})
     assert exported(core)[0]["request"]["url"] == "http://127.0.0.1:8080/v1/pets"
 
 
-@pytest.mark.parametrize("base_url", ["", "127.0.0.1:80", "ftp://a", 80])
+@pytest.mark.parametrize("base_url", ["", "127.0.0.1:80", "ftp://a", "http://[::1", 80])
 def test_impossible_base_url_raises(base_url: Any) -> None:  # noqa: ANN401
     with pytest.raises(PetstoreMockError, match="expected base_url with a scheme and a host"):
         har_document([], base_url=base_url)

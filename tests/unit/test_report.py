@@ -295,6 +295,11 @@ def sent_body(stand_in: Path, command: str) -> bytes:
     return fed if argument == b"@-" else argument
 
 
+def test_host_that_can_be_none_is_not_called(core: Core) -> None:
+    core.list("?limit=0", headers={"Host": "[::1"})
+    assert render_curl(core.journal.last).endswith(" 'http://127.0.0.1:8080/v1/pets?limit=0'")
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.binary(min_size=1, max_size=60)
