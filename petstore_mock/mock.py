@@ -216,9 +216,10 @@ class PetStoreMock(Controls):
     def reset(self) -> None:
         """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
         self._renew_keys(self._key)
-        self._world.reset([self._key])
-        if self._added is not None:
-            fill(self._world, self._added, mark=False)
+        with self._world.lock:  # no request may meet the state before all its animals are back
+            self._world.reset([self._key])
+            if self._added is not None:
+                fill(self._world, self._added, mark=False)
         if self._outermost:
             self._host.clear()
 

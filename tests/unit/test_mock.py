@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from werkzeug.test import Client
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError, faults
 from petstore_mock.messages import ApiRequest, ApiResponse
 from petstore_mock.schemas import default_schemas
+from petstore_mock.start import fill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -361,6 +363,24 @@ def test_restore_repeats_what_was_drawn() -> None:
     drawn = [petstore.seed()["id"] for _ in range(3)]
     petstore.restore(snapshot)
     assert [petstore.seed()["id"] for _ in range(3)] == drawn
+
+
+def test_request_that_comes_during_a_reset_meets_all_animals(
+    petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    petstore._renew("test_a", seed=3)  # noqa: SLF001
+    pages: list[bytes] = []
+    client = threading.Thread(target=lambda: pages.append(call(petstore).body))
+
+    def fill_during_a_request(*args: Any, **options: Any) -> None:  # noqa: ANN401
+        client.start()
+        client.join(0.05)
+        fill(*args, **options)
+
+    monkeypatch.setattr("petstore_mock.mock.fill", fill_during_a_request)
+    petstore.reset()
+    client.join()
+    assert [len(json.loads(page)) for page in pages] == [3]
 
 
 def test_reset_inside_a_predicate_leaves_a_whole_journal(petstore: PetStoreMock) -> None:
