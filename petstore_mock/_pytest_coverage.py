@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DOCUMENTED", "Coverage", "outcomes"]
 
-KINDS: Final = tuple(name for name in faults.__all__ if name not in {"Fault", "coerce", "sequence"})
-
 _ATTRIBUTE: Final = "petstore_shown"  # of a report: it crosses xdist
 _PAGES: Final = ("empty page", "partial page", "full page")
 _STATUS: Final = ("status present", "status absent")
@@ -122,10 +120,10 @@ class Coverage:
         for row in sorted(rows):
             cells = [str(self._count(name, row)) if (row, name) in DOCUMENTED else "-" for name in OPERATIONS]
             write(_row(row, cells))
-        for kind in KINDS:
+        for kind in faults.KINDS:
             write(_row(f"fault {kind}", [str(self._count(name, f"fault {kind}")) for name in OPERATIONS]))
         missing = [f"{name} {row}" for row, name in DOCUMENTED if not self._count(name, row)]
-        kinds = [kind for kind in KINDS if not any(self._count(name, f"fault {kind}") for name in OPERATIONS)]
+        kinds = [kind for kind in faults.KINDS if not any(self._count(name, f"fault {kind}") for name in OPERATIONS)]
         write("")
         write(f"Never shown: {', '.join(missing) or 'nothing that the interface documents'}.")
         write(f"Faults never shown: {', '.join(kinds) or 'none'}.")

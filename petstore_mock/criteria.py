@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Criteria"]
 
-_KINDS: Final = tuple(name for name in faults.__all__ if name not in {"Fault", "coerce", "sequence"})
 _SHOWN: Final = 120  # characters of a value in a message
 _TEMPLATE: Final = re.compile(r"\{(\w+)\}")
 
@@ -301,7 +300,7 @@ def _fault(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
             None if value in {entry.fault, entry.delayed_by} else f"fault was {entry.fault or 'none'}, expected {value}"
         )
     if value is not None:
-        _require(value, _KINDS, "fault", "the kind of a fault, or None")
+        _require(value, faults.KINDS, "fault", "the kind of a fault, or None")
 
     def check(entry: Entry) -> str | None:
         came = None if entry.fault is None else entry.fault.kind

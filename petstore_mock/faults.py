@@ -39,6 +39,8 @@ __all__ = [
     "wrong_content_type",
 ]
 
+KINDS: Final = tuple(name for name in __all__ if name not in {"Fault", "coerce", "sequence"})  # all that a fault can be
+
 Edit = Literal["malformed_json", "wrong_content_type"]
 
 _LARGEST_DELAY: Final = 3600.0
@@ -358,8 +360,9 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test autho
         if fault in _BY_STATUS:
             return _BY_STATUS[fault]
         return server_error(fault) if fault in _SERVER_ERRORS else respond(fault)
-    called = f"; did you mean faults.{fault.__name__}()?" if callable(fault) and hasattr(fault, "__name__") else ""
+    name = getattr(fault, "__name__", fault)  # of the function, which was not called
+    meant = f". Did you mean faults.{name}()?" if isinstance(name, str) and name in {*KINDS, "sequence"} else ""
     raise PetstoreMockError(
         f"expected an HTTP status or a fault of petstore_mock.faults; "
-        f"got fault={fault!r} ({type(fault).__name__}){called}"
+        f"got fault={fault!r} ({type(fault).__name__}){meant}"
     )

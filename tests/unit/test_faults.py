@@ -187,7 +187,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "dribble zero": (lambda: faults.dribble(0), "a positive number; got bytes_per_second=0"),
     "empty sequence": (faults.sequence, "one or more faults that are no sequences"),
     "nested sequence": (lambda: faults.sequence(faults.sequence(500)), "that are no sequences themselves"),
-    "function": (lambda: faults.coerce(faults.reset), r"did you mean faults\.reset\(\)\?"),
+    "function": (lambda: faults.coerce(faults.reset), r"Did you mean faults\.reset\(\)\?"),
     "text": (lambda: faults.coerce("503"), r"an HTTP status or a fault .*; got fault='503' \(str\)"),
     "boolean": (lambda: faults.coerce(True), r"got fault=True \(bool\)"),  # noqa: FBT003
 }

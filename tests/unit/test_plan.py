@@ -346,7 +346,9 @@ def test_handle_reads_as_the_call(core: Core) -> None:
         (503, {"probability": 1.5}, r"got probability=1\.5"),
         (503, {"probability": True}, "got probability=True"),
         (faults.sequence(503), {"times": 1}, "no times= with a sequence"),
-        (faults.reset, {}, r"did you mean faults\.reset\(\)\?"),
+        (faults.reset, {}, r"Did you mean faults\.reset\(\)\?"),
+        ("reset", {}, r"got fault='reset' \(str\)\. Did you mean faults\.reset\(\)\?"),
+        (lambda: 404, {}, r"\(function\)$"),
         ("503", {}, r"got fault='503' \(str\)"),
     ],
 )
