@@ -107,7 +107,9 @@ class Controls:
         with self._world.lock:
             found = self._world.keys.get(self._key if key is None else key)
             if found is None:
-                raise PetstoreMockError("expected a key of this mock: api_key, or one that issue_key() gave")
+                raise PetstoreMockError(
+                    "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
+                )
             found.revoked = True
 
     # Faults
@@ -209,7 +211,7 @@ class Controls:
             PetstoreMockError: it is no snapshot.
         """
         if not isinstance(snapshot, Snapshot):
-            raise PetstoreMockError(f"expected what snapshot() gave; got {type(snapshot).__name__}")
+            raise PetstoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
         self._world.restore(snapshot, self._key)
         with self._world.lock:
             self._worlds.take_back(self._world)

@@ -311,7 +311,9 @@ def dribble(bytes_per_second: float) -> Fault:
         PetstoreMockError: ``bytes_per_second`` is not positive.
     """
     if not _is_number(bytes_per_second) or bytes_per_second <= 0:
-        raise PetstoreMockError(f"expected a positive number; got bytes_per_second={bytes_per_second!r}")
+        raise PetstoreMockError(
+            f"expected a positive number of bytes per second; got bytes_per_second={bytes_per_second!r}"
+        )
     return Fault("dribble", delivery=Delivery("dribble", float(bytes_per_second)))
 
 
@@ -340,8 +342,13 @@ def sequence(*faults: int | Fault) -> Fault:
         PetstoreMockError: there is none, or one is a sequence itself.
     """
     parts = tuple(coerce(fault) for fault in faults)
-    if not parts or any(part.parts for part in parts):
-        raise PetstoreMockError("expected one or more faults that are no sequences themselves")
+    if not parts:
+        raise PetstoreMockError("expected one or more faults; got sequence() without any")
+    for part in parts:
+        if part.parts:
+            raise PetstoreMockError(
+                f"expected faults that are no sequences themselves; got {part}: pass its faults one by one"
+            )
     return Fault("sequence", parts=parts)
 
 

@@ -106,8 +106,14 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
 
 def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> list[dict[str, Any]]:
     """Seed each of ``pets``; an error says which of them is wrong."""
-    if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
-        raise PetstoreMockError(f"expected an iterable of animals, or how many; got {type(pets).__name__} as {source}")
+    given: object = pets  # a test author may pass anything
+    if isinstance(given, (Mapping, str, bytes)) or not isinstance(given, Iterable):
+        advice = ": put the one animal into a list" if isinstance(given, Mapping) else ""
+        if isinstance(given, str):
+            advice = ": a file of animals goes into PetStoreMock(seed=...)"
+        raise PetstoreMockError(
+            f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
+        )
     added = []
     for index, pet in enumerate(pets):
         try:

@@ -111,7 +111,7 @@ class Worlds:
             PetstoreMockError: it can't (RFC 6750 §2.1), or it is taken. The key itself is not shown.
         """
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
-            came = f"text of {len(key)} characters with others" if isinstance(key, str) else type(key).__name__
+            came = "text with other characters" if isinstance(key, str) else type(key).__name__
             if key == "":
                 came = "an empty text"
             raise PetstoreMockError(

@@ -184,8 +184,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "truncate huge": (lambda: faults.truncate(10**400), "got fraction=1000"),
     "dribble huge": (lambda: faults.dribble(10**400), "got bytes_per_second=1000"),
     "header of none": (lambda: faults.respond(500, headers={"A": None}), "text to text; got 'A': None"),  # type: ignore[dict-item]
-    "dribble zero": (lambda: faults.dribble(0), "a positive number; got bytes_per_second=0"),
-    "empty sequence": (faults.sequence, "one or more faults that are no sequences"),
+    "dribble zero": (lambda: faults.dribble(0), "a positive number of bytes per second; got bytes_per_second=0"),
+    "empty sequence": (faults.sequence, r"one or more faults; got sequence\(\) without any"),
     "nested sequence": (lambda: faults.sequence(faults.sequence(500)), "that are no sequences themselves"),
     "function": (lambda: faults.coerce(faults.reset), r"Did you mean faults\.reset\(\)\?"),
     "text": (lambda: faults.coerce("503"), r"an HTTP status or a fault .*; got fault='503' \(str\)"),

@@ -365,6 +365,20 @@ def test_restore_repeats_what_was_drawn() -> None:
     assert [petstore.seed()["id"] for _ in range(3)] == drawn
 
 
+@pytest.mark.parametrize(
+    ("pets", "words"),
+    [
+        ({"name": "Rex"}, "got dict: put the one animal into a list"),
+        ("pets.json", r"got str: a file of animals goes into PetStoreMock\(seed=\.\.\.\)"),
+        (b"pets", "got bytes$"),
+        (1.5, "got float$"),
+    ],
+)
+def test_what_is_no_list_of_animals_is_refused(petstore: PetStoreMock, pets: Any, words: str) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError, match=f"expected a list of animals, or how many, for seed_many; {words}"):
+        petstore.seed_many(pets)
+
+
 def test_request_that_comes_during_a_reset_meets_all_animals(
     petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

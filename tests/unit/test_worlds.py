@@ -568,7 +568,7 @@ def test_snapshot_of_an_earlier_test_does_not_lock_the_present_one_out(petstore:
 
 
 def test_restore_takes_snapshots_only(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetstoreMockError, match=r"what snapshot\(\) gave; got dict"):
+    with pytest.raises(PetstoreMockError, match=r"a snapshot, as snapshot\(\) returns it; got dict"):
         petstore.restore({})  # type: ignore[arg-type]
 
 
