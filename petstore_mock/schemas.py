@@ -7,6 +7,7 @@ are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decid
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -233,21 +234,26 @@ def _violations(error: ValidationError, location: str) -> list[Violation]:
 
 def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword
     if rule == "type":
-        article = "an" if str(wanted)[:1] in "aeiou" else "a"
-        return f"must be {article} {wanted}"
+        return "must be " + " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
     if rule == "enum":
-        return "must be one of " + ", ".join(str(item) for item in wanted)
-    words = {
-        "minimum": "must be at least",
-        "maximum": "must be at most",
-        "exclusiveMinimum": "must be more than",
-        "exclusiveMaximum": "must be less than",
-        "minLength": "must have at least so many characters:",
-        "maxLength": "must have at most so many characters:",
-        "pattern": "must match",
-        "multipleOf": "must be a multiple of",
-    }
-    return f"{words.get(rule, f'must satisfy {rule}')} {wanted}"
+        return "must be one of " + ", ".join(item if isinstance(item, str) else json.dumps(item) for item in wanted)
+    words, unit = {
+        "minimum": ("must be at least", ""),
+        "maximum": ("must be at most", ""),
+        "exclusiveMinimum": ("must be more than", ""),
+        "exclusiveMaximum": ("must be less than", ""),
+        "minLength": ("must have at least", f" character{'' if wanted == 1 else 's'}"),
+        "maxLength": ("must have at most", f" character{'' if wanted == 1 else 's'}"),
+        "pattern": ("must match", ""),
+        "multipleOf": ("must be a multiple of", ""),
+    }.get(rule, (f"must satisfy {rule}", ""))
+    return f"{words} {wanted}{unit}"
+
+
+def _with_article(kind: str) -> str:
+    if kind == "null":
+        return kind
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 @cache
