@@ -20,7 +20,8 @@ __all__ = ["render_curl", "render_journal", "render_line", "render_violation"]
 
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
 _DETAILS: Final = 10  # violations told in full
-_SHOWN_TARGET: Final = 200  # characters
+_SHOWN_METHOD: Final = 40  # characters; a client may send one of 16 KiB
+_SHOWN_TARGET: Final = 200
 _SHOWN_REASON: Final = 1000
 _SHOWN_BODY: Final = 500  # characters
 _CURL_BODY: Final = 2000  # bytes; a longer one is not pasted but read
@@ -49,7 +50,7 @@ def _shorten(text: str, most: int) -> str:
 
 def _request_line(entry: Entry) -> str:
     """Return method and target as they may be shown."""
-    return printable(f"{entry.method} {_shorten(entry.target, _SHOWN_TARGET)}")
+    return printable(f"{_shorten(entry.method, _SHOWN_METHOD)} {_shorten(entry.target, _SHOWN_TARGET)}")
 
 
 def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) -> str:
@@ -160,7 +161,7 @@ def _note(entry: Entry) -> str:
 
 def render_violation(entry: Entry) -> str:
     """Return what a request broke: section and words of the contract, what was sent, and a ``curl`` to repeat it."""
-    lines = [f"request {entry.number} broke the contract: {entry.method} {_shorten(entry.target, _SHOWN_TARGET)}"]
+    lines = [f"request {entry.number} broke the contract: {_request_line(entry)}"]
     if entry.violations:
         for sentence in dict.fromkeys(violation.sentence for violation in entry.violations[:_DETAILS]):
             lines.append(f"  §{sentence.section}  {sentence.text}")

@@ -295,6 +295,12 @@ def sent_body(stand_in: Path, command: str) -> bytes:
     return fed if argument == b"@-" else argument
 
 
+def test_method_without_end_is_shortened(core: Core) -> None:
+    core.send("M" * 5000, "/v1/pets")
+    assert len(render_line(core.journal.last)) < 400
+    assert render_violation(core.journal.last).startswith(f"request 1 broke the contract: {'M' * 40}... (5000 char")
+
+
 def test_host_that_can_be_none_is_not_called(core: Core) -> None:
     core.list("?limit=0", headers={"Host": "[::1"})
     assert render_curl(core.journal.last).endswith(" 'http://127.0.0.1:8080/v1/pets?limit=0'")

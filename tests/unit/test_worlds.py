@@ -231,7 +231,7 @@ def test_leaks_are_bounded(petstore: PetStoreMock) -> None:
     key = petstore.api_key
     petstore._renew("test_b")  # noqa: SLF001
     for _ in range(1100):
-        call(petstore, key=key, target="/v1/pets?" + "x" * 5000)
+        call(petstore, "M" * 5000, key=key, target="/v1/pets?" + "x" * 5000)
     assert len(petstore._worlds.leaks) == 1000  # noqa: SLF001
     assert len(petstore._worlds.leaks[0].request) < 300  # noqa: SLF001
 
@@ -244,6 +244,8 @@ def test_leak_shows_no_key(petstore: PetStoreMock) -> None:
     (leak,) = petstore._worlds.leaks  # noqa: SLF001
     assert former[:20] not in leak.request
     assert leak.request.startswith("GET /v1/pets?aaa")
+    call(petstore, former, key=former)
+    assert former[:20] not in petstore._worlds.leaks[-1].request  # noqa: SLF001
 
 
 def test_refusal_of_a_request_with_a_retired_key_is_a_leak_too(petstore: PetStoreMock) -> None:
