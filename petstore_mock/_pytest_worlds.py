@@ -92,6 +92,7 @@ class Run:
         "_asked",
         "_registry",
         "_warned",
+        "clears",
         "ended",
         "examples",
         "item",
@@ -113,6 +114,7 @@ class Run:
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
         self.leaks_before = 0
+        self.clears = -1  # when the numbers of the journal began anew
         self.looked = 0  # the number of the last journal entry that was looked at
         self._warned: set[str] = set()
         self._registry: dict[Any, Any] = {}
@@ -130,14 +132,14 @@ class Run:
     @property
     def uses_petstore(self) -> bool:
         """Whether the test has to do with the fixture: by its arguments, or by what happened."""
-        if self.petstore is None or self.start_error:
+        if self.petstore is None:
             return False
         return self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
 
     @property
     def leaks(self) -> list[Leak]:
         """The requests of finished worlds that came during this test."""
-        if self.petstore is None or self.start_error:
+        if self.petstore is None:
             return []
         return self.petstore._worlds.leaks[self.leaks_before :]  # noqa: SLF001
 
@@ -250,12 +252,12 @@ class Keeper:
         if run.petstore is None:  # else this is a further example of it
             run.leaks_before = len(petstore._worlds.leaks)  # noqa: SLF001
         run.petstore = petstore
-        run.looked = 0
         run.shown.clear()
         try:
             petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
         except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = str(error)
+            run.petstore = None  # the world may be another test's still
 
     def _fresh_ended(self, world: World) -> None:
         """Keep what came to a world that ``fresh()`` gave, for its test to answer for as for its own."""
@@ -274,9 +276,9 @@ class Keeper:
         if petstore is None:
             return []
         entries, run.ended = run.ended, []
+        if petstore.journal.clears != run.clears:  # another example, or the test has called reset()
+            run.clears, run.looked = petstore.journal.clears, 0
         if petstore.journal.total != run.looked:
-            if petstore.journal.total < run.looked:  # the test has called reset()
-                run.looked = 0
             own = [entry for entry in run.entries() if entry.number > run.looked]
             run.looked = own[-1].number if own else 0
             entries += own

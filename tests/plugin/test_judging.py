@@ -87,6 +87,31 @@ _EXCUSED = """
 """
 
 
+def test_each_violation_is_warned_of_in_its_own_test(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.fixture
+        def late(petstore):
+            yield
+            petstore.reset()
+            call(petstore, path="/pets?limit=101")  # the first of its numbering, as the one before
+
+        def test_teardown(petstore, late):
+            call(petstore)
+
+        def test_body(petstore):
+            call(petstore, path="/pets?limit=0")
+
+        @pytest.mark.petstore(at="no date")
+        def test_that_never_began(petstore):
+            pass
+    """
+    result = inner(source)
+    result.assert_outcomes(passed=2, errors=1, warnings=2)
+    text = output(result)
+    assert text.count("ContractWarning: GET /v1/pets?limit=101 ") == 1
+    assert text.count("ContractWarning: GET /v1/pets?limit=0 ") == 1
+
+
 def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner, output: Output) -> None:
     result = inner(_UNANSWERED)
     result.assert_outcomes(failed=7)
