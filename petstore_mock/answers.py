@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.conditions import CONDITIONS, REALM, error_document
 from petstore_mock.decoding import encode_json
 from petstore_mock.masking import mask_text
-from petstore_mock.messages import ApiResponse, Head, reason_phrase
+from petstore_mock.messages import BODILESS_STATUSES, ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER
 from petstore_mock.self_check import check_error
 from petstore_mock.violations import MOST_VIOLATIONS
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["dressed", "fault_answer", "garbled", "refused", "rendered"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
-_NO_CONTENT: Final = frozenset({204, 205, 304})  # RFC 9110 §15.3.5, §15.3.6, §15.4.5
 
 # What a fault that answers by status alone says, beside the statuses of the table of conditions.
 _FAULT_CONDITIONS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid_body", 429: "rate_limited"}
@@ -87,9 +86,9 @@ def _challenge(condition: Condition) -> Fields:
 def fault_answer(world: World, fault: Fault, status: int, route: Route) -> ApiResponse:
     """Answer a request for ``route`` with the status of a fault: its own body, or the interface's error body (§2)."""
     demanded = _demanded(world, status, route)
-    if fault.body is not None or status in _NO_CONTENT:
+    if fault.body is not None or status in BODILESS_STATUSES:
         head = Head(status, (SERVER, *demanded)).with_fields(*fault.fields)
-        return dressed(world, head, b"" if status in _NO_CONTENT or fault.body is None else fault.body)
+        return dressed(world, head, b"" if status in BODILESS_STATUSES or fault.body is None else fault.body)
     name = _FAULT_CONDITIONS.get(status)
     if name is not None:
         condition = CONDITIONS[name]

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from petstore_mock.clock import as_moment, http_date
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import Delivery, is_field
+from petstore_mock.messages import BODILESS_STATUSES, Delivery, is_field
 
 __all__ = [
     "Fault",
@@ -48,7 +48,6 @@ _LARGEST_NUMBER: Final = 2.0**63
 _INFORMATIONAL: Final = range(100, 200)
 _FINAL: Final = range(200, 600)
 _SERVER_ERRORS: Final = range(500, 600)
-_BODILESS: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 
 # What only the adapters can set rightly; a wrong one is a fault of its own.
 _FRAMING: Final[Mapping[str, str]] = MappingProxyType(
@@ -156,7 +155,7 @@ def respond(
     if json is not None and body is not None:
         raise PetstoreMockError("expected json= or body= or neither, as the body of an answer; got both")
     content, content_type = _content(json, body)
-    if content and status in _BODILESS:
+    if content and status in BODILESS_STATUSES:
         raise PetstoreMockError(f"expected no body with status {status}, which has none (RFC 9110 §6.4.1)")
     fields = _fields({} if headers is None else headers)
     if content and "content-type" not in {name.lower() for name, _ in fields}:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from petstore_mock.contract import OperationName
 
 __all__ = [
+    "BODILESS_STATUSES",
     "KNOWN_METHODS",
     "NO_FIELDS",
+    "UNSIZED_STATUSES",
     "ApiRequest",
     "ApiResponse",
     "Delivery",
@@ -45,6 +47,8 @@ KNOWN_METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
 )
 
+BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
+UNSIZED_STATUSES: Final = frozenset({204, 304})  # those that go without Content-Length (RFC 9110 §8.6); a 205 says 0
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 

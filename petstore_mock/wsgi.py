@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import ApiRequest, ApiResponse, Fields, reason_phrase
+from petstore_mock.messages import UNSIZED_STATUSES, ApiRequest, ApiResponse, Fields, reason_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,7 +160,7 @@ def _wait(response: ApiResponse) -> ApiResponse:
 def _send(method: str, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
     body = response.body
     fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
-    if response.status not in {204, 304}:  # RFC 9110 §8.6: none with 204
+    if response.status not in UNSIZED_STATUSES:
         fields.append(("Content-Length", str(len(body))))
     start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
     return [] if method == "HEAD" or not body else [body]

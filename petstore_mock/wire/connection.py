@@ -13,8 +13,8 @@ import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.messages import NO_FIELDS, ApiRequest, ApiResponse
-from petstore_mock.wire.delivery import BODILESS_STATUSES, Held, frame
+from petstore_mock.messages import NO_FIELDS, UNSIZED_STATUSES, ApiRequest, ApiResponse
+from petstore_mock.wire.delivery import Held, frame
 from petstore_mock.wire.line import Line
 from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
 
@@ -274,7 +274,7 @@ class Connection(Line):
             and response.delivery is None
             and response.resume is None
             and not (response.close or response.chunked or response.lower_case)
-            and fixed.status not in BODILESS_STATUSES
+            and fixed.status not in UNSIZED_STATUSES
         ):
             body = response.body
             wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body)

@@ -10,6 +10,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.messages import UNSIZED_STATUSES
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
@@ -17,9 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages import ApiRequest, ApiResponse, Delivery, Waits
     from petstore_mock.wire.request import RequestHead
 
-__all__ = ["BODILESS_STATUSES", "Carrier", "Held", "frame"]
-
-BODILESS_STATUSES: Final = frozenset({204, 304})  # RFC 9110 §6.4.1; a 1xx is no final answer
+__all__ = ["Carrier", "Held", "frame"]
 
 _CHUNKS: Final = 3  # enough that a client which reads one chunk only is found out
 _TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
@@ -51,7 +51,7 @@ def frame(
     """
     body = response.body
     lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
-    if response.head.status in BODILESS_STATUSES:
+    if response.head.status in UNSIZED_STATUSES:
         body = b""
     elif (response.chunked if chunked is None else chunked) and head.modern and not head.bodiless:
         lines.append(b"Transfer-Encoding: chunked\r\n")
