@@ -124,7 +124,9 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
     Condition("body_too_large", 413, "body_too_large", "The request body is too large", "RFC 9110 §15.5.14", "limits"),
     Condition("malformed_target", 400, "malformed_request", "The request target is malformed", "RFC 9112 §3.2", "http"),
     Condition("malformed_request", 400, "malformed_request", "The request is not valid HTTP/1.1", "RFC 9112", "http"),
-    Condition("bad_host", 400, "malformed_request", "A request needs exactly one Host field", "RFC 9112 §3.2", "http"),
+    Condition(
+        "bad_host", 400, "malformed_request", "A request needs exactly one valid Host field", "RFC 9112 §3.2", "http"
+    ),
     Condition(
         "request_timeout", 408, "request_timeout", "The request did not arrive in time", "RFC 9110 §15.5.9", "http"
     ),
