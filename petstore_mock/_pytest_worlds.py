@@ -158,7 +158,7 @@ class Run:
         """Warn, at the line of the test, of what the client did wrong."""
         for entry in entries:
             if entry.is_violation and not entry.expected:
-                text = f"{entry.method} {entry.target[:200]} broke the contract{entry.where}: {entry.reason}"
+                text = f"{entry.request_line} broke the contract{entry.where}: {entry.reason}"
                 self._issue(ContractWarning(text), text)
             if entry.operation == "getPet":
                 self._issue(

@@ -20,10 +20,8 @@ __all__ = ["render_curl", "render_journal", "render_line", "render_violation"]
 
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
 _DETAILS: Final = 10  # violations told in full
-_SHOWN_METHOD: Final = 40  # characters; a client may send one of 16 KiB
-_SHOWN_TARGET: Final = 200
-_SHOWN_REASON: Final = 1000
-_SHOWN_BODY: Final = 500  # characters
+_SHOWN_REASON: Final = 1000  # characters
+_SHOWN_BODY: Final = 500
 _CURL_BODY: Final = 2000  # bytes; a longer one is not pasted but read
 # Fields that curl makes itself, or that say how a client reads and not what it asks for.
 _NOT_REPEATED: Final = frozenset(
@@ -48,11 +46,6 @@ def _shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
-def _request_line(entry: Entry) -> str:
-    """Return method and target as they may be shown."""
-    return printable(f"{_shorten(entry.method, _SHOWN_METHOD)} {_shorten(entry.target, _SHOWN_TARGET)}")
-
-
 def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) -> str:
     """Return one line on a request: method, target, status or outcome, milliseconds, operation and why.
 
@@ -68,7 +61,7 @@ def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) ->
     why = _why(entry) if reason else ""
     if why:
         why = f": {printable(_shorten(why, _SHOWN_REASON))}"
-    return f"{number}{_request_line(entry)} {_result(entry)} {entry.duration * 1000:.1f} ms{by}{why}"
+    return f"{number}{entry.request_line} {_result(entry)} {entry.duration * 1000:.1f} ms{by}{why}"
 
 
 def _result(entry: Entry) -> str:
@@ -130,7 +123,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
     rows = [
         (
             f"{entry.number}",
-            _request_line(entry),
+            entry.request_line,
             _result(entry),
             f"{entry.duration * 1000:.1f} ms",
             "httpserver" if entry.neighbour else entry.operation or "-",
@@ -161,7 +154,7 @@ def _note(entry: Entry) -> str:
 
 def render_violation(entry: Entry) -> str:
     """Return what a request broke: section and words of the contract, what was sent, and a ``curl`` to repeat it."""
-    lines = [f"request {entry.number} broke the contract: {_request_line(entry)}"]
+    lines = [f"request {entry.number} broke the contract: {entry.request_line}"]
     if entry.violations:
         for sentence in dict.fromkeys(violation.sentence for violation in entry.violations[:_DETAILS]):
             lines.append(f"  §{sentence.section}  {sentence.text}")

@@ -42,7 +42,7 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
         broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
     problems += neighbour_problems
     only_violations = not problems
-    problems += [f"{entry.method} {entry.target} broke the contract{entry.where}: {entry.reason}" for entry in broken]
+    problems += [f"{entry.request_line} broke the contract{entry.where}: {entry.reason}" for entry in broken]
     if not problems:
         return
     text = "\n".join(problems)
@@ -98,7 +98,7 @@ def _expected(world: World, pattern: str | None) -> Generator[None]:
     found, matching = _mark(world, pattern, before, clears)
     if not matching:
         wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
-        came = "; ".join(f"{entry.method} {entry.target}: {entry.reason}" for entry in found)
+        came = "; ".join(f"{entry.request_line}: {entry.reason}" for entry in found)
         raise VerificationError(f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}")
 
 
