@@ -160,6 +160,36 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     assert "limit=7" in entry["request"]["url"]
 
 
+def test_a_report_that_fails_hides_no_failure(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        import petstore_mock.report
+
+        def test_it(petstore, monkeypatch):
+            monkeypatch.setattr(petstore_mock.report, "render_journal", None)
+            call(petstore)
+            assert 1 == 2
+        """
+    )
+    result.assert_outcomes(failed=1)
+    text = output(result)
+    assert "assert 1 == 2" in text
+    assert "the journal can't be shown, which is a bug of petstore_mock: TypeError: 'NoneType' object" in text
+
+
+def test_what_a_client_sends_is_bounded_wherever_it_is_told(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        def test_it(petstore):
+            call(petstore, "M" * 4000, "/pets?" + "q" * 9000)
+        """,
+        settings="petstore_strict = true",
+    )
+    result.assert_outcomes(failed=1)
+    told = [line for line in output(result).splitlines() if not line.startswith("  curl ")]  # which repeats it whole
+    assert max(map(len, told)) < 1000
+
+
 def test_coverage_counts_what_fresh_worlds_showed(inner: Inner) -> None:
     result = inner(
         """
