@@ -171,8 +171,9 @@ class World:
         waits.release()
 
     def let_go(self) -> None:
-        """Let every held answer go; the state stays."""
+        """Let every held answer go; the state stays, and what they were to commit is not."""
         with self.lock:
+            self.generation += 1
             waits, self.waits = self.waits, Waiting()
         waits.release()
 

@@ -284,13 +284,16 @@ def test_reset_lets_a_delayed_answer_go_and_commits_nothing(petstore: PetStoreMo
     assert len(petstore.journal) == 0
 
 
-def test_stop_lets_a_delayed_answer_go(petstore: PetStoreMock, caller: Caller) -> None:
-    petstore.inject(faults.delay(600))
-    thread = later(caller.list)
-    petstore.journal.wait_for("listPets", timeout=PATIENCE)
+def test_stop_lets_a_delayed_answer_go_and_commits_nothing(petstore: PetStoreMock, caller: Caller) -> None:
+    petstore.inject(faults.delay(600), on="createPet")
+    answers = []
+    thread = later(lambda: answers.append(caller.create()))
+    (entry,) = petstore.journal.wait_for("createPet", timeout=PATIENCE)
     petstore.stop()
     thread.join(PATIENCE)
     assert not thread.is_alive()
+    assert len(petstore.pets) == 1, "as over a socket, where the connection ends"
+    assert answers[0].status_code == entry.status == 503
 
 
 def test_delay_blocks_nobody_else(petstore: PetStoreMock, caller: Caller) -> None:
