@@ -92,7 +92,7 @@ class Fault:
     @property
     def breaks_contract(self) -> bool:
         """Whether the answer is no answer of the interface on purpose."""
-        return self.edit is not None or self.body is not None or self.delivery is not None
+        return self.edit is not None or self.body is not None or (self.delivery is not None and not self.only_slows)
 
     @property
     def loses_answer(self) -> bool:

@@ -210,6 +210,8 @@ def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, ou
             petstore.inject(faults.respond(200, json="no list"), on="listPets", times=1)
             assert call(petstore)[0] == 503
             assert call(petstore) == (200, "no list")
+            petstore.inject(faults.dribble(1e9), on="getPet", times=1)
+            assert call(petstore, path="/pets/1")[0] == 404
             petstore.inject(faults.delay(0), on="createPet", times=1)
             petstore.inject(503, on="createPet", times=1, at="after_commit")
             assert call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[0] == 503
@@ -229,12 +231,13 @@ def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, ou
             r"201 status present +- +1 +-",
             r"400 +- +1 +-",
             r"401 +1 +0 +0",
-            r"404 +- +- +1",
+            r"404 +- +- +2",
             r"fault delay +0 +1 +0",
+            r"fault dribble +0 +0 +1",
             r"fault respond +1 +0 +0",
             r"fault server_error +1 +1 +0",
             r"Never shown: createPet 401, getPet 200 status present, getPet 200 status absent, getPet 401\.",
-            r"Faults never shown: bad_request, dribble, .*",
+            r"Faults never shown: bad_request, empty_reply, .*",
         ]
     )
     assert "sequence" not in output(result)

@@ -65,7 +65,8 @@ def test_fault_reads_as_it_was_written_and_shows_no_body(fault: faults.Fault, te
 def test_fault_says_what_it_does_to_the_answer(fault: faults.Fault) -> None:
     assert fault.loses_answer == (fault in REPLACING)
     assert fault.needs_socket == (fault.kind in NEEDS_SOCKET)
-    assert fault.breaks_contract == (fault in GARBLING or fault.kind in NEEDS_SOCKET)
+    kept = {"delay", "dribble"}  # what only slows is the interface's answer in the end
+    assert fault.breaks_contract == (fault.kind not in kept and (fault in GARBLING or fault.kind in NEEDS_SOCKET))
     assert faults.sequence(500, fault).needs_socket == fault.needs_socket
 
 
