@@ -88,10 +88,10 @@ def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | No
                 "try:",
                 "    {call}",
                 "except Exception as error:",
-                "    told = [*traceback.format_exception(error), repr(error.args)]",
-                "    assert not any({petstore}.api_key in text for text in told)",
+                "    told = ''.join(traceback.format_exception(error))",
+                "    assert {petstore}.api_key not in told",
             )
-            words = "the API key is sent as a bearer token; what an exception holds ends in logs and reports"
+            words = "the API key is sent as a bearer token; what an exception says ends in logs and reports"
             sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key in its text"
             return Problem(sentence, "5", words, check)
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
@@ -99,16 +99,10 @@ def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | No
 
 
 def _holds(error: BaseException, key: str) -> bool:
-    """Whether the key stands in what an exception says."""
-    for arg in (*error.args, *getattr(error, "__notes__", ())):
-        if isinstance(arg, bytes):  # half an answer, which may be long
-            if key.encode("ascii") in arg:
-                return True
-        elif not isinstance(arg, BaseException):
-            with contextlib.suppress(Exception):  # its repr may be a client's own
-                if key in (arg if isinstance(arg, str) else repr(arg)):
-                    return True
-    with contextlib.suppress(Exception):  # likewise
+    """Whether the key stands in what an exception says; a request that hangs on it (aiohttp's) says nothing."""
+    if any(key in str(note) for note in getattr(error, "__notes__", ())):
+        return True
+    with contextlib.suppress(Exception):  # its text may be a client's own
         return key in str(error)
     return False
 

@@ -129,9 +129,23 @@ class Muted(HttpClientPets):
         raise MuteError(MuteError())
 
 
+class HoldingError(ToldError):
+    """Holds its request, as those of aiohttp do, and does not show it."""
+
+    def __str__(self) -> str:
+        return "404"
+
+
+class Holding(HttpClientPets):
+    def get_pet(self, pet_id: int) -> Json:
+        super().ask("GET", f"/pets/{pet_id}")
+        raise HoldingError(self.headers())
+
+
 def test_what_an_exception_does_not_show_is_its_own_affair() -> None:
     assert replayed(Quiet) is None
     assert replayed(Muted) is None
+    assert replayed(Holding) is None
 
 
 def replayed(client: type[HttpClientPets]) -> ClientBugError | None:
