@@ -72,15 +72,23 @@ class UnknownErrorError(Exception):
 def classify_exception(error: BaseException) -> Kind:
     """Say what an exception of a client means: the default ``classify`` of the machine.
 
-    A status is looked for in ``status_code``, ``code``, ``status`` and ``response``, then the class is looked at: those
+    A status is looked for in ``status_code``, ``status``, ``code`` and ``response``, then the class is looked at: those
     of requests, httpx, urllib3, urllib, http.client and aiohttp are known. If it is none of these, the exception it was
     raised from says more (``raise ... from error``); one that was merely being handled says nothing. An exception
     of Python itself that is no OSError (``KeyError``) is known to be none of these, whatever it was raised from.
+
+    Args:
+        error: what a call of the client raised.
+
+    Returns:
+        The HTTP status, or ``"transport"``, ``"timeout"`` or ``"protocol"``.
 
     Raises:
         UnknownErrorError: the exception says nothing of the kind; the machine takes it for a bug of the client.
     """
     for link in _chain(error):
+        if _is_unreadable(link):
+            return "protocol"
         status = _status(link)
         if status is not None:
             # An error that bears a success (aiohttp's ContentTypeError) is about what came along with it.
@@ -105,13 +113,18 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = reason if isinstance(reason, BaseException) else link.__cause__
 
 
+def _is_unreadable(error: BaseException) -> bool:
+    """Whether aiohttp could not read an answer: its status is then what a server would say of a request like that."""
+    return any(ancestor.__name__ == "HttpProcessingError" for ancestor in type(error.__cause__).__mro__)
+
+
 def _status(error: BaseException) -> int | None:
     response = getattr(error, "response", None)
-    for holder, names in ((error, ("status_code", "code", "status")), (response, ("status_code", "status"))):
-        if holder is None:
-            continue
+    for holder, names in ((error, ("status_code", "status", "code")), (response, ("status_code", "status"))):
         for name in names:
             value = getattr(holder, name, None)
-            if isinstance(value, int) and not isinstance(value, bool) and value in _STATUSES:
-                return int(value)
+            if isinstance(value, int) and not isinstance(value, bool):
+                if value in _STATUSES:
+                    return int(value)
+                break  # aiohttp's own has a status of 0, and a code that warns when it is looked at
     return None

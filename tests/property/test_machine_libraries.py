@@ -1,0 +1,67 @@
+"""What the usual libraries do by themselves is no bug of the client that is built on them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import aiohttp
+
+from petstore_mock import Behaviour, faults
+from petstore_mock._machine_shrink import Course, Step
+from petstore_mock.stateful import client_machine
+from tests.clients.correct import TIMEOUT, ApiError, Json
+
+if TYPE_CHECKING:
+    from petstore_mock import PetStoreMock
+
+
+def said(make_client: Json, *steps: Step) -> str | None:
+    machine = client_machine(make_client)
+    with machine.run, machine.run.without_hurry():
+        found = machine.replay(Course(Behaviour(), steps))
+    return None if found is None else found.sentence
+
+
+def met_by_each(fault: faults.Fault, times: int = 1) -> list[Step]:
+    return [("inject", fault, (operation, times, 0, False)) for operation in ("listPets", "createPet", "getPet")]
+
+
+class AiohttpPets:
+    """On aiohttp, a session for each call."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.url, self.headers = petstore.url, petstore.headers
+
+    def call(self, method: str, path: str, **given: Json) -> Json:
+        async def ask() -> Json:
+            timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+            async with (
+                aiohttp.ClientSession(headers=self.headers, timeout=timeout) as session,
+                session.request(method, self.url + path, **given) as response,
+            ):
+                response.raise_for_status()
+                if response.status != (201 if method == "POST" else 200):
+                    raise ApiError(response.status)
+                return await response.json()
+
+        return asyncio.run(ask())
+
+    def list_pets(self, **query: Json) -> Json:
+        return self.call("GET", "/pets", params=query)
+
+    def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        return self.call("POST", "/pets", json={"categoryId": category_id, **fields})
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.call("GET", f"/pets/{pet_id}")
+
+
+def test_what_aiohttp_says_of_an_answer_that_it_could_not_read_is_no_status() -> None:
+    """It calls one whose chunks are malformed a 400, as if the client's request had been."""
+    assert said(AiohttpPets, *met_by_each(faults.malformed_chunk())) is None
+
+
+def test_no_warning_comes_of_looking_at_what_aiohttp_raises() -> None:
+    """Its exceptions have a code, which is deprecated, beside a status, which may be 0; warnings are errors here."""
+    assert said(AiohttpPets, ("get_unknown", 404), ("redirect", (307, "listPets", "round"))) is None
