@@ -5,6 +5,7 @@ Libraries are told by the names of their classes, so that none of them is import
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ _NAMES: Final[tuple[tuple[Literal["transport", "timeout", "protocol"], frozenset
     ),
 )
 _STATUSES: Final = range(100, 600)
+_GAVE_UP: Final = re.compile(r"too many (\d{3}) error responses")  # urllib3's ResponseError, with a status_forcelist
 _DEEPEST: Final = 10
 
 
@@ -89,7 +91,7 @@ def classify_exception(error: BaseException) -> Kind:
     for link in _chain(error):
         if _is_unreadable(link):
             return "protocol"
-        status = _status(link)
+        status = _status(link) or _given_up_on(link)
         if status is not None:
             # An error that bears a success (aiohttp's ContentTypeError) is about what came along with it.
             return status if status not in SUCCESSES else "protocol"
@@ -109,13 +111,28 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         yield link
         if type(link).__module__ == "builtins" and not isinstance(link, OSError):
             return  # a KeyError raised while handling an answer is no answer
-        reason = getattr(link, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
-        link = reason if isinstance(reason, BaseException) else link.__cause__
+        link = _reason(link) or link.__cause__
+
+
+def _reason(error: BaseException) -> BaseException | None:
+    reason = getattr(error, "reason", None)  # urllib's URLError, urllib3's MaxRetryError
+    return reason if isinstance(reason, BaseException) else None
 
 
 def _is_unreadable(error: BaseException) -> bool:
     """Whether aiohttp could not read an answer: its status is then what a server would say of a request like that."""
     return any(ancestor.__name__ == "HttpProcessingError" for ancestor in type(error.__cause__).__mro__)
+
+
+def _given_up_on(error: BaseException) -> int | None:
+    """Return the status after which urllib3 has given up to ask again, which requests' RetryError holds too."""
+    held = error.args[0] if error.args else None
+    for link in (error, held):
+        reason = _reason(link) if isinstance(link, BaseException) else None
+        found = _GAVE_UP.fullmatch(str(reason))
+        if found is not None:
+            return int(found[1])
+    return None
 
 
 def _status(error: BaseException) -> int | None:

@@ -6,11 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import aiohttp
+import pytest
+import urllib3
+from requests.adapters import HTTPAdapter
 
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import client_machine
-from tests.clients.correct import TIMEOUT, ApiError, Json
+from tests.clients.correct import TIMEOUT, ApiError, Json, RequestsPets, Urllib3Pets
 
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
@@ -65,3 +68,23 @@ def test_what_aiohttp_says_of_an_answer_that_it_could_not_read_is_no_status() ->
 def test_no_warning_comes_of_looking_at_what_aiohttp_raises() -> None:
     """Its exceptions have a code, which is deprecated, beside a status, which may be 0; warnings are errors here."""
     assert said(AiohttpPets, ("get_unknown", 404), ("redirect", (307, "listPets", "round"))) is None
+
+
+class RequestsAskAgain(RequestsPets):
+    """Asks again after some statuses, as the documentation of urllib3 shows it."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        super().__init__(petstore.url, petstore.api_key)
+        self.session.mount("http://", HTTPAdapter(max_retries=urllib3.Retry(2, status_forcelist=[502])))
+
+
+class Urllib3AsksAgain(Urllib3Pets):
+    def __init__(self, petstore: PetStoreMock) -> None:
+        super().__init__(petstore.url, petstore.api_key)
+        self.pool = urllib3.PoolManager(timeout=TIMEOUT, retries=urllib3.Retry(2, status_forcelist=[502]))
+
+
+@pytest.mark.parametrize("client", [RequestsAskAgain, Urllib3AsksAgain])
+def test_a_library_that_gave_up_asking_again_tells_the_status_in_its_own_way(client: Json) -> None:
+    """In the text of an exception that is the reason of another."""
+    assert said(client, *met_by_each(faults.server_error(502), times=12)) is None
