@@ -86,7 +86,7 @@ class Watchdog:
             self._former = None
 
     def _woken(self, _signal: int, _frame: FrameType | None) -> None:
-        """End the call that stands still, in the main thread."""
+        """End the call that does not end by itself, in the main thread."""
         if self._ends_a_call:
             raise RunawayError
 
@@ -106,7 +106,7 @@ class Watchdog:
         with self._lock:
             self._watched = None
             fired = self._fired
-        if fired == "stood still":
+        if self._ends_a_call:
             time.sleep(_ARRIVES)  # an interrupt that is under way is to be taken here
             self._ends_a_call = False
         return fired
@@ -132,8 +132,12 @@ class Watchdog:
         if requests <= 0:
             return
         if requests > _RUNAWAY:  # at every tick, if the client catches even that
-            self._fired = "ran away"
-            _stop(thread)
+            if self._fired == "ran away":  # or waits for a thread of its own, which asks
+                self._ends_a_call = True
+                self._interrupt(thread)
+            else:
+                self._fired = "ran away"
+                _stop(thread)
             return
         if journal.last.outcome == "hang":
             self._hung_for = self._hung_for + tick if self._hung_at == requests else 0.0

@@ -6,6 +6,7 @@ import http.client
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,6 +110,30 @@ def test_a_call_that_waits_in_another_thread_is_ended_where_python_can() -> None
     assert found
     assert found[0] is not None
     assert "neither returned nor sent a request" in found[0].sentence
+
+
+class AsksElsewhere(HttpClientPets):
+    """Takes every 401 for a key that has just been rotated, and asks again in a thread of its own."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.pool = ThreadPoolExecutor(1)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+        return self.pool.submit(self.ask_again, method, path, body).result()
+
+    def ask_again(self, method: str, path: str, body: bytes | None) -> Json:
+        while True:
+            answer = self.send(method, path, body)
+            if answer.status != 401:
+                return answer
+
+
+def test_a_client_that_asks_without_end_in_a_thread_of_its_own_is_stopped() -> None:
+    """The call waits for that thread, and not for anything that Python could end."""
+    error = replay(AsksElsewhere, Course(Behaviour(), (("revoke_key", 0),)))
+    assert error is not None
+    assert "asked again without an end while it was answered 401" in error.sentence
 
 
 @pytest.mark.usefixtures("_short")
