@@ -32,7 +32,7 @@ class Actor:
         self.client = client
         self.oracle = Oracle(delayed="visibility" in behaviour.differences())
         self.last: Call | None = None
-        self.seen = 0  # entries of its journal so far
+        self.seen = len(petstore.journal)  # entries of its journal so far: a client may ask while it is made
 
     def await_request(self) -> None:
         """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""

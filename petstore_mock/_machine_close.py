@@ -1,4 +1,4 @@
-"""How a client closes: without an exception, without a request that matters, and leaving nothing open behind it."""
+"""How a client is made and closed: without an exception or a request that matters, and leaving nothing open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from petstore_mock._machine_call import Outcome
     from petstore_mock.entry import Entry
 
-__all__ = ["MOST_THREADS", "Threads", "close_problem", "threads_problem", "unclosed_problem"]
+__all__ = ["MOST_THREADS", "Threads", "close_problem", "made_problem", "threads_problem", "unclosed_problem"]
 
 # A pool has some threads, a loop of asyncio some more for the names of hosts; they may end when they are forgotten.
 MOST_THREADS: Final = 8
@@ -72,12 +72,9 @@ def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], second
         entries: the requests.
         seconds: how long it may do nothing.
     """
-    for entry in entries:
-        problem = _sent_problem(world, entry)
-        if problem is not None:
-            return problem
-    if outcome.error is None:
-        return None
+    problem = _sent_problem("close()", "{client}.close()", world, entries)
+    if problem is not None or outcome.error is None:
+        return problem
     words = "what is closed was used before, or not at all, or has lost its connection: none of it is an error"
     sentence = f"close() {outcome}"
     if outcome.was_ended:
@@ -85,21 +82,33 @@ def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], second
     return Problem(sentence, "1", words, ("{client}.close()",))
 
 
-def _sent_problem(world: str, entry: Entry) -> Problem | None:
-    """Return what is wrong with a request of ``close()``."""
-    check = [f"before = len({world}.journal)", "with contextlib.suppress(Exception):", "    {client}.close()"]
-    if entry.operation == "createPet":
-        check.append(f"assert 'createPet' not in [entry.operation for entry in {world}.journal[before:]]")
-        words = "createPet adds an animal: the caller was told of the failure, and does not know of a second try"
-        return Problem(f"close() sent {entry.method} {entry.target}", "4.2", words, check)
-    condition = entry.condition
-    if condition is None or not condition.violation or condition.name.startswith("operation_removed"):
-        return None
-    check.append(f"assert not any(entry.is_violation for entry in {world}.journal[before:])")
-    sentence = entry.sentence
-    words = sentence.text if sentence is not None else ""
-    sent = f"{entry.method} {entry.target[:80]}"
-    return Problem(f"close() sent {sent}: {entry.reason}", entry.section or "4", words, check)
+def made_problem(world: str, entries: Iterable[Entry]) -> Problem | None:
+    """Return what is wrong with the requests that were sent to ``world`` while a client was made."""
+    return _sent_problem("make_client", f"make_client({world})", world, entries)
+
+
+def _sent_problem(who: str, code: str, world: str, entries: Iterable[Entry]) -> Problem | None:
+    """Return what is wrong with requests that no call asked for.
+
+    Args:
+        who: sent them.
+        code: has them sent again.
+        world: the name of the mock that got them.
+        entries: the requests.
+    """
+    check = [f"before = len({world}.journal)", "with contextlib.suppress(Exception):", f"    {code}"]
+    for entry in entries:
+        sent = f"{who} sent {entry.method} {entry.target[:80]}"
+        if entry.operation == "createPet":
+            check.append(f"assert 'createPet' not in [entry.operation for entry in {world}.journal[before:]]")
+            words = "createPet adds an animal: no caller has asked for this one, or knows of it"
+            return Problem(sent, "4.2", words, check)
+        condition = entry.condition
+        if condition is not None and condition.violation and not condition.name.startswith("operation_removed"):
+            check.append(f"assert not any(entry.is_violation for entry in {world}.journal[before:])")
+            words = entry.sentence.text if entry.sentence is not None else ""
+            return Problem(f"{sent}: {entry.reason}", entry.section or "4", words, check)
+    return None
 
 
 def threads_problem(count: int) -> Problem:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock._machine_call import Call, close_client, require_client
-from petstore_mock._machine_close import close_problem
+from petstore_mock._machine_close import close_problem, made_problem
 from petstore_mock._machine_explain import Script, explain
 from petstore_mock._machine_watchdog import Watchdog, attempt
 from petstore_mock.mock import PetStoreMock
@@ -116,11 +116,15 @@ class Run:
 
         Raises:
             PetstoreMockError: it can't be one.
-            ClientBugError: it can't be closed before it was used.
+            ClientBugError: it asks for what it should not while it is made, or can't be closed before it was used.
         """
         with self.petstore.fresh() as petstore:
-            outcome = attempt(self.watchdog, petstore, "close", close_client, self.client_of(petstore))
-            problem = close_problem(outcome, "petstore", petstore.journal, self.watchdog.standstill)
+            client = self.client_of(petstore)
+            made = len(petstore.journal)
+            outcome = attempt(self.watchdog, petstore, "close", close_client, client)
+            problem = made_problem("petstore", petstore.journal[:made]) or close_problem(
+                outcome, "petstore", petstore.journal[made:], self.watchdog.standstill
+            )
             if problem is None:
                 return
             self.failing_example = 1

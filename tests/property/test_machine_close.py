@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -59,6 +60,48 @@ def test_a_client_that_was_never_used_can_be_closed() -> None:
         check_client(make_unused, settings=settings(database=None))
     assert "self.connection.close()" in caught.value.raised
     assert isinstance(raised_by(caught.value.test, make_unused), AttributeError)
+
+
+class AsksAtOnce(HttpClientPets):
+    """Tries its key when it is made."""
+
+    path = "/pets?limit=1"
+
+    def __init__(self, petstore: Json) -> None:
+        super().__init__(petstore.url, petstore.api_key)
+        self.ask("GET", self.path)
+
+
+class LogsIn(AsksAtOnce):
+    path = "/session"
+
+
+class CreatesAtOnce(AsksAtOnce):
+    path = "/pets"
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+        del method, body
+        return self.send("POST", path, self.encode(self.body("Rex", 1, None)))
+
+
+def test_a_client_may_ask_while_it_is_made() -> None:
+    """What it asks is not taken for the requests of its first call."""
+    check_client(AsksAtOnce, max_examples=10, settings=settings(database=None))
+
+
+@pytest.mark.parametrize(
+    ("client", "words"),
+    [
+        (LogsIn, "make_client sent GET /v1/session: The interface has no such path"),
+        (CreatesAtOnce, "make_client sent POST /v1/pets (§4.2: createPet adds an animal: no caller"),
+    ],
+)
+def test_what_a_client_must_not_ask_while_it_is_made_is_told_of(client: Json, words: str) -> None:
+    with pytest.raises(ClientBugError) as caught:
+        check_client(partial(client), settings=settings(database=None))
+    assert words in caught.value.sentence
+    assert raised_by(caught.value.test, client) is not None, caught.value.test
+    assert raised_by(caught.value.test, make_correct("http.client")) is None, caught.value.test
 
 
 class Pooled(HttpClientPets):
