@@ -11,7 +11,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.masking import mask_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from petstore_mock._machine_classify import Kind
     from petstore_mock.contract import OperationName
@@ -168,7 +168,15 @@ def literal(value: object) -> str:
     if isinstance(value, str):
         # What looks like another text, or is made one by an editor, is escaped.
         return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
-    return repr(value)
+    return _text(repr, value)
+
+
+def _text(make: Callable[[Any], str], value: object) -> str:
+    """Return the text that ``repr`` or ``str`` makes of a client's own object, which may fail at it."""
+    try:
+        return make(value)
+    except Exception as error:  # noqa: BLE001  # whatever a client raises
+        return f"<{make.__name__}() of it raised {type(error).__name__}>"
 
 
 def shortened(value: object) -> str:
@@ -215,7 +223,7 @@ class Outcome:
     def __str__(self) -> str:
         if self.error is None:
             return f"returned {shortened(self.value)}"
-        text = _cut(mask_text(str(self.error).strip().partition("\n")[0]))
+        text = _cut(mask_text(_text(str, self.error).strip().partition("\n")[0]))
         return f"raised {type(self.error).__name__}{f' ({text})' if text else ''}"
 
 

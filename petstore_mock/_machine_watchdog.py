@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import Outcome
@@ -225,7 +226,7 @@ def attempt(
             outcome = Outcome(value=function(*arguments))
         except PetstoreMockError:
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a client raises
+        except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # whatever a client raises
             outcome = Outcome(error=error)
         fired = watchdog.done()
     except RunawayError as error:

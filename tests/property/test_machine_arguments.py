@@ -203,3 +203,45 @@ def test_without_hypothesis_the_error_says_how_to_get_it(module: str) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
     assert 'pip install "petstore-mock[hypothesis]"' in done.stderr.splitlines()[-1]
+
+
+class UnspeakableError(Exception):
+    """Takes for granted that it has a response."""
+
+    def __str__(self) -> str:
+        return str(self.args[0].text)
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (UnspeakableError(), "raised UnspeakableError (<str() of it raised IndexError>), which says neither"),
+        (asyncio.CancelledError(), "raised CancelledError, which says neither a status nor what went wrong"),
+        (SystemExit(3), "raised SystemExit (3), which says neither a status nor what went wrong"),
+    ],
+)
+def test_whatever_a_client_raises_is_told_of(error: BaseException, words: str) -> None:
+    class Raises(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            super().ask("GET", f"/pets/{pet_id}")
+            raise error
+
+    with pytest.raises(ClientBugError) as caught:
+        check(lambda petstore: Raises(petstore.url, petstore.api_key))
+    assert words in caught.value.sentence
+
+
+def test_what_a_client_returns_is_told_of_though_it_can_t_be_shown() -> None:
+    class Hidden:
+        def __repr__(self) -> str:
+            raise LookupError
+
+    class Returns(HttpClientPets):
+        def create_pet(self, **given: Json) -> Json:
+            del given
+            return Hidden()
+
+    with pytest.raises(ClientBugError, match=r"sent no request and returned <repr\(\) of it raised LookupError>"):
+        check(lambda petstore: Returns(petstore.url, petstore.api_key))
