@@ -13,6 +13,7 @@ from petstore_mock._machine_shrink import Course, Step
 from petstore_mock._machine_steps import OPERATION_NAMES, STEPS, Chance, Plan
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.faults import Fault
+from petstore_mock.plan import operations_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -35,6 +36,7 @@ class ClientMachine(RuleBasedStateMachine):
     run: ClassVar[Run]
     differences: ClassVar[Sequence[tuple[str, str]]]
     drawn_faults: ClassVar[SearchStrategy[list[Fault] | None]]
+    any_fault: ClassVar[bool]  # the machine's own, and not those that it was given
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +85,7 @@ class ClientMachine(RuleBasedStateMachine):
                 self.example = None
 
     def _played(self, example: Example) -> Course:
-        return Course(example.behaviour, tuple(self._course), example.odd_keys)
+        return Course(example.behaviour, tuple(self._course), example.odd_keys, any_fault=self.any_fault)
 
     @property
     def _now(self) -> Example:
@@ -268,9 +270,13 @@ class ClientMachine(RuleBasedStateMachine):
 
     def inject(self, fault: Fault, plan: Plan) -> None:
         """Let a call meet a fault."""
-        operation, times, after, lost = plan
+        operation, count, after, lost = plan
+        operations = operations_of(fault)
+        if operations and operation not in operations:
+            operation = operations[0]
+        times = None if fault.parts else count  # a sequence is used once
         # What can still be read must be true: before the commit, this one would tell of an animal that is not kept.
-        lost = lost or fault.kind == "wrong_content_type"
+        lost = lost or any(part.kind == "wrong_content_type" for part in fault.parts or (fault,))
         at: Moment = "after_commit" if lost and operation == "createPet" else "before_commit"
         if self._now.inject(fault, on=operation, times=times, after=after, at=at):
             self._call(operation)

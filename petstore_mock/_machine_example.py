@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,7 +26,7 @@ from petstore_mock._machine_manners import (
     timeout_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
-from petstore_mock._machine_shrink import TAKES_TIME
+from petstore_mock._machine_shrink import takes_time
 from petstore_mock._machine_watchdog import attempt
 from petstore_mock._machine_wire import MOST_REDIRECTIONS, wire_problem
 from petstore_mock.contract import BASE_PATH
@@ -34,8 +34,6 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.faults import respond
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
@@ -123,17 +121,17 @@ class Example:
         self.actor.petstore.close_connections()
         self._did("close_connections()")
 
-    def inject(self, fault: Fault, *, on: str | None, times: int, after: int, at: Moment) -> bool:
-        """Plan a fault; False when real waiting is over for this run."""
+    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> bool:
+        """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
         told_to = _tells_to_wait(fault)
-        if told_to or fault.kind in TAKES_TIME:
+        if told_to or takes_time(fault):
             question = (self.script.course, str(fault), on, times, after, at)
             if not self.run.may_wait(question, told_to=told_to):
                 return False
-        options = [f", on={on!r}" if on else "", f", after={after}" if after else ""]
-        options.append(f", at={at!r}" if at != "before_commit" else "")
         self._faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
-        self._did(f"inject({fault_code(fault)}, times={times}{''.join(options)})")
+        options = ["" if times is None else f", times={times}", f", on={on!r}", f", after={after}" if after else ""]
+        options.append(f", at={at!r}" if at != "before_commit" else "")
+        self._did(f"inject({fault_code(fault)}{''.join(options)})")
         return True
 
     def redirect(self, status: int, on: str, where: str) -> None:
@@ -233,8 +231,8 @@ class Example:
         if problem is not None:
             self._fail(call, problem, outcome)
         place = self.script.add_call(actor.name, call, raises=outcome.error is not None)
-        raised, outcome.error = outcome.error is not None, None  # its traceback holds a frame that holds the outcome
-        if not raised and len(outcome.value) <= _LARGEST_WATCHED:
+        outcome.error = None  # its traceback holds a frame that holds the outcome
+        if isinstance(outcome.value, (Mapping, Sequence)) and len(outcome.value) <= _LARGEST_WATCHED:
             self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
 
     def _may_take_time(self, operation: str) -> tuple[bool, bool]:
@@ -242,7 +240,7 @@ class Example:
         waits, told_to = False, self._is_limited
         for handle in self._faults:
             if handle.on in {None, operation} and not handle.spent:
-                waits = waits or handle.fault.kind in TAKES_TIME
+                waits = waits or takes_time(handle.fault)
                 told_to = told_to or _tells_to_wait(handle.fault)
         return waits, told_to
 
@@ -404,5 +402,6 @@ def _tells_to_wait(fault: Fault) -> bool:
         name == "Retry-After"
         and value != "0"
         and (value.isdecimal() or parsedate_to_datetime(value) > datetime.now(UTC))
-        for name, value in fault.fields
+        for part in fault.parts or (fault,)
+        for name, value in part.fields
     )

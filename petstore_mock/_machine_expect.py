@@ -205,7 +205,9 @@ def _by_fault(fault: Fault, section: str) -> Allowed:
 def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
     """Return what the client has to return, or None when that can't be told."""
     if call.operation == "getPet":
-        return oracle.pets.get(call.arguments["pet_id"])
+        fault = entries[-1].fault
+        is_known = fault is None or fault.kind in _TRANSPARENT
+        return oracle.pets.get(call.arguments["pet_id"]) if is_known else None
     for entry in reversed(entries):
         if entry.operation == call.operation and entry.condition is None:
             if entry.fault is not None and entry.fault.kind not in _TRANSPARENT:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from petstore_mock._machine_explain import ClientBugError
     from petstore_mock.behaviour import Behaviour
 
-__all__ = ["TAKES_TIME", "Course", "Step", "simplest"]
+__all__ = ["Course", "Step", "simplest", "takes_time"]
 
 Step = tuple[Any, ...]  # the name of a method of the machine, and its arguments
 
@@ -29,16 +29,28 @@ _NAME: Final = "Rex"
 # What a step may be instead, for those that do something and then make a plain call.
 _PLAIN: Final[tuple[Step, ...]] = (("list_some", (None, None)), ("get_known", 0), ("create", _NAME, 1, None))
 _SHORT: Final = 100  # characters, up to which text is looked at one by one
-TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})  # kinds of faults
+_TAKES_TIME: Final = frozenset({"hang", "delay", "dribble"})  # kinds of faults
 
 
 @dataclass(frozen=True)
 class Course:
-    """What happened in an example: a behaviour, and steps; and of what its keys were."""
+    """What happened in an example.
+
+    Attributes:
+        behaviour: what the service did where the interface shows nothing.
+        steps: what happened.
+        odd_keys: whether its keys were of every kind of character that may be in one.
+        any_fault: whether another fault may stand for one that it has: not when the test's author chose them.
+    """
 
     behaviour: Behaviour
     steps: tuple[Step, ...]
     odd_keys: bool = False
+    any_fault: bool = True
+
+    @property
+    def _simple_faults(self) -> tuple[Fault, ...]:
+        return _SIMPLE_FAULTS if self.any_fault else ()
 
     def simpler(self) -> Iterator[Course]:
         """Yield simpler courses, the much simpler ones first."""
@@ -54,19 +66,19 @@ class Course:
                 yield replace(self, steps=self.steps[:start] + self.steps[start + size :])
             size //= 2
         for index, step in enumerate(self.steps):
-            for other in _simpler_steps(step):
+            for other in _simpler_steps(step, self._simple_faults):
                 yield replace(self, steps=(*self.steps[:index], other, *self.steps[index + 1 :]))
 
     def _quicker(self, quick: tuple[Step, ...]) -> Iterator[Course]:
         """Yield courses that take less time; those that take none first, since each try of the others is a wait."""
         yield replace(self, steps=quick)
-        for fault in _SIMPLE_FAULTS:
+        for fault in self._simple_faults:
             yield replace(self, steps=tuple(_with_fault(step, fault) for step in self.steps))
         for step in self.steps[:-1]:
             if _is_slow(step):
                 yield replace(self, steps=(step, self.steps[-1]))
         if _is_slow(self.steps[-1]):
-            for last in (*_PLAIN, *(_with_fault(self.steps[-1], fault) for fault in _SIMPLE_FAULTS)):
+            for last in (*_PLAIN, *(_with_fault(self.steps[-1], fault) for fault in self._simple_faults)):
                 yield replace(self, steps=(*self.steps[:-1], last))
 
     def _with_fewer_gaps(self) -> Iterator[Course]:
@@ -77,8 +89,13 @@ class Course:
             yield replace(self, behaviour=self.behaviour.replace(**{name: GAPS[name].default}))
 
 
+def takes_time(fault: Fault) -> bool:
+    """Say whether a request that meets ``fault`` takes real time."""
+    return any(part.kind in _TAKES_TIME for part in fault.parts or (fault,))
+
+
 def _is_slow(step: Step) -> bool:
-    return any(isinstance(part, Fault) and part.kind in TAKES_TIME for part in step)
+    return any(isinstance(part, Fault) and takes_time(part) for part in step)
 
 
 def _with_fault(step: Step, fault: Fault) -> Step:
@@ -86,8 +103,8 @@ def _with_fault(step: Step, fault: Fault) -> Step:
     return tuple(fault if isinstance(part, Fault) else part for part in step) if _is_slow(step) else step
 
 
-def _simpler_steps(step: Step) -> Iterator[Step]:
-    """Yield steps that are simpler than ``step`` and as valid."""
+def _simpler_steps(step: Step, simple_faults: tuple[Fault, ...]) -> Iterator[Step]:
+    """Yield steps that are simpler than ``step`` and as valid; its fault may become one of ``simple_faults``."""
     name, *arguments = step
     if step not in _PLAIN:
         yield from (plain for plain in _PLAIN if plain[0] != name)
@@ -98,7 +115,7 @@ def _simpler_steps(step: Step) -> Iterator[Step]:
             yield from ((name, other, category_id, status) for other in _simpler_texts(text))
             yield from ((name, text, other, status) for other in _simpler_integers(category_id))
         case (_, Fault() as fault, (operation, times, after, lost)):
-            yield from ((name, other, arguments[1]) for other in _SIMPLE_FAULTS if fault not in _SIMPLE_FAULTS)
+            yield from ((name, other, arguments[1]) for other in simple_faults if fault not in simple_faults)
             yield from ((name, fault, (operation, *plan)) for plan in _simpler_plans(times, after, lost=lost))
         case (str(), *_) if name in _SIMPLEST:
             for index, simple in enumerate(_SIMPLEST[name]):

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from random import Random
     from types import TracebackType
 
+    from petstore_mock.contract import OperationName
     from petstore_mock.messages import ApiRequest
 
-__all__ = ["FaultHandle", "FaultPlan", "Moment"]
+__all__ = ["FaultHandle", "FaultPlan", "Moment", "operations_of"]
 
 Moment = Literal["before_commit", "after_commit"]
 
@@ -263,15 +264,22 @@ def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probabil
         raise PetstoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
 
 
+def operations_of(fault: Fault) -> list[OperationName]:
+    """Return the operations that a fault may meet without leaving the interface (§7).
+
+    A status that is declared for some operations is for these alone; one that is declared nowhere (403, 429, 5xx) is
+    the infrastructure's, and always possible.
+    """
+    statuses = {part.status for part in fault.parts or (fault,)} & _DECLARED
+    return [operation.name for operation in OPERATIONS.values() if statuses <= set(operation.statuses)]
+
+
 def _check_declared(fault: Fault, on: str | None) -> None:
     """Refuse a status that the interface declares for another operation only (§7)."""
-    status = fault.status
-    if status is None or status not in _DECLARED:
-        return  # one that it declares nowhere (403, 429, 5xx) is the infrastructure's, and always possible
-    declared = [operation.name for operation in OPERATIONS.values() if status in operation.statuses]
+    declared = operations_of(fault)
     asked = [on] if on is not None else list(OPERATIONS)
     if not set(asked) <= set(declared):
         raise PetstoreMockError(
-            f"the interface declares {status} for {', '.join(declared)} only (§7), not for "
+            f"the interface declares {fault.status} for {', '.join(declared)} only (§7), not for "
             f"{on or 'every operation'}: pass on={declared[0]!r}, or off_contract=True if you mean it"
         )

@@ -93,6 +93,7 @@ def client_machine(
         run = Run(make_client, classify or classify_exception, patience)
         differences = varied
         drawn_faults = drawn
+        any_fault = faults is None
 
         @initialize(number=NUMBERS, faults=drawn)
         def story(self, number: int, faults: Sequence[Fault] | None) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from petstore_mock import PetstoreMockError, faults
 from petstore_mock.stateful import ClientBugError, check_client, classify_exception, client_machine
-from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json, make_correct
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, make_correct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -51,6 +51,49 @@ def test_a_wrong_argument_is_the_test_authors_mistake(options: dict[str, Any], w
 def test_faults_that_are_none_are_the_test_authors_mistake() -> None:
     with pytest.raises(PetstoreMockError, match=r"objects of petstore_mock\.faults; got 500 \(int\)"):
         check(make_correct("http.client"), faults=st.just(500))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.not_found(),
+        faults.bad_request(),
+        faults.respond(201, json={"id": 5}),
+        faults.sequence(faults.reset(), faults.wrong_content_type(), faults.rate_limited(0), faults.delay(0.01)),
+    ],
+)
+def test_every_fault_can_be_given(fault: faults.Fault) -> None:
+    """One of a single operation meets this alone; a sequence is used once."""
+    check(make_correct("http.client"), faults=st.just(fault))
+
+
+def test_what_a_given_fault_answers_is_what_its_client_is_to_return() -> None:
+    """It need be no animal, and no body at all; the animals that are there have no say in it."""
+
+    class TakesAnySuccess(HttpClientPets):
+        def checked(self, answer: Answer, success: int) -> Answer:
+            return answer if answer.status in {202, 204} else super().checked(answer, success)
+
+        def read(self, answer: Answer) -> Json:
+            return super().read(answer) if answer.body else None
+
+    for fault in (faults.respond(204), faults.respond(202, json={"queued": True}), faults.respond(202, json=3)):
+        check(lambda petstore: TakesAnySuccess(petstore.url, petstore.api_key), faults=st.just(fault))
+
+
+def test_a_sequence_is_told_as_it_is_injected() -> None:
+    class FailsTwice(HttpClientPets):
+        def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+            answer = super().ask(method, path, body)
+            if answer.status == 500 and super().ask(method, path, body).status == 503:
+                raise LookupError
+            return answer
+
+    given = faults.sequence(faults.server_error(500), faults.server_error(503))
+    with pytest.raises(ClientBugError, match="LookupError") as caught:
+        check(lambda petstore: FailsTwice(petstore.url, petstore.api_key), faults=st.just(given))
+    injected = "petstore.inject(faults.sequence(faults.server_error(500), faults.server_error(503)), on="
+    assert injected in caught.value.test
 
 
 class WithoutCreate:
