@@ -24,7 +24,7 @@ __all__ = ["RunawayError", "Watchdog", "attempt"]
 
 _TICK: Final = 0.02  # seconds
 _LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, and the client with it
-_RUNAWAY: Final = 100  # requests of one call: nothing that ends by itself, redirections that are followed included
+_RUNAWAY: Final = 200  # requests of one call: nothing that ends by itself, redirections that are followed included
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _RAISED_FOR: Final = 0.01  # seconds
 _STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long

@@ -28,8 +28,8 @@ MOST_REQUESTS: Final = 10
 _TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
 _TOO_MANY: Final = 429
 _LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
-# What leads in a circle has to end as well; requests follows 30, and curl 50.
-MOST_REDIRECTIONS: Final = 50
+# What leads in a circle has to end as well; requests follows 30, and curl 50, and a client may try again twice.
+MOST_REDIRECTIONS: Final = 150
 
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.

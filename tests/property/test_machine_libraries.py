@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
+import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
@@ -88,3 +90,20 @@ class Urllib3AsksAgain(Urllib3Pets):
 def test_a_library_that_gave_up_asking_again_tells_the_status_in_its_own_way(client: Json) -> None:
     """In the text of an exception that is the reason of another."""
     assert said(client, *met_by_each(faults.server_error(502), times=12)) is None
+
+
+class TriesAgain(RequestsPets):
+    """Tries again whenever requests raises, which also ends redirections in a circle so, after 30 of them."""
+
+    def list_pets(self, **query: Json) -> Json:
+        for _ in range(2):
+            with contextlib.suppress(requests.RequestException):
+                return super().list_pets(**query)
+        return super().list_pets(**query)
+
+
+def test_a_client_may_try_again_to_follow_redirections() -> None:
+    def make_client(petstore: PetStoreMock) -> Json:
+        return TriesAgain(petstore.url, petstore.api_key)
+
+    assert said(make_client, ("redirect", (307, "listPets", "round"))) is None
