@@ -261,7 +261,7 @@ class Example:
     def _judge(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor = self.actor
         others = [other for other in self._actors if other is not actor]
-        problem = stray_problem(call, others) or leak_problem(call, actor, self._elsewhere)
+        problem = stray_problem(call, entries, others) or leak_problem(call, actor, self._elsewhere)
         if problem is not None:
             return problem
         if outcome.hung:

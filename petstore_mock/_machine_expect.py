@@ -174,9 +174,11 @@ def _by_fault(fault: Fault, section: str) -> Allowed:
         status = fault.status
         kinds: frozenset[Kind] = frozenset({status})
         if status in REDIRECTS:
-            # Another service knows no key of ours, or is no pet store; a client may also end what leads in a circle.
-            leads_away = dict(fault.fields).get("Location", "").startswith("http")
-            kinds |= {401} | _LOST if leads_away else {"protocol"}
+            # Who follows it without the key is refused; another service may be no pet store; and a client may end what
+            # leads in a circle.
+            location = dict(fault.fields).get("Location", "")
+            kinds |= {401} if location else set()
+            kinds |= _LOST if location.startswith("http") else {"protocol"}
         return Allowed(
             value=status in SUCCESSES,
             kinds=kinds if status not in SUCCESSES else kinds | _LOST,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.entry import Entry
     from petstore_mock.journal import Journal
 
-__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "TOO_MANY", "wire_problem"]
+__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "TOO_MANY", "left_out_the_key", "wire_problem"]
 
 # A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
 # a client that does not know when to stop.
@@ -55,17 +55,23 @@ def wire_problem(
         problem = _too_many(call, entries)
         if problem is not None:
             return problem
-    for entry in entries:
+    for index, entry in enumerate(entries):
         problem = (
             _misplaced_key(call, entry, key)
             or _wrong_header(call, entry, port)
-            or _violation(call, entry)
+            or (None if left_out_the_key(entry, entries[:index]) else _violation(call, entry))
             or _other_question(call, entry)
             or _body_of_a_get(call, entry)
         )
         if problem is not None:
             return problem
     return None if len(entries) == 1 else _repeated(call, entries)
+
+
+def left_out_the_key(entry: Entry, before: Sequence[Entry]) -> bool:
+    """Whether a request follows a redirection without the key, as a client may to be safe (RFC 9110 §15.4)."""
+    is_without = entry.condition is not None and entry.condition.name == "missing_key"
+    return is_without and bool(before) and before[-1].status in REDIRECTS
 
 
 def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
