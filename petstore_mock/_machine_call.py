@@ -75,9 +75,7 @@ def require_client(client: object) -> None:
     got = f"got make_client(petstore)={client!r} ({type(client).__name__})"
     if isinstance(client, type):
         raise PetstoreMockError(f"expected make_client to return a client; {got}: make an instance of it")
-    if inspect.isawaitable(client):
-        if inspect.iscoroutine(client):
-            client.close()
+    if _is_awaitable(client):
         raise PetstoreMockError(f"expected make_client to return a client; {got}: {_SYNCHRONOUS}")
     missing = [name for name in _METHODS.values() if not callable(getattr(client, name, None))]
     if missing:
@@ -103,10 +101,14 @@ def require_client(client: object) -> None:
 
 
 def close_client(client: object) -> None:
-    """Close a client that can be closed."""
+    """Close a client that can be closed.
+
+    Raises:
+        PetstoreMockError: that is still to be awaited.
+    """
     close = getattr(client, "close", None)
-    if callable(close):
-        close()
+    if callable(close) and _is_awaitable(closed := close()):
+        raise PetstoreMockError(f"expected close() to close the client; got {type(closed).__name__}: {_SYNCHRONOUS}")
 
 
 def require_answer(call: Call, value: Any) -> Any:  # noqa: ANN401  # whatever the client returns
@@ -115,11 +117,16 @@ def require_answer(call: Call, value: Any) -> Any:  # noqa: ANN401  # whatever t
     Raises:
         PetstoreMockError: it is: the client is asynchronous after all.
     """
-    if inspect.isawaitable(value):
-        if inspect.iscoroutine(value):
-            value.close()
+    if _is_awaitable(value):
         raise PetstoreMockError(f"expected {call} to return an answer; got {type(value).__name__}: {_SYNCHRONOUS}")
     return value
+
+
+def _is_awaitable(value: object) -> bool:
+    """Whether a value is still to be awaited; of a coroutine nobody is to be warned that it never was."""
+    if inspect.iscoroutine(value):
+        value.close()
+    return inspect.isawaitable(value)
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,17 @@ def test_an_answer_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
         check(lambda petstore: Hidden(petstore.url, petstore.api_key))
 
 
+def test_a_close_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
+    """It would close nothing."""
+
+    class ClosesLater(HttpClientPets):
+        async def close(self) -> None:  # type: ignore[override]
+            super().close()
+
+    with pytest.raises(PetstoreMockError, match=r"expected close\(\) to close the client; got coroutine: the machine"):
+        check(lambda petstore: ClosesLater(petstore.url, petstore.api_key))
+
+
 class Adapted:
     """An asynchronous client in an adapter, as docs/machine.md shows one."""
 
