@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import ProxyHandler, Request, build_opener
@@ -22,6 +23,8 @@ from petstore_mock.stateful import client_machine
 from tests.clients.correct import TIMEOUT, ApiError, Json, RequestsPets, Urllib3Pets
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from petstore_mock import PetStoreMock
 
 
@@ -64,6 +67,42 @@ class AiohttpPets:
 
     def get_pet(self, pet_id: int) -> Json:
         return self.call("GET", f"/pets/{pet_id}")
+
+
+class AiohttpSession(AiohttpPets):
+    """Keeps its session, and a loop that goes on in a thread, as docs/machine.md says."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        super().__init__(petstore)
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.session = self.wait_for(self.open())
+
+    async def open(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(headers=self.headers, timeout=aiohttp.ClientTimeout(total=TIMEOUT))
+
+    def wait_for(self, answer: Coroutine[Any, Any, Json]) -> Json:
+        return asyncio.run_coroutine_threadsafe(answer, self.loop).result()
+
+    def call(self, method: str, path: str, **given: Json) -> Json:
+        async def ask() -> Json:
+            async with self.session.request(method, self.url + path, **given) as response:
+                response.raise_for_status()
+                return await response.json()
+
+        return self.wait_for(ask())
+
+    def close(self) -> None:
+        self.wait_for(self.session.close())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+
+def test_aiohttp_notices_closed_connections_while_its_loop_goes_on() -> None:
+    closed: list[Step] = [("close_connections", operation) for operation in ("listPets", "createPet", "getPet")]
+    assert said(AiohttpSession, ("seed", {"name": "Rex", "categoryId": 1}, None), *closed, *closed) is None
 
 
 def test_what_aiohttp_says_of_an_answer_that_it_could_not_read_is_no_status() -> None:
