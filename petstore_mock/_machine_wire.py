@@ -162,7 +162,7 @@ def _earlier_client(call: Call, status: Kind | None) -> list[str]:
 
 
 TOO_MANY: Final = (
-    f"rate limits are not shown: a client that is refused gives up after a few requests, at most {MOST_REQUESTS} here"
+    f"rate limits are not shown: a client makes do with a few requests for each call, at most {MOST_REQUESTS} here"
 )
 
 

@@ -50,7 +50,7 @@ QUICK = {
     "RedirectedWithKey": "followed a redirection and sent the API key to another origin (host:port)",
     "NoTimeout": "waited for an answer that never came",
     "CreatesAgain": "sent POST /pets again when its answer was lost",
-    "RenewsKeyWithoutEnd": "(§8: rate limits are not shown: a client that is refused gives up",
+    "RenewsKeyWithoutEnd": "(§8: rate limits are not shown: a client makes do with a few requests",
 }
 GAPS = {
     "SunsetTakenForGranted": "deprecation_headers='absent'",
