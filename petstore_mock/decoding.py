@@ -149,7 +149,8 @@ def _text(body: bytes) -> str:
 
 
 def _syntax(error: json.JSONDecodeError) -> Violation:
-    return _malformed(f"must be JSON; {error.msg} at line {error.lineno} column {error.colno}")
+    said = error.msg.removesuffix(" at")  # as json goes on with a colon
+    return _malformed(f"must be JSON; {said} at line {error.lineno} column {error.colno}")
 
 
 def _find_repeated(value: Any, steps: list[str | int], found: Violations) -> None:  # noqa: ANN401  # any JSON value

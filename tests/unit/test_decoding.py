@@ -78,6 +78,7 @@ def test_encoding_is_compact_and_utf8() -> None:
         (b'"\xff"', "must be UTF-8; byte 1 is not"),
         (b"{]", "Expecting property name enclosed in double quotes at line 1 column 2"),
         (b"[1,\n 2,\n]", "at line 3 column 1"),
+        (b'["\x01"]', "must be JSON; Invalid control character at line 1 column 3"),
         (b"[NaN]", "must not hold NaN"),
         (b"[-Infinity]", "must not hold -Infinity"),
         (b"[" * 101, "must not nest deeper than 100 levels"),
