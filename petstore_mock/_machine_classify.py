@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["REDIRECTS", "SUCCESSES", "Kind", "UnknownErrorError", "classify_exception"]
+__all__ = ["CLIENT_ERRORS", "REDIRECTS", "SUCCESSES", "Kind", "UnknownErrorError", "classify_exception"]
 
 Kind = int | Literal["transport", "timeout", "protocol"]
 
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
 REDIRECTS: Final = range(300, 400)  # §15.4
+CLIENT_ERRORS: Final = range(400, 500)  # §15.5
 
 # Class names along the MRO, the most telling kind first: most libraries derive a timeout from a transport error, and
 # requests derives everything, JSONDecodeError included, from OSError.

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import Problem, literal, shortened
-from petstore_mock._machine_classify import REDIRECTS
+from petstore_mock._machine_classify import CLIENT_ERRORS, REDIRECTS
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MOST_REDIRECTIONS: Final = 150
 
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
-_NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, 400, 401, 403, 404, 410, 413, 415, 429})
+_NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
 
 
 def wire_problem(

@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import client_machine
-from tests.clients.correct import TIMEOUT, ApiError, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -143,6 +143,21 @@ class TriesAgain(RequestsPets):
             with contextlib.suppress(requests.RequestException):
                 return super().list_pets(**query)
         return super().list_pets(**query)
+
+
+@pytest.mark.parametrize("status", [408, 421, 425, 429, 451])
+def test_a_client_may_send_a_request_again_that_was_refused(status: int) -> None:
+    """Even createPet: a status of the client's doing says that nothing was done, 408 that it may try again."""
+
+    class AsksAgain(HttpClientPets):
+        def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+            answer = super().ask(method, path, body)
+            return answer if answer.status != status else super().ask(method, path, body)
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        return AsksAgain(petstore.url, petstore.api_key)
+
+    assert said(make_client, *met_by_each(faults.respond(status))) is None
 
 
 def test_a_client_may_try_again_to_follow_redirections() -> None:
