@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import weakref
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.errors import PetstoreMockError
@@ -42,6 +42,12 @@ _ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
 }
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """asyncio's own, with timers that go by the real time even while a test has frozen it (freezegun)."""
+
+    time = staticmethod(monotonic)  # an attribute of a class: those of modules get replaced
+
+
 class WireServer:
     """Serves a handler on a port, from a thread of its own.
 
@@ -68,7 +74,7 @@ class WireServer:
         body_timeout: float = 10.0,
         idle_timeout: float = 75.0,
         linger_timeout: float = 2.0,
-        new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.SelectorEventLoop,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
     ) -> None:
         self.host = host
         self.port = port

@@ -279,6 +279,19 @@ def test_a_hypothesis_test_that_is_the_first_of_all_to_ask_has_a_world_for_each_
     inner(source).assert_outcomes(passed=2)
 
 
+def test_a_delay_ends_while_a_test_has_frozen_the_time(inner: Inner) -> None:
+    """freezegun replaces the monotonic clock as well, by which asyncio's timers go."""
+    source = """
+        import time
+
+        def test_delay(petstore, monkeypatch):
+            monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+            petstore.inject(__import__("petstore_mock").faults.delay(0.01), on="listPets")
+            assert call(petstore) == (200, [])
+    """
+    inner(source).assert_outcomes(passed=1)
+
+
 def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytester) -> None:
     source = """
         import socket
