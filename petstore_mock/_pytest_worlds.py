@@ -254,6 +254,7 @@ class Keeper:
         run.petstore = petstore
         run.shown.clear()
         try:
+            petstore.start()  # harmless, unless a test stopped it, or this is the child of a fork
             petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
         except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = str(error)

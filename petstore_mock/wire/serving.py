@@ -77,7 +77,7 @@ class WireServer:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
     ) -> None:
         self.host = host
-        self.port = port
+        self.port = self._asked_port = port
         self._shared = Shared(
             handler,
             neighbours,
@@ -238,6 +238,7 @@ class WireServer:
         for connection in self._connections:
             connection.disown()
         self._lock = threading.Lock()
+        self.port = self._asked_port  # the one that was found is the parent's
         self._loop = self._thread = self._socket = self._outbox = None
         self._connections = set()
 

@@ -398,6 +398,10 @@ def test_fork_leaves_the_parent_serving_and_the_child_free(new_loop: Callable[[]
             with RawClient(own) as other:
                 assert other.get().status == 200
             own.stop()
+            server.start()  # on another port: this one is still the parent's
+            with RawClient(server) as other:
+                assert other.get().status == 200
+            server.stop()
             client.socket.close()
             idle.socket.close()
             os.write(tell, b"x")

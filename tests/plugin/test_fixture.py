@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -277,6 +278,67 @@ def test_a_hypothesis_test_that_is_the_first_of_all_to_ask_has_a_world_for_each_
             assert len(set(keys)) == len(keys) > 1
     """
     inner(source).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("stops", ["petstore.stop()", "with petstore: assert call(petstore) == (200, [])"])
+def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, stops: str) -> None:
+    source = f"""
+        urls = set()
+
+        def test_before(petstore):
+            urls.add(petstore.url)
+
+        def test_stops(petstore):
+            {stops}
+            with pytest.raises(Exception, match="expected a mock that listens"):
+                petstore.url
+
+        def test_after(petstore):
+            assert call(petstore) == (200, [])
+            assert urls == {{petstore.url}}
+    """
+    inner(source).assert_outcomes(passed=3)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_test_in_a_child_of_a_fork_has_a_fake_of_its_own(inner: Inner) -> None:
+    """As under pytest-forked, when tests that are not forked came first."""
+    conftest = """
+        import os
+        import pytest
+        from _pytest.runner import runtestprotocol
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            if item.name != "test_forked":
+                return None
+            child = os.fork()
+            if child == 0:
+                failed = True
+                try:
+                    failed = not all(report.passed for report in runtestprotocol(item, log=False))
+                finally:
+                    os._exit(failed)
+            assert os.waitpid(child, 0)[1] == 0
+            return True
+        """
+    source = """
+        def use(petstore):
+            pet = petstore.seed()
+            assert call(petstore) == (200, [pet])
+            petstore.journal.assert_called("listPets", times=1)
+
+        def test_before(petstore):
+            use(petstore)
+
+        def test_forked(petstore):
+            use(petstore)
+
+        def test_after(petstore):
+            use(petstore)
+    """
+    # In a child, cancelling the timer of faulthandler would wait for a thread that only the parent has.
+    inner(source, "-pno:faulthandler", conftest=conftest).assert_outcomes(passed=2)
 
 
 def test_a_delay_ends_while_a_test_has_frozen_the_time(inner: Inner) -> None:
