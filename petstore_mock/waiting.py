@@ -30,7 +30,9 @@ class Announcer(Protocol):
 def running_loop() -> str | None:
     """Return which event loop runs in this thread, ``asyncio`` or ``trio``, or None."""
     asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001  # documented for libraries
+    loop = None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
+    # Under gevent, all that look like threads are one to asyncio, the listener's with its loop included.
+    if loop is not None and getattr(loop, "_thread_id", None) in {None, threading.get_ident()}:
         return "asyncio"
     trio: Any = sys.modules.get("trio")
     if trio is not None:

@@ -116,6 +116,25 @@ def test_wait_for_async_is_woken_under_trio(core: Core, send_later: Callable[[in
     assert len(found) == 2
 
 
+def test_a_loop_of_what_only_looks_like_another_thread_is_none_of_ours(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under gevent, to asyncio every thread is the one in which the listener's loop runs."""
+    core.list()
+
+    async def wait() -> None:
+        with pytest.raises(PetstoreMockError, match="asyncio runs in this thread"):
+            core.journal.wait_for("listPets")
+        other = threading.get_ident() + 1
+        monkeypatch.setattr(threading, "get_ident", lambda: other)
+        try:
+            assert len(core.journal.wait_for("listPets", timeout=0)) == 1
+        finally:
+            monkeypatch.undo()
+
+    asyncio.run(wait())
+
+
 def test_wait_for_async_leaves_the_loop_running(core: Core, send_later: Callable[[int], None]) -> None:
     """Another task gets its turns while one waits."""
     turns = 0
