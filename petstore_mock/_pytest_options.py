@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -99,6 +100,8 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
         return PetStoreMock(**_options_of(config, given, origins)).start()
     except (PetstoreMockError, pytest.UsageError) as error:
         text = f"petstore: {error}"
+        if hasattr(config, "workerinput") and getattr(error.__cause__, "errno", None) == errno.EADDRINUSE:
+            text += ". Each worker of pytest-xdist has a fake of its own, and needs a port of its own"
     if origins:
         text += f"\n({'; '.join(f'{name} comes from {origin}' for name, origin in origins.items())})"
     pytest.fail(text, pytrace=False)

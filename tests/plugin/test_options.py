@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -127,6 +128,17 @@ def test_options_that_can_not_be_say_where_each_comes_from(
     ) in text
     assert "the-key-of-the-team" not in text
     assert "pytest_plugin.py" not in text
+
+
+def test_a_port_that_another_worker_has_says_so(inner: Inner, output: Output) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = inner("def test_it(petstore): pass", "-n1", settings=f"petstore_port = {port}")
+    result.assert_outcomes(errors=1)
+    text = output(result)
+    assert f"petstore: expected a free port to listen on; got host='127.0.0.1', port={port}" in text
+    assert ". Each worker of pytest-xdist has a fake of its own, and needs a port of its own" in text
+    assert "(port comes from the setting petstore_port)" in text
 
 
 def test_a_truth_value_that_is_none_names_its_setting(inner: Inner, output: Output) -> None:
