@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from petstore_mock import faults
-from petstore_mock._pytest_worlds import name_without_variant
+from petstore_mock._pytest_run import name_without_variant
 from petstore_mock.contract import OPERATIONS, OperationName
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from petstore_mock._pytest_worlds import Keeper, Run
+    from petstore_mock._pytest_run import Run
+    from petstore_mock._pytest_worlds import Keeper
     from petstore_mock.entry import Entry
 
 __all__ = ["DOCUMENTED", "Coverage", "outcomes"]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock._pytest_worlds import (
+from petstore_mock._pytest_run import (
     FIXTURE,
     VARIANT,
-    Keeper,
     assumptions_of,
     name_without_variant,
     variant_of,
@@ -20,6 +19,8 @@ from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from petstore_mock._pytest_worlds import Keeper
 
 __all__ = ["Exploration", "check_each", "multiply"]
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from petstore_mock._pytest_worlds import name_without_variant
+from petstore_mock._pytest_run import name_without_variant
 from petstore_mock.errors import PetstoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
 
-    from petstore_mock._pytest_worlds import Keeper, Run
+    from petstore_mock._pytest_run import Run
+    from petstore_mock._pytest_worlds import Keeper
     from petstore_mock.entry import Entry
     from petstore_mock.worlds import Leak
 
