@@ -7,6 +7,7 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.contract import OPERATIONS, require_operation
@@ -155,17 +156,17 @@ class FaultPlan:
         lock: the world's, which is held when a fault is added or chosen; to take one away it is taken here.
     """
 
-    __slots__ = ("_all", "_live", "_lock", "errors", "idle")
+    __slots__ = ("_live", "_lock", "errors", "idle")
 
     def __init__(self, lock: AbstractContextManager[object] | None = None) -> None:
         self._lock = nullcontext() if lock is None else lock
         self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
-        self._all: list[FaultHandle] = []
         self.idle = True  # no fault is in force; kept, since every request asks
         self.errors: list[PetstoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
-        return iter(self._all)
+        """Give the faults that are in force; those that are spent or cancelled are forgotten."""
+        return chain(*self._live.values())
 
     def clear(self) -> None:
         """Forget every fault."""
@@ -181,7 +182,7 @@ class FaultPlan:
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""
-        return [handle for handle in self._all if handle.never_fired]
+        return [handle for handle in self if handle.never_fired]
 
     def choose(self, moment: Moment, request: ApiRequest, random: Random) -> Fault | None:
         """Return the fault that meets a valid request at ``moment``, or None."""
@@ -235,7 +236,6 @@ class FaultPlan:
             for part in chosen.parts or (chosen,):
                 _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
         handle = FaultHandle(self, chosen, on=on, times=times, after=after, when=when, at=at, probability=probability)
-        self._all.append(handle)
         self._live[at] = [*self._live[at], handle]
         self.idle = False
         return handle

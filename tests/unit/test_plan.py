@@ -358,6 +358,17 @@ def test_misuse_raises_at_the_call(core: Core, fault: Any, options: dict[str, An
     assert list(core.world.plan) == []
 
 
+def test_faults_that_are_spent_or_cancelled_are_forgotten() -> None:
+    core = Core()
+    for _ in range(3):
+        core.world.plan.add(503, times=1)
+        core.list()
+        core.world.plan.add(503, times=1).cancel()
+    add = core.world.plan.add
+    kept = [add(503, times=1, at="before_commit"), add(503, times=1, at="after_commit")]
+    assert list(core.world.plan) == core.world.plan.never_fired() == kept
+
+
 @pytest.mark.parametrize("status", [403, 429, 500, 503, 302, 418])
 def test_status_that_the_interface_declares_nowhere_is_allowed_anywhere(core: Core, status: int) -> None:
     inject(core, status, on="listPets")
