@@ -154,8 +154,8 @@ def timeout_problem(call: Call, patience: float, waited: float) -> Problem:
     """Return what is wrong with a call that the watchdog had to end after it had ``waited``."""
     check = (
         f"released = threading.Timer({patience:g}, {{petstore}}.reset)",
+        "started = time.monotonic()",  # before the timer's, which may take its time to start
         "released.start()",
-        "started = time.monotonic()",
         "with contextlib.suppress(Exception):",
         "    {call}",
         "waited = time.monotonic() - started",

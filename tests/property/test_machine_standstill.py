@@ -190,6 +190,24 @@ def test_what_a_hang_needs_is_not_shrunk_away() -> None:
     assert raised_by(shrunk.test, make_reconnecting) is not None, shrunk.test
 
 
+def test_a_pasted_hang_counts_from_before_its_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a thread that was started may run a while before the one that started it goes on."""
+
+    class NoTimeout(HttpClientPets):
+        timeout = None
+
+    found = replay(NoTimeout, Course(Behaviour(), (("inject", faults.hang(), ("listPets", 1, 0, False)),)))
+    assert found is not None
+    start = threading.Timer.start
+
+    def start_and_sleep(timer: threading.Thread) -> None:
+        start(timer)
+        time.sleep(0.1)
+
+    monkeypatch.setattr(threading.Timer, "start", start_and_sleep)
+    assert raised_by(found.test, lambda petstore: NoTimeout(petstore.url, petstore.api_key)) is not None, found.test
+
+
 def interrupted() -> None:
     raise KeyboardInterrupt
 
