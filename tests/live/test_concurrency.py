@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 THREADS: Final = 16
-ROUNDS: Final = 25
+ROUNDS: Final = 10
 KEY: Final = "concurrency"
 
 

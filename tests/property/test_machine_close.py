@@ -16,7 +16,7 @@ from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import HttpClientPets, Json, make_correct
-from tests.property.test_machine import raised_by
+from tests.property.test_machine import raised_by, some_slow
 
 # Clients that are not closed in pasted tests, and those that fail to.
 pytestmark = [
@@ -34,7 +34,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", some_slow(SAID))
 def test_how_a_client_closes_is_judged(name: str) -> None:
     error = find(name).error
     assert error is not None

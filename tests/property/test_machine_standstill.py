@@ -22,6 +22,14 @@ from tests.property.test_machine import raised_by
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Clients that are stopped leave threads and connections.
+pytestmark = [
+    pytest.mark.usefixtures("collected"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
 LISTS_AFTER_A_FAILURE = Course(Behaviour(), (("get_unknown", 404), ("list_some", (None, None))))
 
 
