@@ -22,18 +22,13 @@ from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine, find_bug, machine_settings
 from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
+from tests.property import leavings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-# Some clients of the corpus leave sockets behind, which is the bug to be found.
-pytestmark = [
-    pytest.mark.usefixtures("collected"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = leavings.EXPECTED
 
 
 # One of each kind; the whole corpus takes a minute or two.

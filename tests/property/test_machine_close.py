@@ -16,14 +16,10 @@ from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.property import leavings
 from tests.property.test_machine import raised_by, some_slow
 
-# Clients that are not closed in pasted tests, and those that fail to.
-pytestmark = [
-    pytest.mark.usefixtures("collected"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = leavings.EXPECTED
 
 
 SAID = {

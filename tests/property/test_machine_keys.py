@@ -11,14 +11,10 @@ from petstore_mock.masking import ISSUED_KEY
 from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
+from tests.property import leavings
 from tests.property.test_machine import raised_by
 
-# Clients that are not closed in pasted tests.
-pytestmark = [
-    pytest.mark.usefixtures("collected"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = leavings.EXPECTED
 
 
 @pytest.mark.parametrize("name", ["KeyQuoted", "KeyLowered"])

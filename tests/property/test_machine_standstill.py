@@ -17,18 +17,13 @@ from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, _shrunk, check_client, client_machine
 from tests.clients.buggy_living import LockNotReleased
 from tests.clients.correct import HttpClientPets, Json
+from tests.property import leavings
 from tests.property.test_machine import raised_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Clients that are stopped leave threads and connections.
-pytestmark = [
-    pytest.mark.usefixtures("collected"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = leavings.EXPECTED
 
 LISTS_AFTER_A_FAILURE = Course(Behaviour(), (("get_unknown", 404), ("list_some", (None, None))))
 
