@@ -89,8 +89,7 @@ class FailureReport:
 
 def _leaked_into(run: Run) -> list[str]:
     """Return a line for each finished world, or test, whose requests came during ``run``."""
-    from petstore_mock.masking import printable  # noqa: PLC0415  # only a failure needs them
-    from petstore_mock.worlds import whose  # noqa: PLC0415
+    from petstore_mock.worlds import whose  # noqa: PLC0415  # only a failure needs it
 
     by_origin: dict[tuple[str, bool], list[Leak]] = {}
     for leak in run.leaks:
@@ -100,7 +99,7 @@ def _leaked_into(run: Run) -> list[str]:
         name, advice = whose(owner, present=owner == run.item.nodeid)
         said = f"bore the key of {name}" if bore_key else f"began in {name}"
         count = "1 request" if len(leaks) == 1 else f"{len(leaks)} requests"
-        told = f"{printable(leaks[0].request)} ({leaks[0].status})"
+        told = f"{leaks[0].request} ({leaks[0].status})"
         told += f" and {len(leaks) - 1} more" if len(leaks) > 1 else ""
         lines.append(f"{count} {said}: {told}{advice if bore_key else ''}")
     more_owners = len(by_origin) - _SHOWN_LEAKS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.contract import SENTENCES, Sentence
-from petstore_mock.masking import cut, mask_field, mask_target, mask_text, printable
+from petstore_mock.masking import mask_field, mask_target, mask_text, printable, request_line
 from petstore_mock.messages import KNOWN_METHODS
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ __all__ = ["Entry"]
 _ANSWERLESS: Final = frozenset({"hang", "reset", "empty_reply"})  # deliveries after which no status has gone out
 _CUT_SHORT: Final = frozenset({"client gone", "reset"})  # outcomes of an answer that was held back and never sent
 # What an entry weighs beside its bytes, measured; a refused body stays decoded in its violations, some times larger.
-_SHOWN_METHOD: Final = 40  # characters; a client may send one of 16 KiB
-_SHOWN_TARGET: Final = 200
-
 _BASE_WEIGHT: Final = 1000
 _DECODED_WEIGHT: Final = 16
 
@@ -150,7 +147,7 @@ class Entry:
     @property
     def request_line(self) -> str:
         """Method and target as they may be shown in a line of text: printable, bounded, keys masked."""
-        return printable(f"{cut(self.method, _SHOWN_METHOD)} {cut(self.target, _SHOWN_TARGET)}")
+        return request_line(self.request.method, self.request.target, self.secrets)
 
     @property
     def path(self) -> str:

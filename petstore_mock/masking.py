@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["CUT", "ISSUED_KEY", "cut", "mask", "mask_field", "mask_target", "mask_text", "printable"]
+__all__ = ["CUT", "ISSUED_KEY", "cut", "mask", "mask_field", "mask_target", "mask_text", "printable", "request_line"]
 
 ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worlds.new_key makes them
 
@@ -37,12 +37,20 @@ _SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[
 _ISSUED_START: Final = "petstore-"
 _PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target, wherever it stands
 
+_SHOWN_METHOD: Final = 40  # characters; a client may send one of 16 KiB
+_SHOWN_TARGET: Final = 200
+
 CUT: Final = "..."  # stands where a text was cut short, by whoever cuts one in which a key may stand
 
 
 def cut(text: str, most: int) -> str:
     """Return ``text``, or its first ``most`` characters and :data:`CUT`; a key that is cut can still be masked."""
     return text if len(text) <= most else f"{text[:most]}{CUT}"
+
+
+def request_line(method: str, target: str, keys: Sequence[str]) -> str:
+    """Return method and target as they may be shown in a line of text: printable, bounded, ``keys`` masked."""
+    return printable(f"{cut(mask_text(method, keys), _SHOWN_METHOD)} {cut(mask_target(target, keys), _SHOWN_TARGET)}")
 
 
 def mask(secret: str) -> str:

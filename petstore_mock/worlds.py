@@ -13,7 +13,7 @@ from petstore_mock.credentials import KEY_TEXT
 from petstore_mock.entry import Entry
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.judging import bearer_key
-from petstore_mock.masking import cut, mask_target, mask_text
+from petstore_mock.masking import request_line
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _BEFORE_NUMBER, _AFTER_NUMBER = "Aa-._~+/", "=="
 _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
 _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to no test
-_SHOWN_METHOD: Final = 40  # characters; a client may send one of 16 KiB
-_SHOWN_TARGET: Final = 200
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
 
 
@@ -279,5 +277,4 @@ class Worlds:
 
 
 def _shown(request: ApiRequest) -> str:
-    keys = request.credentials
-    return f"{cut(mask_text(request.method, keys), _SHOWN_METHOD)} {mask_target(request.target, keys)[:_SHOWN_TARGET]}"
+    return request_line(request.method, request.target, request.credentials)
