@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from petstore_mock.clock import as_moment, http_date
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.messages import BODILESS_STATUSES, Delivery, is_field
+from petstore_mock.suggestion import nearest
 
 __all__ = [
     "Fault",
@@ -366,9 +367,8 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test autho
         if fault in _BY_STATUS:
             return _BY_STATUS[fault]
         return server_error(fault) if fault in _SERVER_ERRORS else respond(fault)
-    name = getattr(fault, "__name__", fault)  # of the function, which was not called
-    meant = f". Did you mean faults.{name}()?" if isinstance(name, str) and name in {*KINDS, "sequence"} else ""
+    meant = nearest(getattr(fault, "__name__", fault), [*KINDS, "sequence"])  # of a function that was not called
     raise PetstoreMockError(
         f"expected an HTTP status or a fault of petstore_mock.faults; "
-        f"got fault={fault!r} ({type(fault).__name__}){meant}"
+        f"got fault={fault!r} ({type(fault).__name__})" + ("" if meant is None else f". Did you mean faults.{meant}()?")
     )

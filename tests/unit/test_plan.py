@@ -349,6 +349,7 @@ def test_handle_reads_as_the_call(core: Core) -> None:
         (faults.reset, {}, r"Did you mean faults\.reset\(\)\?"),
         ("reset", {}, r"got fault='reset' \(str\)\. Did you mean faults\.reset\(\)\?"),
         (lambda: 404, {}, r"\(function\)$"),
+        ("rest", {}, r"got fault='rest' \(str\)\. Did you mean faults\.reset\(\)\?"),
         ("503", {}, r"got fault='503' \(str\)"),
     ],
 )
