@@ -25,12 +25,12 @@ __all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "TOO_MANY", "left_out_the_key",
 # a client that does not know when to stop.
 MOST_REQUESTS: Final = 10
 
-_TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
-_TOO_MANY: Final = 429
-_LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 # What leads in a circle has to end as well; requests follows 30, and curl 50, and a client may try again twice.
 MOST_REDIRECTIONS: Final = 150
 
+_TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
+_TOO_MANY_REQUESTS: Final = 429
+_LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
 _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
@@ -137,7 +137,7 @@ def _is_told_to_wait(status: int, journal: Journal) -> bool:
     for entry in reversed(journal):
         asked = entry.response_headers.get("retry-after") if entry.status == status else "0"
         if asked is None:
-            if status == _TOO_MANY:
+            if status == _TOO_MANY_REQUESTS:
                 return True  # for as long as the client thinks right
         elif asked != "0":
             waited = time.perf_counter() - entry.request.started
