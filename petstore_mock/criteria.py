@@ -243,7 +243,7 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
         raise PetstoreMockError(f"expected query as a mapping; got query={value!r} ({type(value).__name__})")
     wanted = {
         str(name): [
-            one if isinstance(one, str) else str(one)
+            one if isinstance(one, str) else str(one)  # of an enumeration's member, str() may give the name
             for one in (values if isinstance(values, (list, tuple)) else [values])
         ]
         for name, values in value.items()

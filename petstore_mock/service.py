@@ -159,7 +159,10 @@ class _Exchange:
         with world.lock:
             world.now = world.clock.now()
             try:
-                response = self.proceed() if world.generation == self.generation else self._released()
+                if world.generation == self.generation:
+                    response = self.proceed()
+                else:
+                    response = refused(world, self.entry, Refusal("released"))
             except Exception as error:  # noqa: BLE001  # as in handle()
                 world.errors.append(error)
                 response = refused(
@@ -169,9 +172,6 @@ class _Exchange:
             self.entry.answered(response)
             world.journal.weigh_again(self.entry)
             return response
-
-    def _released(self) -> ApiResponse:
-        return refused(self.world, self.entry, Refusal("released"))
 
     def _instead(self, fault: Fault) -> ApiResponse:
         """Answer with the fault instead of the operation's answer."""

@@ -114,8 +114,8 @@ def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container
     Args:
         name: what came.
         known: what may come.
-        kind: what is missing, such as ``field of Pet``.
-        given: the names that came; one of them is not meant by another.
+        kind: what it would be, in the singular, such as ``field of Pet``.
+        given: all names that came: what is there by its own name is not meant by another.
     """
     names = list(known)
     offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
