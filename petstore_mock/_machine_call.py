@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract import OperationName
 
 __all__ = [
+    "NO_CALL",
     "Call",
     "Outcome",
     "PetClient",
@@ -160,6 +161,9 @@ class Call:
         given = self.arguments
         status = {} if given.get("status") is None else {"status": given["status"]}
         return {"name": given["name"], "categoryId": given["category_id"], **status}
+
+
+NO_CALL: Final = Call("listPets", {})  # stands where a problem is none of a call's: its words name no call
 
 
 def literal(value: object) -> str:

@@ -21,7 +21,7 @@ __all__ = ["MOST_THREADS", "Threads", "close_problem", "made_problem", "threads_
 MOST_THREADS: Final = 8
 _THREADS_END: Final = 1.0  # seconds that threads take to end, once they are told to
 _THREADS_END_SOON: Final = 0.1  # the same for a client that is known not to tell them
-_PAUSE: Final = 0.002
+_PAUSE: Final = 0.002  # seconds between two looks
 
 
 class Threads:

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
-from petstore_mock._machine_call import Call, Outcome, Problem, close_client, require_answer
+from petstore_mock._machine_call import NO_CALL, Call, Outcome, Problem, close_client, require_answer
 from petstore_mock._machine_close import Threads, close_problem, threads_problem, unclosed_problem
 from petstore_mock._machine_expect import answer_problem, observe
 from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
@@ -374,7 +374,7 @@ class Example:
             if problem is not None:
                 self.actor = actor
                 watchdog.comes_to_a_standstill |= outcome.stood_still
-                self._fail(Call("listPets", {}), problem, outcome)
+                self._fail(NO_CALL, problem, outcome)
 
     def _check_threads(self, clients: list[PetClient]) -> None:
         if not any(callable(getattr(client, "close", None)) for client in clients):
@@ -383,14 +383,14 @@ class Example:
         self.run.leaves_threads += bool(count)
         if count and self.run.leaves_threads > 1:  # the first may have filled a pool that all examples share
             self.script.with_threads()
-            self._fail(Call("listPets", {}), threads_problem(count), Outcome())
+            self._fail(NO_CALL, threads_problem(count), Outcome())
 
     def _check_closed(self) -> None:
         if self.run.comes_down_to(self._before):
             return
         self.run.leaks = True
         problem = unclosed_problem(self.run.open_connections() - self._before)
-        self._fail(self.actor.last or Call("listPets", {}), problem, Outcome())
+        self._fail(self.actor.last or NO_CALL, problem, Outcome())
 
 
 def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns

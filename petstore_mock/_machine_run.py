@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock._machine_call import Call, close_client, require_client
+from petstore_mock._machine_call import NO_CALL, close_client, require_client
 from petstore_mock._machine_close import close_problem, made_problem
 from petstore_mock._machine_explain import Script, explain
 from petstore_mock._machine_watchdog import Watchdog, attempt
@@ -133,7 +133,7 @@ class Run:
                 Script(),
                 actor="client",
                 petstore="petstore",
-                call=Call("listPets", {}),
+                call=NO_CALL,
                 outcome=outcome,
                 behaviour=petstore.behaviour,
                 journals={"petstore": list(petstore.journal)},

@@ -91,6 +91,9 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
     Args:
         config: where the settings and the command line are.
         given: what ``petstore_options`` returned: wins over settings and environment; the command line wins over it.
+
+    Raises:
+        pytest.fail.Exception: an option can't be right, or nobody can listen there; says where each option comes from.
     """
     from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415  # only users of the fixture need them
     from petstore_mock.mock import PetStoreMock  # noqa: PLC0415  # heavy, too
