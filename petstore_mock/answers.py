@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.conditions import CONDITIONS, REALM, error_document
 from petstore_mock.decoding import encode_json
 from petstore_mock.masking import mask_text
-from petstore_mock.messages import BODILESS_STATUSES, ApiResponse, Head, reason_phrase
+from petstore_mock.messages import BODILESS_STATUSES, PLAIN, ApiResponse, Head, reason_phrase
 from petstore_mock.rules import SERVER
 from petstore_mock.self_check import check_error
 from petstore_mock.violations import MOST_VIOLATIONS
@@ -40,10 +40,8 @@ def dressed(world: World, head: Head, body: bytes) -> ApiResponse:
     """Make an answer that goes out as the behaviour sends it."""
     rules = world.rules
     response = ApiResponse(head, body, world.clock.http_date(world.now))
-    if rules.dresses_wire:
-        response.chunked = rules.chunked
-        response.close = rules.close
-        response.lower_case = rules.lower_case
+    if rules.dress is not PLAIN:
+        response.dress = rules.dress
     return response
 
 

@@ -26,10 +26,12 @@ __all__ = [
     "BODILESS_STATUSES",
     "KNOWN_METHODS",
     "NO_FIELDS",
+    "PLAIN",
     "UNSIZED_STATUSES",
     "ApiRequest",
     "ApiResponse",
     "Delivery",
+    "Dress",
     "Fields",
     "Handler",
     "Head",
@@ -216,6 +218,24 @@ class Delivery:
     value: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """How a behaviour sends its answers; HTTP allows any of it. The WSGI adapter leaves all of it to its server.
+
+    Attributes:
+        chunked: frame the body in chunks instead of by its length (gap ``answer_framing``).
+        close: end the connection after the answer (gap ``connection``).
+        lower_case: write header names in lower case (gap ``header_names``).
+    """
+
+    chunked: bool = False
+    close: bool = False
+    lower_case: bool = False
+
+
+PLAIN: Final = Dress()
+
+
 class Waits(Protocol):
     """Where an adapter says that it holds an answer back, so that ``reset()`` and ``stop()`` can let it go."""
 
@@ -240,21 +260,17 @@ class ApiResponse:
         head: status and header fields.
         body: the bytes of the body. For a HEAD request the adapter sends their length and leaves them out.
         date: the value of ``Date`` by the fake's clock (RFC 9110 §6.6.1).
-        chunked: frame the body in chunks instead of by its length (gap ``answer_framing``); the wire only.
-        close: end the connection after this answer.
+        dress: how the behaviour sends it.
         delay: seconds to wait before it is sent, or before ``resume`` is called.
         resume: when set, this is no answer yet: wait ``delay`` seconds, call it, and send what it returns. It
             isn't called when the client has gone by then: what was to be committed is not.
         delivery: how the answer goes out, when not whole and at once.
-        lower_case: write header names in lower case (gap ``header_names``); the wire only.
         waits: where to register a held answer.
         entry: the journal's entry, for its duration and outcome.
     """
 
     # Defaults of the class, not of each instance: most answers set none of these, and one is made for every request.
-    chunked: bool = False
-    close: bool = False
-    lower_case: bool = False
+    dress: Dress = PLAIN
     delay: float = 0.0
     resume: Callable[[], ApiResponse] | None = None
     delivery: Delivery | None = None

@@ -15,7 +15,7 @@ from petstore_mock.contract import BASE_PATH, OPERATIONS
 from petstore_mock.decoding import percent_decode, read_integer, unbearable
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.masking import cut
-from petstore_mock.messages import KNOWN_METHODS, Head
+from petstore_mock.messages import KNOWN_METHODS, PLAIN, Dress, Head
 from petstore_mock.violations import HugeInteger, Violation, member_path, no_such_name
 
 if TYPE_CHECKING:
@@ -103,10 +103,8 @@ class Rules:
         self._routes: dict[tuple[str, str], Route] = {}
         self._heads: dict[tuple[int, Fields, bool], Head] = {}
         chosen = self.policies
-        self.chunked = chosen.answer_framing()
-        self.lower_case = chosen.header_names()
-        self.close = chosen.connection()
-        self.dresses_wire = self.chunked or self.lower_case or self.close
+        dress = Dress(chunked=chosen.answer_framing(), close=chosen.connection(), lower_case=chosen.header_names())
+        self.dress = PLAIN if dress == PLAIN else dress  # adapters ask which by `is`
         # What most behaviours leave alone costs no request a call.
         self.limits_values = chosen.name_rule is not nothing or chosen.category_rule is not nothing
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged

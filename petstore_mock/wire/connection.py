@@ -13,7 +13,7 @@ import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.messages import NO_FIELDS, UNSIZED_STATUSES, ApiRequest, ApiResponse
+from petstore_mock.messages import NO_FIELDS, PLAIN, UNSIZED_STATUSES, ApiRequest, ApiResponse
 from petstore_mock.wire.delivery import Held, frame
 from petstore_mock.wire.line import Line
 from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
@@ -273,7 +273,7 @@ class Connection(Line):
             and not response.delay
             and response.delivery is None
             and response.resume is None
-            and not (response.close or response.chunked or response.lower_case)
+            and response.dress is PLAIN
             and fixed.status not in UNSIZED_STATUSES
         ):
             body = response.body
@@ -296,7 +296,7 @@ class Connection(Line):
 
     def send_whole(self, head: RequestHead, response: ApiResponse) -> None:
         """Send ``response`` whole, and go on with the next request or close, as it says."""
-        closing = response.close or not head.keep_alive
+        closing = response.dress.close or not head.keep_alive
         wire, body = frame(head, response, closing=closing)
         self.send(wire + body)
         if closing:

@@ -47,13 +47,13 @@ def frame(
         head: the request; it decides on chunks (not in HTTP/1.0) and on the body (none for HEAD).
         response: the answer.
         closing: the connection ends after it.
-        chunked: overrides ``response.chunked``.
+        chunked: overrides what ``response.dress`` says.
     """
     body = response.body
     lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
     if response.head.status in UNSIZED_STATUSES:
         body = b""
-    elif (response.chunked if chunked is None else chunked) and head.modern and not head.bodiless:
+    elif (response.dress.chunked if chunked is None else chunked) and head.modern and not head.bodiless:
         lines.append(b"Transfer-Encoding: chunked\r\n")
         body = _in_chunks(body)
     else:
@@ -64,7 +64,7 @@ def frame(
         lines.append(b"Connection: keep-alive\r\n")
     lines.append(b"\r\n")
     wire = b"".join(lines)
-    return _in_lower_case(wire) if response.lower_case else wire, b"" if head.bodiless else body
+    return _in_lower_case(wire) if response.dress.lower_case else wire, b"" if head.bodiless else body
 
 
 class Carrier(Protocol):
@@ -221,7 +221,7 @@ class Held:
         self._carrier.finish()
 
     def _begin_dribble(self, rate: float) -> None:
-        closing = self._response.close or not self._head.keep_alive
+        closing = self._response.dress.close or not self._head.keep_alive
         wire, self._payload = frame(self._head, self._response, closing=closing)
         self._since = self._carrier.loop.time()
         self._carrier.send(wire)
@@ -241,7 +241,7 @@ class Held:
         self._end("dribbled")
         if piece:
             carrier.send(piece)
-        if self._response.close or not self._head.keep_alive:
+        if self._response.dress.close or not self._head.keep_alive:
             carrier.finish()
         else:
             carrier.proceed()

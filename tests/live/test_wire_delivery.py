@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock.messages import Dress
 from tests.live.raw import Held, RawClient, answer, eventually
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def test_truncated_answer_is_never_chunked(client: RawClient, echo: Echo) -> Non
 
     def chunked(request: ApiRequest) -> ApiResponse:
         response = plain(request)
-        response.chunked = True
+        response.dress = Dress(chunked=True)
         return response
 
     echo.answers["/cut"] = chunked
@@ -292,7 +293,7 @@ def test_dribbled_chunks_are_well_formed(client: RawClient, echo: Echo) -> None:
 
     def chunked(request: ApiRequest) -> ApiResponse:
         response = plain(request)
-        response.chunked = response.close = True
+        response.dress = Dress(chunked=True, close=True)
         return response
 
     echo.answers["/slow"] = chunked

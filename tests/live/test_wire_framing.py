@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock.messages import Dress
 from petstore_mock.wire import connection, shared
 from tests.live.raw import RawClient, answer
 
@@ -252,7 +253,7 @@ def test_half_closed_client_still_gets_all_answers(client: RawClient) -> None:
 def test_handler_can_close_the_connection(client: RawClient, echo: Echo) -> None:
     def closing(request: ApiRequest) -> ApiResponse:
         response = answer(200, request.target.encode())
-        response.close = True
+        response.dress = Dress(close=True)
         return response
 
     echo.answers["/last"] = closing
@@ -291,7 +292,7 @@ def test_answer_that_has_no_body_has_no_length_either(client: RawClient, echo: E
 def chunked(body: bytes) -> Callable[[ApiRequest], ApiResponse]:
     def make(_: ApiRequest) -> ApiResponse:
         response = answer(200, body)
-        response.chunked = True
+        response.dress = Dress(chunked=True)
         return response
 
     return make
@@ -320,7 +321,7 @@ def test_http_1_0_and_head_never_get_chunks(client: RawClient, echo: Echo) -> No
 def test_header_names_can_be_in_lower_case(client: RawClient, echo: Echo) -> None:
     def make(_: ApiRequest) -> ApiResponse:
         response = answer(404, b"{}", ("Content-Type", "Text/X"), ("X-Colon", "A: B"))
-        response.lower_case = response.close = True
+        response.dress = Dress(lower_case=True, close=True)
         return response
 
     echo.answers["/a"] = make

@@ -8,7 +8,7 @@ import pytest
 
 from petstore_mock import PetstoreMockError
 from petstore_mock.conditions import error_document
-from petstore_mock.messages import ApiRequest, ApiResponse, Fields, Head, reason_phrase
+from petstore_mock.messages import PLAIN, ApiRequest, ApiResponse, Fields, Head, reason_phrase
 
 
 def test_fields_by_name_can_be_changed_by_nobody() -> None:
@@ -131,10 +131,7 @@ def test_field_that_http_does_not_allow_is_refused(name: str, value: str) -> Non
 
 def test_response_is_whole_and_at_once_by_default() -> None:
     response = ApiResponse(Head(200), b"abc", b"now")
-    assert (response.status, response.delay, response.chunked, response.close, response.lower_case) == (
-        *(200, 0.0, False, False),
-        False,
-    )
+    assert (response.status, response.delay, response.dress) == (200, 0.0, PLAIN)
     for name in ("resume", "delivery", "waits", "entry"):
         assert getattr(response, name) is None
     assert repr(response) == "<ApiResponse 200 3 bytes>"

@@ -6,7 +6,7 @@ import pytest
 
 from petstore_mock import Behaviour
 from petstore_mock.contract import OPERATIONS
-from petstore_mock.messages import KNOWN_METHODS
+from petstore_mock.messages import KNOWN_METHODS, PLAIN, Dress
 from petstore_mock.rules import Rules, rules_for
 from petstore_mock.schemas import default_schemas
 
@@ -112,16 +112,13 @@ def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gaps", "dressed"),
+    ("gap", "alternative", "dress"),
     [
-        ({}, False),
-        ({"answer_framing": "chunked"}, True),
-        ({"header_names": "lower_case"}, True),
-        ({"connection": "closed_after_answer"}, True),
+        ("answer_framing", "chunked", Dress(chunked=True)),
+        ("header_names", "lower_case", Dress(lower_case=True)),
+        ("connection", "closed_after_answer", Dress(close=True)),
     ],
-    ids=str,
 )
-def test_wire_is_dressed_only_when_a_gap_of_it_is_chosen(gaps: dict[str, str], dressed: bool) -> None:
-    rules = Rules(Behaviour().replace(**gaps), default_schemas())
-    assert rules.dresses_wire is dressed
-    assert [rules.chunked, rules.lower_case, rules.close].count(True) == len(gaps)
+def test_answers_are_dressed_only_when_a_gap_of_it_is_chosen(gap: str, alternative: str, dress: Dress) -> None:
+    assert Rules(Behaviour().replace(**{gap: alternative}), default_schemas()).dress == dress
+    assert Rules(Behaviour(), default_schemas()).dress is PLAIN
