@@ -57,6 +57,7 @@ class Behaviour:
     location_header: Literal["absent", "present"] = "absent"
     deprecation_headers: Literal["present", "absent"] = "present"
     content_type: Literal["plain", "with_charset"] = "plain"
+    content_coding: Literal["identity", "gzip"] = "identity"
     answer_framing: Literal["content_length", "chunked"] = "content_length"
     header_names: Literal["canonical", "lower_case"] = "canonical"
     connection: Literal["kept", "closed_after_answer"] = "kept"
@@ -190,6 +191,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "json_style": "shuffled_members",
             "deprecation_headers": "absent",
             "content_type": "with_charset",
+            "content_coding": "gzip",
             "answer_framing": "chunked",
             "header_names": "lower_case",
             "connection": "closed_after_answer",
@@ -228,6 +230,7 @@ class Policies(NamedTuple):
     location_header: Callable[[int], Fields]
     deprecation_headers: Callable[[datetime | None], Fields]
     content_type: Callable[[], str]
+    content_coding: Callable[[], bool]
     answer_framing: Callable[[], bool]
     header_names: Callable[[], bool]
     connection: Callable[[], bool]

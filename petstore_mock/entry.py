@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
+from petstore_mock.content_coding import coded
 from petstore_mock.contract import SENTENCES, Sentence
 from petstore_mock.masking import mask_field, mask_target, mask_text, printable, request_line
 from petstore_mock.messages import KNOWN_METHODS
@@ -231,7 +232,11 @@ class Entry:
         if response is None or self.status is None:
             return []
         keys = self.secrets
-        found = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+        found = [
+            *response.head.fields,
+            *coded(self.request.fields, response)[0],
+            ("Date", response.date.decode("ascii")),
+        ]
         return [(name, mask_field(name, value, keys)) for name, value in found]
 
     @property
@@ -241,9 +246,15 @@ class Entry:
 
     @property
     def response_body(self) -> bytes:
-        """The answer's body, empty without an answer and for HEAD; whole even if a fault cut it on its way."""
+        """The answer's body, empty without an answer and for HEAD; readable and whole, whatever went out of it."""
         response = self._response
         return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
+
+    @property
+    def response_size(self) -> int:
+        """The bytes of the answer's body in its content coding (gap ``content_coding``)."""
+        response, body = self._response, self.response_body
+        return len(coded(self.request.fields, response)[1]) if response is not None and body else len(body)
 
     # The decision
 

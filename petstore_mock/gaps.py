@@ -333,6 +333,15 @@ _ROWS: Final = (
         with_charset=constant("application/json; charset=utf-8"),
     ),
     _gap(
+        "content_coding",
+        "dress",
+        "1",
+        "The service is an HTTP API: a server may compress what a client says it takes (RFC 9110 §12.5.3).",
+        "that an answer comes uncompressed although Accept-Encoding allows gzip",
+        identity=no,
+        gzip=yes,
+    ),
+    _gap(
         "answer_framing",
         "wire",
         "1",

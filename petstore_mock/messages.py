@@ -220,17 +220,19 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """How a behaviour sends its answers; HTTP allows any of it. The WSGI adapter leaves all of it to its server.
+    """How a behaviour sends its answers; HTTP allows any of it. All but ``gzip`` is the wire's: WSGI has no say in it.
 
     Attributes:
         chunked: frame the body in chunks instead of by its length (gap ``answer_framing``).
         close: end the connection after the answer (gap ``connection``).
         lower_case: write header names in lower case (gap ``header_names``).
+        gzip: compress the body for a client that takes that (gap ``content_coding``).
     """
 
     chunked: bool = False
     close: bool = False
     lower_case: bool = False
+    gzip: bool = False
 
 
 PLAIN: Final = Dress()

@@ -149,6 +149,9 @@ def _note(entry: Entry) -> str:
         parts.append(f"{entry.condition.name}{entry.where}")
     if entry.is_violation and entry.expected:
         parts.append("expected by the test")
+    coding = entry.response_headers.get("content-encoding")
+    if coding is not None:
+        parts.append(f"in {coding}")
     return "; ".join(parts)
 
 

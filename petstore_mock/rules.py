@@ -103,7 +103,12 @@ class Rules:
         self._routes: dict[tuple[str, str], Route] = {}
         self._heads: dict[tuple[int, Fields, bool], Head] = {}
         chosen = self.policies
-        dress = Dress(chunked=chosen.answer_framing(), close=chosen.connection(), lower_case=chosen.header_names())
+        dress = Dress(
+            chunked=chosen.answer_framing(),
+            close=chosen.connection(),
+            lower_case=chosen.header_names(),
+            gzip=chosen.content_coding(),
+        )
         self.dress = PLAIN if dress == PLAIN else dress  # adapters ask which by `is`
         # What most behaviours leave alone costs no request a call.
         self.limits_values = chosen.name_rule is not nothing or chosen.category_rule is not nothing

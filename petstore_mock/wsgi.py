@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from petstore_mock.content_coding import coded
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.messages import UNSIZED_STATUSES, ApiRequest, ApiResponse, Fields, reason_phrase
 
@@ -53,7 +54,7 @@ class WsgiApp:
             raise PetstoreMockError(
                 f"the fault {kind}() needs a socket: give the client petstore.url instead of petstore.app"
             )
-        return _send(request.method, response, start_response)
+        return _send(request, response, start_response)
 
 
 def _target(environ: WSGIEnvironment) -> str:
@@ -157,10 +158,10 @@ def _wait(response: ApiResponse) -> ApiResponse:
     return final
 
 
-def _send(method: str, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
-    body = response.body
-    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+def _send(request: ApiRequest, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
+    coding, body = coded(request.fields, response)
+    fields = [*response.head.fields, *coding, ("Date", response.date.decode("ascii"))]
     if response.status not in UNSIZED_STATUSES:
         fields.append(("Content-Length", str(len(body))))
     start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
-    return [] if method == "HEAD" or not body else [body]
+    return [] if request.method == "HEAD" or not body else [body]

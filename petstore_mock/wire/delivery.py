@@ -10,6 +10,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.content_coding import coded
 from petstore_mock.messages import UNSIZED_STATUSES
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ def frame(
         closing: the connection ends after it.
         chunked: overrides what ``response.dress`` says.
     """
-    body = response.body
-    lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
+    coding, body = coded(head.fields, response)
+    lines = [response.head.wire, *(f"{name}: {value}\r\n".encode() for name, value in coding)]
+    lines += (b"Date: ", response.date, b"\r\n")
     if response.head.status in UNSIZED_STATUSES:
         body = b""
     elif (response.dress.chunked if chunked is None else chunked) and head.modern and not head.bodiless:

@@ -296,6 +296,13 @@ class AcceptsOtherVersion(HttpClientPets):
         return {**super().headers(), "Accept": "application/vnd.petstore.v2+xml"}
 
 
+class HeadersOfABrowser(HttpClientPets):
+    """Accepts what a browser does, compressed answers too, and reads them as they are."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Accept": "*/*", "Accept-Encoding": "gzip, deflate, br"}
+
+
 class CreatesAgainAfterLooking(HttpClientPets):
     """Creates again after a lost answer, unless the first page of a list has such an animal."""
 
@@ -375,6 +382,7 @@ ASKING = (
     NameNormalised,
     HostWithoutPort,
     AcceptsOtherVersion,
+    HeadersOfABrowser,
     CreatesAgainAfterLooking,
     CreatesAgainWhenUnreadable,
     RetryAfterOn429Only,

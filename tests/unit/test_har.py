@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonschema
 import pytest
 
-from petstore_mock import PetstoreMockError, faults
+from petstore_mock import Behaviour, PetstoreMockError, faults
 from petstore_mock.har import har_document
 from tests.core import Core
 
@@ -72,7 +72,11 @@ HAR_1_2: Final = _object(
                                     "headers": PAIRS,
                                     "content": _object(
                                         {"size": {"type": "integer", "minimum": 0}, "mimeType": TEXT},
-                                        {"text": TEXT, "encoding": {"const": "base64"}},
+                                        {
+                                            "text": TEXT,
+                                            "encoding": {"const": "base64"},
+                                            "compression": {"type": "integer"},
+                                        },
                                     ),
                                     "redirectURL": TEXT,
                                     "headersSize": SIZE,
@@ -90,6 +94,19 @@ HAR_1_2: Final = _object(
         )
     }
 )
+
+
+def test_compressed_answer_stands_readable_with_what_it_saved() -> None:
+    core = Core(behaviour=Behaviour(content_coding="gzip"))
+    for _ in range(20):
+        core.create()
+    core.list(headers={"Accept-Encoding": "gzip"})
+    entry = exported(core)[-1]
+    response, content = entry["response"], entry["response"]["content"]
+    assert len(json.loads(content["text"])) == 20
+    assert content["size"] == len(content["text"])
+    assert response["bodySize"] == content["size"] - content["compression"] < content["size"] / 2
+    assert {"name": "Content-Encoding", "value": "gzip"} in response["headers"]
 
 
 def exported(core: Core, base_url: str | None = None) -> list[dict[str, Any]]:

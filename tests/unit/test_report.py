@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from petstore_mock import faults
+from petstore_mock import Behaviour, faults
 from petstore_mock.messages import ApiRequest
 from petstore_mock.report import render_curl, render_journal, render_line, render_violation
 from tests.core import Core
@@ -63,6 +63,15 @@ def test_line_of_a_cut_answer_has_status_and_outcome(core: Core) -> None:
     core.list()
     core.journal.last.outcome = "truncated"
     assert " 200 (truncated) " in render_line(core.journal.last)
+
+
+def test_compressed_answer_is_marked() -> None:
+    core = Core(behaviour=Behaviour(content_coding="gzip"))
+    core.list()
+    core.list(headers={"Accept-Encoding": "gzip"})
+    plain, compressed = render_journal(core.journal).splitlines()
+    assert plain.endswith("listPets")
+    assert compressed.endswith("listPets  in gzip")
 
 
 def test_line_is_one_line_and_bounded(core: Core) -> None:

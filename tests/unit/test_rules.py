@@ -117,6 +117,7 @@ def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
         ("answer_framing", "chunked", Dress(chunked=True)),
         ("header_names", "lower_case", Dress(lower_case=True)),
         ("connection", "closed_after_answer", Dress(close=True)),
+        ("content_coding", "gzip", Dress(gzip=True)),
     ],
 )
 def test_answers_are_dressed_only_when_a_gap_of_it_is_chosen(gap: str, alternative: str, dress: Dress) -> None:
