@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
@@ -55,12 +56,12 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
 
 @cache
 def _behaviours(chosen: tuple[str, ...]) -> SearchStrategy[Behaviour]:
-    # One draw for both, since a machine draws a behaviour for each of its examples; and by number, since unique lists
-    # of sampled_from draw from what is left, where taking one out changes what the others are.
+    # One draw for both, since a machine draws a behaviour for each of its examples; and mapped, since unique lists of
+    # sampled_from, or of few integers, draw from what is left, where taking one out changes what the others are.
     others = [(name, other) for name in chosen for other in list(GAPS[name].alternatives)[1:]]
-    numbers = st.integers(0, len(others) - 1)
-    changes = st.lists(numbers, unique_by=lambda number: others[number][0], max_size=len(chosen))
-    return changes.map(lambda drawn: Behaviour(**dict(others[number] for number in drawn)))  # type: ignore[arg-type]  # from the register
+    change = st.integers(0, len(others) - 1).map(others.__getitem__)
+    changes = st.lists(change, unique_by=itemgetter(0), max_size=len(chosen))
+    return changes.map(lambda drawn: Behaviour(**dict(drawn)))  # type: ignore[arg-type]  # from the register
 
 
 @when_drawn

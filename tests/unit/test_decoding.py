@@ -77,7 +77,7 @@ def test_encoding_is_compact_and_utf8() -> None:
         (b"\xef\xbb\xbf{}", "byte-order mark"),
         (b'"\xff"', "must be UTF-8; byte 1 is not"),
         (b"{]", "Expecting property name enclosed in double quotes at line 1 column 2"),
-        (b"[1,\n 2,\n]", "at line 3 column 1"),
+        (b"[1,\n 2,\n 3 4]", "at line 3 column 4"),
         (b'["\x01"]', "must be JSON; Invalid control character at line 1 column 3"),
         (b"[NaN]", "must not hold NaN"),
         (b"[-Infinity]", "must not hold -Infinity"),
