@@ -62,7 +62,7 @@ def _unknown(key: str, keys: Sequence[str]) -> str:
         return "the key differs from one that the fake knows in letter case alone"
     if ISSUED_KEY.fullmatch(key):
         return "this fake did not issue it: it looks like a key of another one, or of an earlier run"
-    wanted = f"; petstore.api_key has {len(keys[0])}" if keys else ""
+    wanted = f"; a valid one has {len(keys[0])}" if keys else ""
     return f"the fake knows no such key, of {_characters(key)}{wanted}"
 
 

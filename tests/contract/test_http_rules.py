@@ -98,7 +98,7 @@ def test_two_authorization_fields_are_no_valid_credentials(service: Service) -> 
         ("Bearer '{key}'", "the key is in quotes"),
         ("Bearer Bearer {key}", "the key begins with 'Bearer' a second time"),
         ("Bearer undefined", "the key is the text 'undefined': the client's setting is not there"),
-        ("Bearer nobodys", "the fake knows no such key, of 7 characters; petstore.api_key has 24"),
+        ("Bearer nobodys", "the fake knows no such key, of 7 characters; a valid one has 24"),
     ],
 )
 def test_error_body_names_the_fault_of_a_key_and_shows_none(service: Service, value: str, fault: str) -> None:

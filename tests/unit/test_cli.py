@@ -274,6 +274,18 @@ def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
     assert not any("three" in line for line in printed), "a key shows in the log"
 
 
+def test_a_wrong_key_is_refused_in_words_for_a_client_of_any_language() -> None:
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        answers.append(get(first[0].split()[2], "wrong"))
+
+    assert serve_in_process(use, "--api-key", "right-one") == 0
+    for told in (answers[0].decode(), printed[0]):
+        assert "the fake knows no such key, of 5 characters; a valid one has 9" in told
+        assert "petstore." not in told  # the object of a Python test, which there is none of here
+
+
 def test_serve_logs_what_it_answers_between_the_signal_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     urls: list[str] = []
     stop = WireServer.stop

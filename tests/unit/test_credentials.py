@@ -70,8 +70,8 @@ UNKNOWN = [
         "petstore-ffffffff-000001",
         "this fake did not issue it: it looks like a key of another one, or of an earlier run",
     ),
-    ("x" * len(KEY), "the fake knows no such key, of 24 characters; petstore.api_key has 24"),
-    ("x", "the fake knows no such key, of 1 character; petstore.api_key has 24"),
+    ("x" * len(KEY), "the fake knows no such key, of 24 characters; a valid one has 24"),
+    ("x", "the fake knows no such key, of 1 character; a valid one has 24"),
 ]
 
 
