@@ -105,12 +105,21 @@ def _signals_left_to_main() -> Generator[None]:
 
 @contextmanager
 def _until_signalled(end: Callable[[], None]) -> Generator[None]:
-    """Call ``end`` at SIGINT and SIGTERM; a second one meets what was there before."""
+    """Call ``end`` at the first SIGINT or SIGTERM; a second one of the same kind meets what was there before."""
     former: dict[int, Any] = {}
+    came: set[int] = set()
 
-    def handle(_number: int, _frame: object) -> None:
-        restore()
-        end()
+    # One of the other kind is no impatience: after Ctrl-C, who started us (npm, foreman) sends SIGTERM as well. Until
+    # one comes again its handler stays, since Python complains when a signal is on its way to one that is gone.
+    def handle(number: int, _frame: object) -> None:
+        if number in came:
+            signal.signal(number, former.pop(number))
+            signal.raise_signal(number)
+            return
+        is_first = not came
+        came.add(number)
+        if is_first:
+            end()
 
     def restore() -> None:
         while former:

@@ -67,6 +67,20 @@ def test_it_stops_when_the_signal_comes_while_it_is_suspended() -> None:
             assert running.end(signal.SIGCONT) == (0, "", "")
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing can be suspended here")
+def test_two_signals_at_once_stop_it_as_one_does() -> None:
+    """After Ctrl-C, which all processes of a terminal get, what started them sends SIGTERM as well."""
+    for _ in range(4):
+        with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as client:
+            client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 401")
+            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT):
+                running.process.send_signal(number)
+            code, out, err = running.end(signal.SIGCONT)
+        assert (code, err) == (0, "")
+        assert [line.split()[1:4] for line in out.splitlines()] == [["GET", "/v1/pets", "401"]]
+
+
 def test_the_port_is_free_again_at_once() -> None:
     with stub() as running:
         port = running.address[1]

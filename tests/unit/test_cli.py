@@ -257,6 +257,19 @@ def spy_on_loop(running: list[str], greeting: Callable[..., str]) -> Callable[..
     return greet
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_again_meets_what_was_there_before(number: signal.Signals) -> None:
+    came: list[str] = []
+    before = signal.signal(number, lambda *_: came.append("former"))
+    try:
+        with _cli_serve._until_signalled(lambda: came.append("end")):  # noqa: SLF001
+            for _ in range(2):
+                signal.raise_signal(number)
+    finally:
+        signal.signal(number, before)
+    assert came == ["end", "former"]
+
+
 def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
     def use(first: list[str]) -> None:
         url = first[0].split()[2]
