@@ -206,8 +206,23 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
     return 0
 
 
+def _open_closed_streams() -> None:
+    """Let what is written to a stream that was closed for us (``>&-``) go nowhere.
+
+    The first sockets would take its descriptor otherwise, and uvloop aborts when it is to close one below 3.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with ``arguments``, or those of the process, and return its exit code."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,49 @@ def test_serving_goes_on_when_nobody_reads_the_log(unbuffered: str) -> None:
         code, out, err = running.end()
     assert (code, err) == (0, "")
     assert out.count("\n") == 2000
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_it_serves_and_stops_with_streams_that_are_closed(closed: str) -> None:
+    """As a script starts a daemon. uvloop aborts when a descriptor below 3 is one of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+    line = f'exec "$@" serve --quiet --port {address[1]} {closed}'
+    process = subprocess.Popen(["sh", "-c", line, "sh", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        with connected(process, address) as client:
+            client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 401")
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, b"")
+
+
+def connected(process: subprocess.Popen[bytes], address: tuple[str, int]) -> socket.socket:
+    """Return a connection to ``address``, as soon as ``process`` listens there."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return socket.create_connection(address, timeout=PATIENCE)
+        except ConnectionRefusedError:
+            assert process.poll() is None, process.stderr and process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("arguments", [["gaps"], ["openapi"], ["--help"]])
+def test_a_printing_command_without_stdout_is_quiet(arguments: list[str]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
