@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "make_parser", "run"]
 
+UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2  # what argparse, grep and most commands exit with
 INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 _LARGEST_PORT: Final = 65535
@@ -230,9 +231,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
         sys.stdout.flush()
-    except BrokenPipeError:  # as in `petstore-mock gaps | head`; Python would complain once more at its exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
+            sys.stderr.write(f"petstore-mock: {error.strerror or error}\n")  # most of all that the disk is full
+        with contextlib.suppress(OSError, ValueError):  # else Python complains once more at its exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNWRITTEN
     except KeyboardInterrupt:  # before the server was up, or a second Ctrl-C while it stops
         return INTERRUPTED
     return code

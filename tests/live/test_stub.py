@@ -222,6 +222,16 @@ def test_a_printing_command_without_stdout_is_quiet(arguments: list[str]) -> Non
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize("arguments", [["gaps"], ["openapi"]])
+def test_a_full_disk_ends_a_printing_command_with_one_sentence(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123  # no file
+        done = subprocess.run(
+            [*COMMAND, *arguments], check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
+    assert (done.returncode, done.stderr) == (1, "petstore-mock: No space left on device\n")
+
+
 def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
