@@ -192,11 +192,14 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
     if options.command == "gaps":
         from petstore_mock._cli_gaps import render_gaps  # noqa: PLC0415  # as above
 
+        if options.format != "table":
+            _write_utf_8(stdout)
         stdout.write(render_gaps(options.format))
     else:
         from petstore_mock.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
         from petstore_mock.schemas import default_schemas  # noqa: PLC0415
 
+        _write_utf_8(stdout)
         document = openapi_document(default_schemas(), server=options.server)
         if options.format == "yaml":
             stdout.write(as_yaml(document))
@@ -205,6 +208,16 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
 
             stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
+
+
+def _write_utf_8(stdout: TextIO) -> None:
+    """Let a document, which programs read, be UTF-8 (RFC 8259 §8.1) where the locale's encoding is another.
+
+    That is so on Windows above all, for whatever is no terminal. A terminal is for people, and gets what it can show.
+    """
+    reconfigure = getattr(stdout, "reconfigure", None)
+    if reconfigure is not None and not stdout.isatty():
+        reconfigure(encoding="utf-8")
 
 
 def _open_closed_streams() -> None:

@@ -232,6 +232,24 @@ def test_a_full_disk_ends_a_printing_command_with_one_sentence(arguments: list[s
     assert (done.returncode, done.stderr) == (1, "petstore-mock: No space left on device\n")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("arguments", [["openapi"], ["openapi", "--format", "yaml"], ["gaps", "--format", "json"]])
+def test_a_document_is_utf_8_whatever_the_locale_is(arguments: list[str], encoding: str) -> None:
+    """What programs read is UTF-8 (RFC 8259 §8.1); on Windows a redirected stream is in the system's own encoding."""
+    documents = [
+        subprocess.run(
+            [*COMMAND, *arguments],
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
+            env={**os.environ, "PYTHONIOENCODING": name},
+        ).stdout
+        for name in (encoding, "utf-8")
+    ]
+    assert "§".encode() in documents[1]
+    assert documents[0] == documents[1]
+
+
 def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
