@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,15 +25,21 @@ from petstore_mock.world import Key, World
 from petstore_mock.worlds import Worlds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
 __all__ = ["ServeOptions", "serve"]
 
 # A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
 _KEPT_ENTRIES: Final = 100
 _WARM_AFTER: Final = 1.0  # seconds
-_ANY_ADDRESS: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_OTHER_HOST: Final = "; --host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+_ADVICE: Final[Mapping[int | None, str]] = {
+    errno.EADDRINUSE: "; stop the program that uses it, or choose another --port (0 takes any free one)",
+    errno.EACCES: "; choose a --port from 1024 up, or 0 for any free one",
+    errno.EADDRNOTAVAIL: _OTHER_HOST,
+}
 _PROXIES: Final = ("http_proxy", "all_proxy", "ALL_PROXY")  # what curl heeds for http
 
 
@@ -172,8 +179,9 @@ def _start(server: WireServer, options: ServeOptions) -> None:
         reason = str(cause.strerror if isinstance(cause, OSError) and cause.strerror else cause or error)
         if isinstance(cause, UnicodeError):  # whose words are about the codec that found out
             reason = "no host can have this name"
-        taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
-        advice = "; stop the program that uses it, or choose another --port (0 takes any free one)" if taken else ""
+        advice = _ADVICE.get(cause.errno, "") if isinstance(cause, OSError) else ""
+        if isinstance(cause, (socket.gaierror, ValueError)):
+            advice = _OTHER_HOST
         raise PetstoreMockError(
             f"can't listen on {options.host or repr('')} port {options.port}: {reason}{advice}"
         ) from error
@@ -181,7 +189,7 @@ def _start(server: WireServer, options: ServeOptions) -> None:
 
 def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str:
     """Return where the stub is, with a line that works when it is pasted into a shell."""
-    host = _ANY_ADDRESS.get(options.host, options.host)
+    host = _ANY_ADDRESS.get(server.bound, options.host)
     origin = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
@@ -189,7 +197,7 @@ def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str
     curl = f"curl -i {direct}{glob}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
         return f"{json.dumps({'event': 'serving', 'url': origin + BASE_PATH, 'api_keys': keys, 'curl': curl})}\n"
-    everywhere = " and on every other address of this machine" if options.host in _ANY_ADDRESS else ""
+    everywhere = " and on every other address of this machine" if server.bound in _ANY_ADDRESS else ""
     lines = [
         f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",
         *(f"API key: {key}" for key in keys),

@@ -77,6 +77,7 @@ class WireServer:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
     ) -> None:
         self.host = host
+        self.bound = host  # the address that it stands for, once that is known
         self.port = self._asked_port = port
         self._shared = Shared(
             handler,
@@ -124,7 +125,7 @@ class WireServer:
                     f"expected a stopped server; got one running at port={self.port}: stop it first"
                 )
             self._socket = listen(self.host, self.port)
-            self.port = self._socket.getsockname()[1]
+            self.bound, self.port = self._socket.getsockname()[:2]
             loop = self._new_loop()
             loop.set_exception_handler(self._report)
             self._loop, self._stopping = loop, asyncio.Event()
@@ -249,8 +250,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise PetstoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
     sock: socket.socket | None = None
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        sock = socket.socket(family, kind, protocol)
+        family, protocol, address = _resolve(host, port)
+        sock = socket.socket(family, socket.SOCK_STREAM, protocol)
         if os.name == "posix":  # pragma: no branch  # on Windows the option would let two programs share the port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
@@ -267,6 +268,16 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
     sock.settimeout(0)
     return sock
+
+
+def _resolve(host: str, port: int) -> tuple[int, int, Any]:
+    """Return the family, the protocol and the address that ``host`` and ``port`` stand for."""
+    if host == "*":  # for which glibc gives loopback alone
+        raise ValueError("'*' is no address")
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # A name may stand for both families, localhost above all. Most clients try every address; Java's tries this one.
+    family, _, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    return family, protocol, address
 
 
 _running: weakref.WeakSet[WireServer] = weakref.WeakSet()

@@ -92,11 +92,12 @@ def test_the_port_is_free_again_at_once() -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::1"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "0", "::1"])
 def test_the_printed_curl_line_works_when_pasted(host: str) -> None:
     with stub("--host", host, "--seed", "2") as running:
         answer = shell(running.curl)
-        assert ("every other address" in running.first[0]) is (host == "0.0.0.0")  # not bound here
+        assert ("every other address" in running.first[0]) is (host in {"0.0.0.0", "0"})  # not bound here
+        assert running.address[0] == ("::1" if host == "::1" else "127.0.0.1")
     assert answer.startswith("HTTP/1.1 200")
     assert len(json.loads(answer.rpartition("\n")[2])) == 2
 

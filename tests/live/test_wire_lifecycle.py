@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -90,14 +91,16 @@ def test_taken_port_raises_and_names_it(server: WireServer, echo: Echo) -> None:
     [
         *(
             (host, 0, "an address of this machine")
-            for host in ("192.0.2.1", "no such host", "127..0.0.1", "a" * 70, "")
+            for host in ("192.0.2.1", "no such host", "127..0.0.1", "a" * 70, "", "*")
         ),
         ("127.0.0.1", 65536, "a port from 0 to 65535"),
     ],
 )
 def test_impossible_address_raises_and_names_it(echo: Echo, host: str, port: int, expected: str) -> None:
     before = open_descriptors()
-    with pytest.raises(PetstoreMockError, match=f"expected {expected}.*; got host={host!r}, port={port}"):
+    with pytest.raises(
+        PetstoreMockError, match=f"expected {expected}.*; got host={re.escape(repr(host))}, port={port}"
+    ):
         WireServer(echo, host, port).start()
     assert open_descriptors() == before
 
@@ -118,6 +121,22 @@ def test_refusal_by_the_system_raises_and_says_why(
     monkeypatch.setattr(socket.socket, "bind", refuse)
     with pytest.raises(PetstoreMockError, match=words):
         WireServer(echo, port=80).start()
+
+
+def test_name_of_both_families_is_served_over_ipv4(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As localhost is on many machines, ::1 first. A client that tries one address only, as Java's, tries this one."""
+    resolve = socket.getaddrinfo
+
+    def both(_: str, port: int, **options: int) -> list[object]:
+        return [*resolve("::1", port, **options), *resolve("127.0.0.1", port, **options)]
+
+    monkeypatch.setattr("petstore_mock.wire.serving.socket.getaddrinfo", both)
+    server = WireServer(echo, "localhost")
+    server.start()
+    try:
+        assert (server.host, server.bound) == ("localhost", "127.0.0.1")
+    finally:
+        server.stop()
 
 
 def test_second_start_raises(server: WireServer) -> None:

@@ -174,9 +174,22 @@ def test_an_address_of_another_machine_is_refused_without_talk_of_ports() -> Non
     assert "--port" not in text
 
 
-@pytest.mark.parametrize(("host", "shown"), [("127..0.0.1", "127..0.0.1"), ("", "''")])
-def test_an_address_that_is_none_is_refused_in_one_sentence(host: str, shown: str) -> None:
-    assert f"can't listen on {shown} port 8080: " in complaint("serve", "--host", host)
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("127..0.0.1", "127..0.0.1"), ("", "''"), ("127.0.0.1:80", "127.0.0.1:80"), ("[::1]", "[::1]")],
+)
+def test_an_address_that_is_none_is_refused_in_one_sentence_with_one_that_is(host: str, shown: str) -> None:
+    text = complaint("serve", "--host", host)
+    assert f"can't listen on {shown} port 8080: " in text
+    assert "--host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them" in text
+
+
+def test_a_port_of_the_system_is_refused_with_one_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    assert "choose a --port from 1024 up" in complaint("serve", "--port", "80")
 
 
 def seed_file(tmp_path: Path, text: str) -> str:
