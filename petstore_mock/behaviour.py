@@ -114,7 +114,7 @@ class Behaviour:
         import tomllib  # noqa: PLC0415  # only for those who have a file: the stub is to answer soon
 
         try:
-            text = as_path(path, "path").read_text(encoding="utf-8")
+            text = as_path(path, "path").read_text(encoding="utf-8-sig")  # editors on Windows put a mark before it
             table = tomllib.loads(text)
         except (OSError, UnicodeDecodeError) as error:
             raise PetstoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error

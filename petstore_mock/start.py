@@ -132,10 +132,10 @@ def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
 def _seed_file(world: World, path: str | PathLike[str]) -> None:
     """Seed each animal of a JSON file that holds a list of them; an error says which line is wrong."""
     try:
-        text = as_path(path, "seed").read_text(encoding="utf-8")
+        text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
         animals = json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise PetstoreMockError(f"expected a readable JSON file of animals; {error}") from error
+        raise PetstoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
     except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
         raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
     if not isinstance(animals, list):

@@ -215,10 +215,27 @@ def test_a_wrong_seed_file_is_refused_with_line_and_reason(tmp_path: Path, text:
     assert words in complaint("serve", "--seed", seed_file(tmp_path, text))
 
 
-def test_a_seed_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "animals.json"
-    path.write_bytes(b"\xff\xfe")
-    assert "expected a readable JSON file" in complaint("serve", "--seed", str(path))
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+@pytest.mark.parametrize("option", ["--seed", "--behaviour"])
+def test_a_file_that_is_not_utf_8_is_refused_by_its_name(tmp_path: Path, option: str, encoding: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes("é".encode(encoding))
+    text = complaint("serve", option, str(path))
+    assert f"{option}: expected a readable" in text
+    assert f"in {path}; 'utf-8' codec can't decode" in text
+
+
+def test_a_byte_order_mark_as_editors_on_windows_write_it_is_overlooked(tmp_path: Path) -> None:
+    seed, behaviour = tmp_path / "animals.json", tmp_path / "mine.toml"
+    seed.write_text('[{"name": "Rex"}]', encoding="utf-8-sig")
+    behaviour.write_text('paging_headers = "total_count"', encoding="utf-8-sig")
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        answers.append(get(first[0].split()[2], "k"))
+
+    assert serve_in_process(use, "--api-key", "k", "--seed", str(seed), "--behaviour", str(behaviour)) == 0
+    assert b"X-Total-Count: 1" in answers[0]
 
 
 def test_a_wrong_behaviour_file_is_refused_with_its_line(tmp_path: Path) -> None:
