@@ -221,7 +221,10 @@ def test_failure_in_the_journal_is_answered_500(
     monkeypatch.setattr(core, "neighbour_answered", lambda *_: 1 / 0)
     listener.expect_request("/a").respond_with_data("hi")
     assert client.get("/a").status == 500
-    assert core.refusals[0][0] == "internal_error"
+    condition, detail, request = core.refusals[0]
+    assert (condition, detail) == ("internal_error", "ZeroDivisionError: division by zero")
+    assert request is not None
+    assert request.target == "/a"
 
 
 def test_framing_is_the_wires_whatever_the_handler_says(listener: Listener, client: RawClient) -> None:
@@ -282,7 +285,7 @@ def test_assertion_in_a_handler_is_kept_and_answered_500(listener: Listener, cli
 
     listener.expect_request("/a").respond_with_handler(respond)
     assert client.get("/a").status == 500
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="PUT"):
         listener.check_assertions()
 
 
@@ -375,6 +378,25 @@ def test_blocking_handler_blocks_its_own_connection_only(listener: Listener, cor
         gate.set()
         assert blocked.answer().body == b"at last"
         assert blocked.answer().status == 200
+
+
+def test_known_request_behind_a_blocking_handler_waits_for_it(
+    listener: Listener, client: RawClient, core: Journalling
+) -> None:
+    """A head that was read before takes a shorter way, which must not lead past an answer in the making."""
+    gate = threading.Event()
+    for target in ("/block", "/next"):
+        client.get(target)
+    core.requests.clear()
+    listener.expect_request("/block").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    for target in ("/block", "/next"):
+        client.send(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        with RawClient(listener) as other:
+            other.get("/free")  # the server has read the line above by now
+    assert [request.target for request in core.requests] == ["/free", "/free"]
+    gate.set()
+    assert client.answer().body == b"True"
+    assert client.answer().status == 200
 
 
 def test_half_closed_client_gets_its_answer(listener: Listener, client: RawClient) -> None:

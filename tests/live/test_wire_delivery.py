@@ -67,6 +67,20 @@ def test_request_pipelined_behind_a_delayed_one_waits_for_it(client: RawClient, 
     assert [request.target for request in echo.requests] == ["/slow", "/quick"]
 
 
+def test_known_request_behind_a_known_delayed_one_waits_for_it(client: RawClient, echo: Echo) -> None:
+    """A head that was read before takes a shorter way, which must not lead past an answer that is held."""
+    for target in ("/slow", "/quick"):
+        client.get(target)
+    echo.requests.clear()
+    echo.delay("/slow", 0.05)
+    ask(client, "/slow")
+    eventually(lambda: len(echo.requests) == 1, "the slow request")
+    ask(client, "/quick")
+    assert client.answer().body == b"/slow"
+    assert client.answer().body == b""
+    assert [request.target for request in echo.requests] == ["/slow", "/quick"]
+
+
 def test_resume_makes_the_answer_after_the_delay(client: RawClient, echo: Echo) -> None:
     resumed: list[float] = []
 

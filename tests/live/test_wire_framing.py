@@ -243,6 +243,20 @@ def test_what_follows_the_last_request_is_ignored(client: RawClient, echo: Echo)
     assert len(echo.requests) == 1
 
 
+def test_known_request_that_follows_a_known_last_one_is_ignored(connect: Callable[[], RawClient], echo: Echo) -> None:
+    """A head that was read before takes a shorter way, which must not lead past the end."""
+    last = GET.replace(b"X-One: two", b"Connection: close")
+    for head in (GET, last):
+        connect().send(head).answer()
+    echo.requests.clear()
+    client = connect()
+    client.send(last).answer()
+    client.send(GET)
+    connect().get("/other")  # the server has read the line above by now
+    assert client.is_closed()
+    assert [request.target for request in echo.requests] == ["/a?b=c", "/other"]
+
+
 def test_half_closed_client_still_gets_all_answers(client: RawClient) -> None:
     client.send(GET * 3)
     client.socket.shutdown(1)

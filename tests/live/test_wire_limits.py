@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -195,13 +196,13 @@ def test_head_that_dribbles_in_times_out_all_the_same(serve: Callable[..., WireS
     """The time counts for the head as a whole, or one byte a second would hold it for ever."""
     with RawClient(serve(head_timeout=0.2)) as client:
         client.socket.settimeout(0.02)
-        for byte in LINE * 20:
-            try:
-                client.send(bytes([byte]))
+        for byte in LINE * 4:
+            client.send(bytes([byte]))
+            with contextlib.suppress(TimeoutError):
                 client.buffer += client.socket.recv(1000)
                 break
-            except TimeoutError:
-                continue
+        else:
+            pytest.fail("the head was waited for as long as it grew")
         client.socket.settimeout(5)
         refused(client, echo, 408, "request_timeout")
 
@@ -285,6 +286,22 @@ def test_client_that_does_not_read_is_not_served_on(connect: Callable[..., RawCl
     for _ in range(count):
         assert len(slow.answer().body) == size
     sender.join()
+
+
+def test_known_requests_of_a_client_that_does_not_read_are_not_served_on(
+    connect: Callable[..., RawClient], echo: Echo
+) -> None:
+    """A head that was read before takes a shorter way, which must not lead past a client that is blocked."""
+    size, count = 3_000_000, 10
+    echo.answers["/big"] = lambda _: answer(200, b"a" * size)
+    slow, other = connect(receive_buffer=4096), connect()
+    assert len(slow.get("/big").body) == size
+    for _ in range(count):
+        slow.send(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        other.get()  # the server has read the line above by now
+    assert [request.target for request in echo.requests].count("/big") < count
+    for _ in range(count):
+        assert len(slow.answer().body) == size
 
 
 def test_flood_of_requests_behind_a_held_one_is_not_read_on(client: RawClient, echo: Echo) -> None:
