@@ -34,12 +34,11 @@ class FaultHandle:
     """A planned fault: says how often it fired and takes it away again.
 
     As a context manager it takes the fault away at the end of the block; a fault planned with ``times=`` that has not
-    fired by then raises ``VerificationError``.
+    fired by then, and that neither ``cancel()`` nor a reset took away, raises ``VerificationError``.
     """
 
     __slots__ = (
         "_after",
-        "_cancelled",
         "_plan",
         "at",
         "fault",
@@ -66,7 +65,6 @@ class FaultHandle:
     ) -> None:
         self._plan = plan
         self._after = after
-        self._cancelled = False
         self.fault = fault
         self.on = on
         self.times = len(fault.parts) if fault.parts else times
@@ -115,7 +113,7 @@ class FaultHandle:
     @property
     def never_fired(self) -> bool:
         """Whether it was planned for so many times, is still in force, and has not fired once."""
-        return self.times is not None and self.hits == 0 and not self._cancelled
+        return self.times is not None and self.hits == 0 and self in self._plan
 
     def why_not(self, refused: int = 0) -> str:
         """Return why it has not fired, in words.
@@ -132,7 +130,6 @@ class FaultHandle:
 
     def cancel(self) -> None:
         """Take the fault away; harmless when it is gone already."""
-        self._cancelled = True
         self._plan.discard(self)
 
     def fires(self, request: ApiRequest, random: Random) -> Fault | None:

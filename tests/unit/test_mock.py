@@ -303,6 +303,16 @@ def test_expected_violation_that_never_came_fails(petstore: PetStoreMock, patter
         call(petstore, target=target)
 
 
+def test_violation_of_no_field_is_expected_by_its_reason() -> None:
+    petstore = PetStoreMock(strict=True)
+    with petstore.expect_violation("no such path"):
+        call(petstore, target="/v1/nowhere")
+    petstore.verify()
+    other = "matches 'query' in this block; these came: GET /v1/nowhere: The interface has no such path"
+    with pytest.raises(VerificationError, match=other), petstore.expect_violation("query"):
+        call(petstore, target="/v1/nowhere")
+
+
 def test_violation_is_expected_though_the_client_raises_for_it() -> None:
     petstore = PetStoreMock(strict=True)
 

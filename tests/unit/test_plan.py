@@ -292,6 +292,14 @@ def test_with_block_raises_for_a_counted_fault_that_never_fired(core: Core) -> N
     assert core.world.plan.never_fired() == []
 
 
+def test_with_block_asks_nothing_of_a_fault_that_was_taken_away_within_it(core: Core) -> None:
+    with inject(core, 503, times=1) as handle:
+        handle.cancel()
+    with inject(core, 503, times=1):
+        core.world.reset([core.key])
+    assert core.list().status == 200
+
+
 def test_with_block_does_not_cover_the_error_that_ended_it(core: Core) -> None:
     with pytest.raises(ZeroDivisionError), inject(core, 503, times=1):
         _ = 1 / 0
