@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from petstore_mock.controls import Controls
@@ -16,7 +15,8 @@ from petstore_mock.verification import verify
 from petstore_mock.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
     from types import TracebackType
@@ -264,8 +264,7 @@ class PetStoreMock(Controls):
         self._worlds.retire(self._world, but=(kept,))
         self._worlds.add_key(kept, self._world)
 
-    @contextmanager
-    def fresh(self, **options: Unpack[WorldOptions]) -> Generator[PetStoreMock]:
+    def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[PetStoreMock]:
         """Give an empty, independent world behind the same listener, for the length of a block.
 
         Args:
@@ -275,7 +274,9 @@ class PetStoreMock(Controls):
             PetstoreMockError: an option can't be right.
             VerificationError: at the end, as :meth:`verify`.
         """
-        __tracebackhide__ = True
+        return _Fresh(self, options)
+
+    def _begin_fresh(self, options: WorldOptions) -> PetStoreMock:
         unknown = options.keys() - WorldOptions.__annotations__.keys()
         if unknown:
             known = ", ".join(WorldOptions.__annotations__)
@@ -287,10 +288,32 @@ class PetStoreMock(Controls):
         inner._open(self._host, self._world.schemas, **options)
         inner._at_fresh_end = self._at_fresh_end
         inner._world.owner = self._world.owner
+        return inner
+
+    def _end_fresh(self) -> None:
+        """End the world of a mock that ``fresh()`` gave."""
+        if self._at_fresh_end is not None:
+            self._at_fresh_end(self._world)
+        self._worlds.remove(self._world)
+
+
+class _Fresh:
+    """The block of ``fresh()``; no generator, or a failing test would show the frames of contextlib."""
+
+    def __init__(self, outer: PetStoreMock, options: WorldOptions) -> None:
+        self._outer = outer
+        self._options = options
+
+    def __enter__(self) -> PetStoreMock:
+        self._inner = self._outer._begin_fresh(self._options)  # noqa: SLF001
+        return self._inner
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
         try:
-            yield inner
-            inner.verify()
+            if kind is None:
+                self._inner.verify()
         finally:
-            if self._at_fresh_end is not None:
-                self._at_fresh_end(inner._world)
-            self._worlds.remove(inner._world)
+            self._inner._end_fresh()  # noqa: SLF001

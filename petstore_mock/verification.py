@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
 from petstore_mock.violations import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from contextlib import AbstractContextManager
+    from types import TracebackType
 
     from petstore_mock.entry import Entry
     from petstore_mock.plan import FaultHandle
@@ -72,7 +72,7 @@ def expected_violation(world: World, pattern: str | None) -> AbstractContextMana
             re.compile(pattern)
         except (re.error, TypeError) as error:
             raise PetstoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
-    return _expected(world, pattern)
+    return _Expected(world, pattern)
 
 
 def _told(entry: Entry) -> str:
@@ -85,21 +85,31 @@ def _told(entry: Entry) -> str:
     )
 
 
-@contextmanager
-def _expected(world: World, pattern: str | None) -> Generator[None]:
-    __tracebackhide__ = True
-    before, clears = world.journal.total, world.journal.clears
-    try:
-        yield
-    except BaseException:  # a client may raise for the refusal, and a block around this one expect that
-        with suppress(PetstoreMockError):  # entries are gone: what was raised says more
-            _mark(world, pattern, before, clears)
-        raise
-    found, matching = _mark(world, pattern, before, clears)
-    if not matching:
-        wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
-        came = "; ".join(f"{entry.request_line}: {entry.reason}" for entry in found)
-        raise VerificationError(f"expected {wanted} in this block; {f'these came: {came}' if came else 'none came'}")
+class _Expected:
+    """The block of :func:`expected_violation`; no generator, or a failing test would show the frames of contextlib."""
+
+    def __init__(self, world: World, pattern: str | None) -> None:
+        self._world = world
+        self._pattern = pattern
+
+    def __enter__(self) -> None:
+        self._before, self._clears = self._world.journal.total, self._world.journal.clears
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        world, pattern = self._world, self._pattern
+        if kind is not None:  # a client may raise for the refusal, and a block around this one expect that
+            with suppress(PetstoreMockError):  # entries are gone: what was raised says more
+                _mark(world, pattern, self._before, self._clears)
+            return
+        found, matching = _mark(world, pattern, self._before, self._clears)
+        if not matching:
+            wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
+            came = "; ".join(f"{entry.request_line}: {entry.reason}" for entry in found)
+            told = f"these came: {came}" if came else "none came"
+            raise VerificationError(f"expected {wanted} in this block; {told}")
 
 
 def _mark(world: World, pattern: str | None, before: int, clears: int) -> tuple[list[Entry], list[Entry]]:

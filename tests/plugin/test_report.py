@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -158,6 +159,52 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     (path,) = (pytester.path / "har").iterdir()
     (entry,) = json.loads(path.read_text())["log"]["entries"]
     assert "limit=7" in entry["request"]["url"]
+
+
+_UNANSWERED = """
+    from petstore_mock import PetStoreMock
+
+    def test_called(petstore):
+        petstore.journal.assert_called("listPets")
+
+    def test_not_called(petstore):
+        call(petstore)
+        petstore.journal.assert_not_called()
+
+    def test_wait(petstore):
+        petstore.journal.wait_for("listPets", timeout=0)
+
+    def test_expected(petstore):
+        with petstore.expect_violation():
+            call(petstore)
+
+    def test_fault(petstore):
+        with petstore.inject(503, times=1):
+            pass
+
+    def test_verify(petstore):
+        petstore.inject(503, times=1)
+        petstore.verify()
+
+    def test_end(petstore):
+        petstore.inject(503, times=1)
+
+    def test_fresh(petstore):
+        with petstore.fresh() as other:
+            other.inject(503, times=1)
+
+    def test_alone():
+        with PetStoreMock() as petstore:
+            petstore.inject(503, times=1)
+"""
+
+
+def test_a_failure_shows_the_lines_of_the_test_alone(inner: Inner, output: Output) -> None:
+    result = inner(_UNANSWERED)
+    result.assert_outcomes(failed=9)
+    places = re.findall(r"^(\S+\.py):\d+: ", output(result), re.MULTILINE)
+    assert len(places) == 9
+    assert set(places) == {"test_inner.py"}
 
 
 def test_a_report_that_fails_hides_no_failure(inner: Inner, output: Output) -> None:
