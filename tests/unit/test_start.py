@@ -119,7 +119,7 @@ def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: byt
     with pytest.raises(PetstoreMockError) as caught:
         PetStoreMock(seed=path)
     assert words in str(caught.value)
-    assert str(path) in str(caught.value) or "readable" in words
+    assert str(path) in str(caught.value)
 
 
 def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
