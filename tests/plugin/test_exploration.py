@@ -221,6 +221,7 @@ def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, ou
     result.assert_outcomes(passed=5, warnings=result.parseoutcomes().get("warnings", 0))
     result.stdout.re_match_lines(
         [
+            r"=+ petstore: outcomes that the tests showed to the client, by tests =+",
             r" +listPets +createPet +getPet",
             r"200 empty page +2 +- +-",
             r"200 full page +1 +- +-",

@@ -39,6 +39,13 @@ def test_only_the_key_that_was_used_first_rotates() -> None:
     assert [one.use_key("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
 
 
+def test_key_that_has_rotated_stays_revoked_whatever_the_behaviour_becomes() -> None:
+    one = world(key_rotation="mid_session")
+    assert [one.use_key("key") for _ in range(11)][-1] == "revoked_key"
+    one.set_behaviour(Behaviour())
+    assert one.use_key("key") == "revoked_key"
+
+
 def test_restored_world_has_its_present_key_as_if_it_were_new() -> None:
     """A key that came after the copy was made is not in it, whatever has become of that key since."""
     one = world()

@@ -91,6 +91,25 @@ def test_fresh_takes_the_options_of_a_world_only(petstore: PetStoreMock) -> None
         pass
 
 
+@pytest.mark.parametrize(
+    ("key", "came"),
+    [
+        ("", "an empty text"),
+        ("sécret", "text with other characters"),
+        ("a secret", "text with other characters"),
+        ("=secret", "text with other characters"),
+        (5, "int"),
+        (b"secret", "bytes"),
+    ],
+    ids=ascii,
+)
+def test_key_that_no_header_can_carry_is_refused_and_not_shown(key: Any, came: str) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError) as caught:
+        PetStoreMock(api_key=key)
+    expected = "expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)"
+    assert str(caught.value) == f"{expected}; got {came}"
+
+
 def test_fixed_key_is_free_again_after_its_world(petstore: PetStoreMock) -> None:
     for _ in range(2):
         with petstore.fresh(api_key="own") as inner:
