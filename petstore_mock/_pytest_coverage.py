@@ -49,7 +49,7 @@ def outcomes(entry: Entry, limit: int) -> Iterator[str]:
     for met in (entry.delayed_by, fault):
         if met is not None:
             yield f"fault {met.kind}"
-    if entry.operation is None or entry.neighbour or entry.status is None:
+    if entry.operation is None or entry.status is None:
         return
     if fault is not None and fault.breaks_contract:
         return  # whatever came, it was no answer of the interface

@@ -86,7 +86,6 @@ class Run:
 
     __slots__ = (
         "_asked",
-        "_registry",
         "_warned",
         "clears",
         "ended",
@@ -113,7 +112,6 @@ class Run:
         self.clears = -1  # when the numbers of the journal began anew
         self.looked = 0  # the number of the last journal entry that was looked at
         self._warned: set[str] = set()
-        self._registry: dict[Any, Any] = {}
         self._asked = FIXTURE in getattr(item, "fixturenames", ())
         self.start = merged_marks(item, "petstore")
         gaps = {**assumed, **assumptions_of(item), **variant_of(item)}
