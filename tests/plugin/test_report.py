@@ -161,6 +161,20 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     assert "limit=7" in entry["request"]["url"]
 
 
+def test_the_journal_of_a_test_comes_before_those_of_its_fresh_worlds(inner: Inner) -> None:
+    result = inner(
+        """
+        def test_fails(petstore):
+            with petstore.fresh() as other:
+                call(other, path="/pets?limit=2")
+            call(petstore, path="/pets?limit=1")
+            assert 1 == 2
+        """
+    )
+    own, fresh = "1  GET /v1/pets[?]limit=1 *", "1  GET /v1/pets[?]limit=2 *"
+    result.stdout.fnmatch_lines([own, "in a world of fresh():", fresh])
+
+
 _UNANSWERED = """
     from petstore_mock import PetStoreMock
 
@@ -205,6 +219,20 @@ def test_a_failure_shows_the_lines_of_the_test_alone(inner: Inner, output: Outpu
     places = re.findall(r"^(\S+\.py):\d+: ", output(result), re.MULTILINE)
     assert len(places) == 9
     assert set(places) == {"test_inner.py"}
+
+
+def test_a_failure_before_the_first_test_of_the_fake_says_nothing_of_it(inner: Inner, output: Output) -> None:
+    result = inner(
+        """
+        def test_fails():
+            assert 1 == 2
+
+        def test_passes(petstore):
+            call(petstore)
+        """
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    assert "petstore journal" not in output(result)
 
 
 def test_a_report_that_fails_hides_no_failure(inner: Inner, output: Output) -> None:
