@@ -177,9 +177,11 @@ class Keeper:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """Warn of what the client did wrong while fixtures were torn down."""
-        __tracebackhide__ = True
         run = item.stash[_RUN]
-        run.warn(self._look(run))
+        try:
+            run.warn(self._look(run))
+        except Warning as error:
+            raise_at(item, error)
 
     # Hypothesis
 

@@ -176,6 +176,7 @@ def test_the_journal_of_a_test_comes_before_those_of_its_fresh_worlds(inner: Inn
 
 
 _UNANSWERED = """
+    from hypothesis import given, settings, strategies as st
     from petstore_mock import PetStoreMock
 
     def test_called(petstore):
@@ -210,15 +211,40 @@ _UNANSWERED = """
     def test_alone():
         with PetStoreMock() as petstore:
             petstore.inject(503, times=1)
+
+    @given(number=st.integers())
+    @settings(max_examples=2, database=None)
+    def test_examples(petstore, number):
+        petstore.inject(503, times=1)
+
+    @pytest.fixture
+    def late(petstore):
+        yield
+        call(petstore, path="/pets?limit=0")
+
+    @pytest.mark.filterwarnings("error::petstore_mock.ContractWarning")
+    def test_teardown(late):
+        pass
+
+    def test_setup(broken):
+        pass
 """
 
 
 def test_a_failure_shows_the_lines_of_the_test_alone(inner: Inner, output: Output) -> None:
-    result = inner(_UNANSWERED)
-    result.assert_outcomes(failed=9)
+    fixtures = """
+        import pytest
+
+        @pytest.fixture
+        def broken(petstore):
+            raise ZeroDivisionError
+        """
+    result = inner(_UNANSWERED, conftest=fixtures)
+    result.assert_outcomes(failed=10, passed=1, errors=2)
     places = re.findall(r"^(\S+\.py):\d+: ", output(result), re.MULTILINE)
-    assert len(places) == 9
-    assert set(places) == {"test_inner.py"}
+    assert len(places) >= 12
+    others = {place for place in places if "/pytest_asyncio/" not in place}  # which shows a frame of its own
+    assert others == {"test_inner.py", "conftest.py"}
 
 
 def test_a_failure_before_the_first_test_of_the_fake_says_nothing_of_it(inner: Inner, output: Output) -> None:
