@@ -85,6 +85,37 @@ def make_parser() -> argparse.ArgumentParser:
         description="Answer requests in the foreground until Ctrl-C or SIGTERM.",
         allow_abbrev=False,
     )
+    _add_serve_options(serve)
+
+    gaps = commands.add_parser(
+        "gaps",
+        help="print what the interface leaves open, and the alternatives",
+        description="Print every gap of the interface with its alternatives, the default first.",
+        allow_abbrev=False,
+    )
+    gaps.add_argument(
+        "--format", choices=("table", "json", "markdown"), default="table", help="how to print (default: %(default)s)"
+    )
+
+    openapi = commands.add_parser(
+        "openapi",
+        help="print the interface as an OpenAPI 3.1 document",
+        description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
+        allow_abbrev=False,
+    )
+    openapi.add_argument(
+        "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
+    )
+    openapi.add_argument(
+        "--server",
+        type=_address,
+        metavar="URL",
+        help="a base address to name first, such as http://127.0.0.1:8080/v1",
+    )
+    return parser
+
+
+def _add_serve_options(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=_port, default=8080, help="port, 0 for any free one (default: %(default)s)")
     serve.add_argument(
@@ -116,33 +147,6 @@ def make_parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="how to print (default: %(default)s)"
     )
-
-    gaps = commands.add_parser(
-        "gaps",
-        help="print what the interface leaves open, and the alternatives",
-        description="Print every gap of the interface with its alternatives, the default first.",
-        allow_abbrev=False,
-    )
-    gaps.add_argument(
-        "--format", choices=("table", "json", "markdown"), default="table", help="how to print (default: %(default)s)"
-    )
-
-    openapi = commands.add_parser(
-        "openapi",
-        help="print the interface as an OpenAPI 3.1 document",
-        description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
-        allow_abbrev=False,
-    )
-    openapi.add_argument(
-        "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
-    )
-    openapi.add_argument(
-        "--server",
-        type=_address,
-        metavar="URL",
-        help="a base address to name first, such as http://127.0.0.1:8080/v1",
-    )
-    return parser
 
 
 def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:

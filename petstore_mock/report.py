@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_curl", "render_journal", "render_line", "render_violation"]
 
+_WIDEST: Final = 60  # of a column; a longer target pushes only its own line to the right
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
 _DETAILS: Final = 10  # violations told in full
 _SHOWN_REASON: Final = 1000  # characters
@@ -58,7 +59,7 @@ def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) ->
     by = f" {entry.operation}" if entry.operation is not None else ""
     if entry.neighbour:
         by += " (httpserver)"
-    why = _why(entry) if reason else ""
+    why = _why(entry, f", {entry.reason}") if reason else ""
     if why:
         why = f": {printable(_shorten(why, _SHOWN_REASON))}"
     return f"{number}{entry.request_line} {_result(entry)} {entry.duration * 1000:.1f} ms{by}{why}"
@@ -71,10 +72,11 @@ def _result(entry: Entry) -> str:
     return f"{entry.status} ({entry.outcome})" if entry.outcome else str(entry.status)
 
 
-def _why(entry: Entry) -> str:
+def _why(entry: Entry, refusal: str) -> str:
+    """Return what came in the way of a request: the fault, or the condition with ``refusal`` behind its name."""
     parts = [f"fault {entry.fault}"] if entry.fault is not None else []
     if entry.condition is not None:
-        parts.append(f"{entry.condition.name}, {entry.reason}")
+        parts.append(f"{entry.condition.name}{refusal}")
     if entry.is_violation and entry.expected:
         parts.append("expected by the test")
     return "; ".join(parts)
@@ -140,19 +142,9 @@ def _table(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-_WIDEST: Final = 60  # of a column; a longer target pushes only its own line to the right
-
-
 def _note(entry: Entry) -> str:
-    parts = [f"fault {entry.fault}"] if entry.fault is not None else []
-    if entry.condition is not None:
-        parts.append(f"{entry.condition.name}{entry.where}")
-    if entry.is_violation and entry.expected:
-        parts.append("expected by the test")
-    coding = entry.response_headers.get("content-encoding")
-    if coding is not None:
-        parts.append(f"in {coding}")
-    return "; ".join(parts)
+    why, coding = _why(entry, entry.where), entry.response_headers.get("content-encoding")
+    return "; ".join(filter(None, (why, f"in {coding}" if coding else "")))
 
 
 def render_violation(entry: Entry) -> str:
