@@ -87,6 +87,15 @@ _EXCUSED = """
 """
 
 
+def test_a_skipped_test_is_warned_of_nothing(inner: Inner) -> None:
+    source = """
+        def test_skips(petstore):
+            call(petstore, path="/pets?limit=0")
+            pytest.skip("the client can't do that yet")
+    """
+    inner(source).assert_outcomes(skipped=1, warnings=0)
+
+
 def test_each_violation_is_warned_of_in_its_own_test(inner: Inner, output: Output) -> None:
     source = """
         @pytest.fixture
