@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import Behaviour, PetStoreMock
@@ -124,6 +124,16 @@ class Model:
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60 if not os.environ.get("CI") else 200)
 @given(behaviour=BEHAVIOURS, seed=st.integers(0, 3), steps=STEPS)
+@example(  # what is drawn is mostly too short to meet the events, and rarely refused by these rules
+    behaviour=Behaviour(name_rule="non_empty", category_rule="positive"),
+    seed=0,
+    steps=[("create", {"name": "", "categoryId": 1}), ("create", {"name": "Rex", "categoryId": 0})],
+)
+@example(
+    behaviour=Behaviour(rate_limit="retry_after_seconds", key_rotation="mid_session"),
+    seed=0,
+    steps=[("create", {"name": "Rex", "categoryId": 1})] * 12,
+)
 def test_what_never_varies_holds_for_every_behaviour(
     behaviour: Behaviour, seed: int, steps: list[tuple[str, Any]]
 ) -> None:

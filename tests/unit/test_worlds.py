@@ -308,7 +308,8 @@ def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(
     petstore._renew("test_b")  # noqa: SLF001
     for key in (retired, petstore.api_key, "nobodys"):
         asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
-        petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+        date = petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+        assert date.endswith(b" GMT"), "it is answered all the same"
     petstore._worlds.neighbour_answered(ApiRequest("GET", "/other"), 200, (), b"")  # noqa: SLF001
     assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
     assert len(petstore.journal) == 3
