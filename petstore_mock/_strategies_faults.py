@@ -43,6 +43,9 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
     Args:
         vary: the gaps that may differ. Without it, every one but the events (``rate_limit``, ``key_rotation``,
             ``visibility``) and those that refuse valid animals (``name_rule``, ``category_rule``).
+
+    Raises:
+        PetstoreMockError: there is no such gap; suggests the nearest.
     """
     if isinstance(vary, str):
         raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")

@@ -140,6 +140,9 @@ class PetStoreMock(Controls):
         """Stop listening: connections are closed and held answers let go. Harmless when it does not listen.
 
         A mock that ``fresh()`` gave lets its own answers go; the listener is that of the mock that it came from.
+
+        Raises:
+            PetstoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
         """
         if self._outermost:
             self._worlds.let_go()

@@ -105,7 +105,16 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
 
 
 def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> list[dict[str, Any]]:
-    """Seed each of ``pets``; an error says which of them is wrong."""
+    """Seed each of ``pets``, and return them as they were stored.
+
+    Args:
+        world: where to.
+        pets: the animals.
+        source: what the caller's own argument is called, for the error.
+
+    Raises:
+        PetstoreMockError: ``pets`` is no list of animals, or one of them is wrong; says which.
+    """
     given: object = pets  # a test author may pass anything
     if isinstance(given, (Mapping, str, bytes)) or not isinstance(given, Iterable):
         advice = ": put the one animal into a list" if isinstance(given, Mapping) else ""

@@ -136,7 +136,11 @@ class WireServer:
             _running.add(self)
 
     def stop(self) -> None:
-        """Close the port and every connection, held answers included; nothing happens when it is stopped already."""
+        """Close the port and every connection, held answers included; nothing happens when it is stopped already.
+
+        Raises:
+            PetstoreMockError: it was called from inside a request, or something blocks the loop.
+        """
         with self._lock:
             loop, thread = self._loop, self._thread
             if loop is None or thread is None:
