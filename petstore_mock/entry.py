@@ -303,6 +303,6 @@ class Entry:
             parts.append(f"fault {self.fault}")
         if self.condition is not None:
             parts.append(f"refused: {self.condition.name}{self.where}")
-        if self.neighbour:
+        if self.neighbour and self._response is not None:
             parts.append("answered by httpserver")
         return ", ".join(parts) or ("answered" if self._response is not None else "held back")

@@ -312,8 +312,11 @@ class Handler(Protocol):
     def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
         """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too.
 
-        A handler may also have ``neighbour_answered(request, status, fields, body)``, which is told what an
-        expectation of pytest-httpserver answered and returns the value of its ``Date``. And it may have ``epoch()``,
-        which returns a token of the present moment: for a request that came in parts, this method then gets the token
-        of its first byte as ``epoch``, so that what an earlier test left behind is not held against the present one.
+        A handler may also have ``neighbour_came(request)``, which is told of a request that an expectation of
+        pytest-httpserver answers; it returns what is to be called with the status, the fields and the body of that
+        answer, once there is one, and returns the value of its ``Date``.
+
+        And it may have ``epoch()``, which returns a token of the present moment: for a request that came in parts,
+        this method then gets the token of its first byte as ``epoch``, so that what an earlier test left behind is not
+        held against the present one.
         """

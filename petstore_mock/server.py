@@ -46,6 +46,7 @@ class Listener(HTTPServer):
 
     def __init__(self, handler: Handler, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(host=host, port=port)
+        self._clears = 0  # how often the expectations began anew
         self._wire = WireServer(handler, host, port, neighbours=_Expectations(self))
 
     def is_running(self) -> bool:
@@ -87,7 +88,13 @@ class Listener(HTTPServer):
             return lambda: failure
         if expectation is None:
             return None
-        return lambda: self._answer(expectation, asked)
+        clears = self._clears
+        return lambda: self._answer(expectation, asked, clears)
+
+    def clear(self) -> None:
+        """Forget the expectations, and what went wrong with them; a handler that is still at work is not heard."""
+        self._clears += 1
+        super().clear()
 
     def _take(self, asked: Request) -> RequestHandler | None:
         """Choose as the base class does: the pending ordered one, then those for one request, then the lasting."""
@@ -106,20 +113,26 @@ class Listener(HTTPServer):
             self.add_assertion(f"expected first: {ordered[0].matcher!r}; got {asked.method} {asked.full_path}")
         return found
 
-    def _answer(self, expectation: RequestHandler, asked: Request) -> tuple[Head, bytes]:
-        """Call what the test's author registered; what it raises is kept for ``check`` and answered 500."""
+    def _answer(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
+        """Call what the test's author registered; what it raises is kept for ``check`` and answered 500.
+
+        What it raises after a :meth:`clear` is of an earlier test, and not kept for the present one.
+        """
         try:
             response: Any = expectation.respond(asked)
             if not isinstance(response, Response):
                 response = Response("" if response is None else response)
             answer = _framed(response, asked)
         except AssertionError as error:
-            self.add_assertion(error)
+            if clears == self._clears:
+                self.add_assertion(error)
             return _plain(500, f"an assertion failed: {error}")
         except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception; all belong to the test
-            self.handler_errors.append(error)  # type: ignore[arg-type]
+            if clears == self._clears:
+                self.handler_errors.append(error)  # type: ignore[arg-type]
             return _plain(500, f"the handler raised {type(error).__name__}: {error}")
-        self.log.append((asked, response))
+        if clears == self._clears:
+            self.log.append((asked, response))
         return answer
 
 

@@ -17,7 +17,7 @@ from petstore_mock.masking import request_line
 from petstore_mock.messages import ApiRequest, ApiResponse, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from petstore_mock.world import World
 
@@ -255,25 +255,32 @@ class Worlds:
         key, _ = bearer_key(request.fields)
         return None if key is None or key in self._by_key else self._retired_owner(key)
 
-    def neighbour_answered(
-        self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
-    ) -> bytes:
-        """Take note of a request that an expectation of ``httpserver`` answered; return the value of its ``Date``."""
+    def neighbour_came(self, request: ApiRequest) -> Callable[[int, Sequence[tuple[str, str]], bytes], bytes]:
+        """Take note of a request that an expectation of ``httpserver`` answers; return what is told the answer.
+
+        It belongs to the test in which it came, however late its handler answers: that is no doing of the client's.
+        """
         world, key, _ = self._world_of(request)
         owner = self._leaker(request)
         with world.lock:
             if owner is None and key is not None and key not in world.keys:  # retired since the look-up above
                 owner = self._retired_owner(key) or _NOBODY
-            if owner is not None:
-                self._note_leak(Leak(owner, _shown(request), status))
-                return world.clock.http_date()
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.neighbour = True
-            date = world.clock.http_date(entry.timestamp)
-            entry.answered(ApiResponse(Head(status, fields), body, date))
-            entry.duration = perf_counter() - request.started
-            world.journal.add(entry)
+            if owner is None:
+                world.journal.add(entry)
+
+        def answered(status: int, fields: Sequence[tuple[str, str]], body: bytes) -> bytes:
+            if owner is not None:
+                self._note_leak(Leak(owner, _shown(request), status))
+            with world.lock:
+                date = world.clock.http_date()
+                entry.answered(ApiResponse(Head(status, fields), body, date))
+                entry.duration = perf_counter() - request.started
+                world.journal.weigh_again(entry)
             return date
+
+        return answered
 
 
 def _shown(request: ApiRequest) -> str:

@@ -21,7 +21,6 @@ from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, p
 if TYPE_CHECKING:
     import asyncio
 
-    from petstore_mock.messages import Head
     from petstore_mock.wire.line import Outbox
     from petstore_mock.wire.shared import Shared
 
@@ -329,24 +328,21 @@ class Connection(Line):
                 request.oversized = limit is not None and len(request.body) > limit
             return False
         self._awaiting, self._idle = True, False
+        made = self._shared.neighbour_came(request)
 
         def work() -> None:
             fixed, body = answer()
             # When the loop was closed meanwhile, the client has gone with it.
             with contextlib.suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(self._neighbour_answered, head, request, fixed, body)
+                self.loop.call_soon_threadsafe(lambda: self._neighbour_answered(head, made(fixed, body)))
 
         # Not an executor: its threads hold up the exit of the interpreter.
         threading.Thread(target=work, name="petstore-mock-expectation", daemon=True).start()
         return True
 
-    def _neighbour_answered(self, head: RequestHead, request: ApiRequest, fixed: Head, body: bytes) -> None:
+    def _neighbour_answered(self, head: RequestHead, response: ApiResponse) -> None:
         self._awaiting = False
         self._touched = perf_counter()
-        try:
-            response = ApiResponse(fixed, body, self._shared.record_neighbour(request, fixed, body))
-        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
-            response = self.failed(error, request)
         if not self._transport.is_closing():
             self.send_whole(head, response)
 

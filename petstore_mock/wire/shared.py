@@ -6,12 +6,13 @@ import logging
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.messages import ApiResponse
 from petstore_mock.wire.request import RequestHead, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.messages import ApiRequest, ApiResponse, Handler, Head
+    from petstore_mock.messages import ApiRequest, Handler, Head
     from petstore_mock.wire.request import RefusedError
 
 __all__ = ["Neighbours", "Shared"]
@@ -99,9 +100,24 @@ class Shared:
         since = {} if epoch is None else {"epoch": epoch}
         return self.handler.refuse(refused.condition, refused.detail, request, **since)
 
-    def record_neighbour(self, request: ApiRequest, head: Head, body: bytes) -> bytes:
-        """Let the core journal what an expectation answered, if it cares to; return the value of ``Date``."""
-        record: Callable[..., bytes] | None = getattr(self.handler, "neighbour_answered", None)
-        if record is None:
-            return formatdate(usegmt=True).encode("ascii")
-        return record(request, head.status, head.fields, body)
+    def neighbour_came(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
+        """Let the core journal a request that an expectation answers, if it cares to; return what makes its answer."""
+        came: Callable[..., Callable[..., bytes]] = getattr(self.handler, "neighbour_came", _unheard)
+        try:
+            answered = came(request)
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            failure = self.failed(error, request)
+            return lambda *_: failure
+
+        def answer(head: Head, body: bytes) -> ApiResponse:
+            try:
+                return ApiResponse(head, body, answered(head.status, head.fields, body))
+            except Exception as error:  # noqa: BLE001  # as above
+                return self.failed(error, request)
+
+        return answer
+
+
+def _unheard(_: ApiRequest) -> Callable[..., bytes]:
+    """Stand in for the core that cares for no neighbours; the real time is as good as any."""
+    return lambda *_: formatdate(usegmt=True).encode("ascii")

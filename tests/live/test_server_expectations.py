@@ -18,7 +18,7 @@ from petstore_mock.server import Listener
 from tests.live.raw import DATE, Answer, Echo, RawClient, answer, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from petstore_mock.messages import ApiRequest
 
@@ -30,11 +30,12 @@ class Journalling(Echo):
         super().__init__()
         self.neighbours: list[tuple[str, int, Sequence[tuple[str, str]], bytes]] = []
 
-    def neighbour_answered(
-        self, request: ApiRequest, status: int, fields: Sequence[tuple[str, str]], body: bytes
-    ) -> bytes:
-        self.neighbours.append((request.target, status, fields, body))
-        return DATE
+    def neighbour_came(self, request: ApiRequest) -> Callable[[int, Sequence[tuple[str, str]], bytes], bytes]:
+        def answered(status: int, fields: Sequence[tuple[str, str]], body: bytes) -> bytes:
+            self.neighbours.append((request.target, status, fields, body))
+            return DATE
+
+        return answered
 
 
 @pytest.fixture
@@ -215,10 +216,11 @@ def test_handler_need_not_care_for_neighbours() -> None:
         assert client.get("/a").body == b"hi"
 
 
+@pytest.mark.parametrize("came", [lambda _: 1 / 0, lambda _: lambda *_: 1 / 0], ids=["at first", "when answered"])
 def test_failure_in_the_journal_is_answered_500(
-    listener: Listener, client: RawClient, core: Journalling, monkeypatch: pytest.MonkeyPatch
+    listener: Listener, client: RawClient, core: Journalling, monkeypatch: pytest.MonkeyPatch, came: object
 ) -> None:
-    monkeypatch.setattr(core, "neighbour_answered", lambda *_: 1 / 0)
+    monkeypatch.setattr(core, "neighbour_came", came)
     listener.expect_request("/a").respond_with_data("hi")
     assert client.get("/a").status == 500
     condition, detail, request = core.refusals[0]
@@ -421,6 +423,29 @@ def test_client_that_leaves_a_blocking_handler_is_survived(listener: Listener, c
     eventually(lambda: len(core.neighbours) == 1, "the answer journalled")
     with RawClient(listener) as client:
         assert client.get("/b").status == 200
+
+
+@pytest.mark.parametrize("error", [ValueError("boom"), AssertionError("boom"), None], ids=repr)
+def test_handler_that_ends_after_a_clear_leaves_nothing_behind(
+    listener: Listener, client: RawClient, error: Exception | None
+) -> None:
+    """It was the earlier test's, and the next one is not to answer for it."""
+    gate = threading.Event()
+
+    def respond(_: Request) -> Response:
+        gate.wait(5)
+        if error is not None:
+            raise error
+        return Response("at last")
+
+    listener.expect_request("/a").respond_with_handler(respond)
+    client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+    eventually(lambda: threading.active_count() > 2, "the handler's thread")
+    listener.clear()
+    gate.set()
+    assert client.answer().status == (200 if error is None else 500)
+    listener.check()
+    assert listener.log == []
 
 
 def test_stop_does_not_wait_for_a_blocking_handler(core: Journalling) -> None:

@@ -206,3 +206,36 @@ def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, o
         "1 request began in test_inner.py::test_leaves_half_a_request, which is over: a request without a readable head"
     )
     assert f"{said} (malformed_request) (400)" in output(result)
+
+
+def test_a_handler_that_outlives_its_test_is_no_leak(inner: Inner, output: Output) -> None:
+    """The request came in time, and its client has given up in time: only the answer is late."""
+    result = inner(
+        """
+        import socket
+        import threading
+
+        gate, left = threading.Event(), []
+
+        def late(request):
+            gate.wait(5)
+            raise ValueError("of the first test")
+
+        def test_gives_up(petstore):
+            server = petstore.httpserver
+            server.expect_request("/late").respond_with_handler(late)
+            left.append(socket.create_connection((server.host, server.port), timeout=10))
+            key = petstore.headers["Authorization"]
+            left[0].sendall(f"GET /late HTTP/1.1\\r\\nHost: a\\r\\nAuthorization: {key}\\r\\n\\r\\n".encode())
+            assert petstore.journal.wait_for()[0].status is None
+
+        def test_innocent(petstore):
+            gate.set()
+            assert b"500" in left[0].recv(9999)
+            left[0].close()
+            petstore.journal.assert_not_called()
+        """
+    )
+    result.assert_outcomes(passed=2)
+    assert "finished tests" not in output(result)
+    assert result.ret == pytest.ExitCode.OK

@@ -308,9 +308,9 @@ def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(
     petstore._renew("test_b")  # noqa: SLF001
     for key in (retired, petstore.api_key, "nobodys"):
         asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
-        date = petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+        date = petstore._worlds.neighbour_came(asked)(200, (), b"")  # noqa: SLF001
         assert date.endswith(b" GMT"), "it is answered all the same"
-    petstore._worlds.neighbour_answered(ApiRequest("GET", "/other"), 200, (), b"")  # noqa: SLF001
+    petstore._worlds.neighbour_came(ApiRequest("GET", "/other"))(200, (), b"")  # noqa: SLF001
     assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
     assert len(petstore.journal) == 3
 
@@ -321,9 +321,35 @@ def test_answer_of_an_expectation_whose_key_is_retired_meanwhile_is_a_leak(petst
     petstore._renew("test_b")  # noqa: SLF001
     petstore._worlds.add_key(retired, petstore._world)  # noqa: SLF001  # as a look-up just before the reset saw it
     asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {retired}".encode())])
-    petstore._worlds.neighbour_answered(asked, 200, (), b"")  # noqa: SLF001
+    petstore._worlds.neighbour_came(asked)(200, (), b"")  # noqa: SLF001
     assert len(petstore.journal) == 0
     assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
+
+
+@pytest.mark.parametrize("bears_key", [True, False])
+def test_request_that_an_expectation_answers_late_is_of_the_test_in_which_it_came(
+    petstore: PetStoreMock, bears_key: bool
+) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    key = [(b"Authorization", f"Bearer {petstore.api_key}".encode())] if bears_key else []
+    answered = petstore._worlds.neighbour_came(ApiRequest("GET", "/other", key))  # noqa: SLF001
+    came = petstore.journal.last
+    petstore._renew("test_b")  # noqa: SLF001
+    answered(200, (), b"")
+    assert (came.owner, came.status) == ("test_a", 200)
+    assert len(petstore.journal) == 0
+    assert petstore._worlds.leaks == []  # noqa: SLF001
+
+
+def test_request_that_an_expectation_answers_is_journalled_in_the_order_in_which_it_came(
+    petstore: PetStoreMock,
+) -> None:
+    answered = petstore._worlds.neighbour_came(ApiRequest("GET", "/other"))  # noqa: SLF001
+    call(petstore)
+    assert [(entry.path, entry.status) for entry in petstore.journal] == [("/other", None), ("/v1/pets", 200)]
+    assert petstore.journal[0].decision == "held back"
+    answered(418, (), b"tea")
+    assert (petstore.journal[0].status, petstore.journal[0].response_body) == (418, b"tea")
 
 
 def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None:
