@@ -47,6 +47,7 @@ class FaultHandle:
         "outrun",
         "passed",
         "probability",
+        "required",
         "times",
         "when",
     )
@@ -74,6 +75,7 @@ class FaultHandle:
         self.hits = 0
         self.passed = 0
         self.outrun = 0  # requests that an earlier fault met
+        self.required = True  # else it may stay unfired, as one that nobody chose
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -112,8 +114,8 @@ class FaultHandle:
 
     @property
     def never_fired(self) -> bool:
-        """Whether it was planned for so many times, is still in force, and has not fired once."""
-        return self.times is not None and self.hits == 0 and self in self._plan
+        """Whether it was planned for so many times, is still in force, and has not fired once, though it should."""
+        return self.required and self.times is not None and self.hits == 0 and self in self._plan
 
     def why_not(self, refused: int = 0) -> str:
         """Return why it has not fired, in words.

@@ -340,6 +340,17 @@ def test_every_fault_plan_can_be_injected(plan: tuple[PlannedFault, ...]) -> Non
     assert [handle.fault for handle in handles] == [fault.fault for fault in plan]
 
 
+@given(plan=strategies.fault_plans())
+def test_a_fault_that_was_drawn_need_not_fire(plan: tuple[PlannedFault, ...]) -> None:
+    petstore = PetStoreMock()
+    for fault in plan:
+        fault.inject(petstore)
+    petstore.verify()
+    for fault in plan:
+        with fault.inject(petstore):
+            pass
+
+
 def test_a_plan_has_another_fault_where_the_interface_declares_no_such_status() -> None:
     """404 is no answer of listPets (§7)."""
     plans = strategies.fault_plans(faults=st.just(faults.not_found()))
