@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock import no_proxy
 from petstore_mock.contract import BASE_PATH
 from petstore_mock.errors import PetstoreMockError
+from petstore_mock.masking import cut
 from petstore_mock.worlds import Worlds
 from petstore_mock.wsgi import WsgiApp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_httpserver import RequestHandler
+
     from petstore_mock.server import Listener
 
 __all__ = ["Host"]
+
+_SHOWN_UNMET: Final = 5  # expectations of a kind that are told one by one
+_SHOWN_MATCHER: Final = 500  # characters: a matcher shows the whole body that it wants
 
 
 class Host:
@@ -97,8 +105,16 @@ class Host:
                 problems.append(f"httpserver: {type(error).__name__}: {error}")
             else:
                 break
-        if listener.ordered_handlers:
-            problems.append(f"httpserver: {len(listener.ordered_handlers)} ordered expectations were not met")
-        if listener.oneshot_handlers:
-            problems.append(f"httpserver: {len(listener.oneshot_handlers)} expectations for one request were not met")
+        problems += _unmet("an ordered expectation", listener.ordered_handlers)
+        problems += _unmet("an expectation for one request", listener.oneshot_handlers)
         return problems
+
+
+def _unmet(what: str, expectations: Sequence[RequestHandler]) -> list[str]:
+    """Return a line for each expectation that was not met, and for those beyond the first ones together."""
+    lines = [
+        f"httpserver: {what} was not met: {cut(repr(one.matcher), _SHOWN_MATCHER)}"
+        for one in expectations[:_SHOWN_UNMET]
+    ]
+    more = len(expectations) - _SHOWN_UNMET
+    return [*lines, f"httpserver: and {more} more like it were not met"] if more > 0 else lines

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
+from petstore_mock.masking import mask_text
 from petstore_mock.violations import describe
 
 if TYPE_CHECKING:
@@ -40,12 +41,13 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
         problems += [str(error) for error in world.plan.errors]
         problems += [f"{handle} never fired: {_why_not(world, handle)}" for handle in world.plan.never_fired()]
         broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
+        keys = tuple(world.keys)
     problems += neighbour_problems
     only_violations = not problems
     problems += [f"{entry.request_line} broke the contract{entry.where}: {entry.reason}" for entry in broken]
     if not problems:
         return
-    text = "\n".join(problems)
+    text = mask_text("\n".join(problems), keys)  # what a test's author has written may hold one
     error = ContractViolationError(text) if only_violations else VerificationError(text)
     raise error from (errors[0] if errors else None)
 

@@ -336,10 +336,30 @@ def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: 
 
 def test_expectation_for_one_request_that_never_came_fails(petstore: PetStoreMock) -> None:
     petstore.httpserver.expect_oneshot_request("/v1/store/orders").respond_with_json([])
-    with pytest.raises(VerificationError, match="httpserver: 1 expectations for one request were not met"):
+    with pytest.raises(
+        VerificationError, match=r"^httpserver: an expectation for one request was not met: <.*'/v1/store/orders'"
+    ):
         petstore.verify()
     petstore.reset()
     petstore.verify()
+
+
+def test_of_many_expectations_that_were_not_met_the_first_are_named(petstore: PetStoreMock) -> None:
+    for number in range(8):
+        petstore.httpserver.expect_ordered_request(f"/{number}", data="x" * 10_000)
+    with pytest.raises(VerificationError) as caught:
+        petstore.verify()
+    lines = str(caught.value).splitlines()
+    assert "'/4'" in lines[4]
+    assert max(map(len, lines)) < 1000
+    assert lines[5:] == ["httpserver: and 3 more like it were not met"]
+
+
+def test_verification_masks_the_keys_that_an_expectation_holds(petstore: PetStoreMock) -> None:
+    petstore.httpserver.expect_oneshot_request("/v1/store/orders", headers=petstore.headers)
+    with pytest.raises(VerificationError, match=r"'Bearer \*\*\*") as caught:
+        petstore.verify()
+    assert petstore.api_key not in str(caught.value)
 
 
 # Held answers and resets
