@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, fa
 from tests.core import Core
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.plan import FaultHandle
 
 
@@ -111,20 +114,20 @@ def test_when_may_look_at_the_state(core: Core) -> None:
     assert statuses(core, 3) == [200, 503, 200]
 
 
-def test_when_that_fails_the_test_is_told_and_the_request_answered(core: Core) -> None:
-    """What ``pytest.fail`` raises is no ``Exception``."""
-    inject(core, 503, when=lambda _: pytest.fail("unwanted"))
+@pytest.mark.parametrize("leave", [pytest.fail, sys.exit])
+def test_when_that_fails_the_test_is_told_and_the_request_answered(core: Core, leave: Callable[[str], object]) -> None:
+    """What these raise is no ``Exception``, and would end the listener's thread."""
+    inject(core, 503, when=lambda _: leave("unwanted"))
     assert core.list().status == 200
     assert [str(error.__cause__) for error in core.world.plan.errors] == ["unwanted"]
 
 
-@pytest.mark.parametrize("leaving", [KeyboardInterrupt, SystemExit])
-def test_when_may_end_the_program(core: Core, leaving: type[BaseException]) -> None:
-    def leave(_: object) -> None:
-        raise leaving
+def test_when_may_be_interrupted(core: Core) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
 
-    inject(core, 503, when=leave)
-    with pytest.raises(leaving):
+    inject(core, 503, when=interrupted)
+    with pytest.raises(KeyboardInterrupt):
         core.list()
 
 
