@@ -7,6 +7,7 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from inspect import iscoroutinefunction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
@@ -257,6 +258,8 @@ def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probabil
         raise PetstoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
     if when is not None and not callable(when):
         raise PetstoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
+    if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say
+        raise PetstoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
     if at not in get_args(Moment):
         raise PetstoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
     if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:

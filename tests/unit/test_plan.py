@@ -337,6 +337,10 @@ def test_handle_reads_as_the_call(core: Core) -> None:
 # Misuse
 
 
+async def _says_no(_: object) -> bool:
+    return False
+
+
 @pytest.mark.parametrize(
     ("fault", "options", "words"),
     [
@@ -352,6 +356,7 @@ def test_handle_reads_as_the_call(core: Core) -> None:
         (503, {"times": True}, "got times=True"),
         (503, {"after": -1}, "after to be a whole number of at least 0; got after=-1"),
         (503, {"when": 1}, "when to be a function of an ApiRequest; got when=1"),
+        (503, {"when": _says_no}, r"when to be a plain function, without async; got when=<function _says_no"),
         (503, {"at": "after"}, "at to be 'before_commit' or 'after_commit'; got at='after'"),
         (503, {"probability": 0}, "probability above 0 and at most 1; got probability=0"),
         (503, {"probability": 1.5}, r"got probability=1\.5"),
