@@ -12,7 +12,7 @@ from petstore_mock.world import Key, Snapshot, World
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
-    from datetime import datetime
+    from datetime import date
     from os import PathLike
 
     from petstore_mock.behaviour import Behaviour
@@ -81,11 +81,11 @@ class Controls:
 
     # Keys (§5)
 
-    def issue_key(self, *, expires: float | str | datetime | None = None) -> str:
+    def issue_key(self, *, expires: float | str | date | None = None) -> str:
         """Return another valid key.
 
         Args:
-            expires: from when it is invalid by the fake's clock: seconds from now, a datetime or ISO 8601 text.
+            expires: from when it is invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601 text.
 
         Raises:
             PetstoreMockError: ``expires`` is no moment.

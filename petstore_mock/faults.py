@@ -10,7 +10,7 @@ import contextlib
 import json as json_module
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -226,12 +226,12 @@ def server_error(status: int = 500) -> Fault:
     return Fault("server_error", status=status)
 
 
-def rate_limited(retry_after: float | str | datetime | None = 1) -> Fault:
+def rate_limited(retry_after: float | str | date | None = 1) -> Fault:
     """Answer 429 with ``Retry-After`` (RFC 6585 §4, RFC 9110 §10.2.3).
 
     Args:
-        retry_after: whole seconds, or a moment (a datetime or ISO 8601 text) to be sent as an HTTP date, or None to
-            leave the field out.
+        retry_after: whole seconds, or a moment (a date, a datetime or ISO 8601 text) to be sent as an HTTP date, or
+            None to leave the field out.
 
     Raises:
         PetstoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
@@ -239,14 +239,14 @@ def rate_limited(retry_after: float | str | datetime | None = 1) -> Fault:
     if retry_after is None:
         return Fault("rate_limited", status=429)
     value = None
-    if isinstance(retry_after, (str, datetime)):
+    if isinstance(retry_after, (str, date)):
         with contextlib.suppress(PetstoreMockError):
             value = http_date(as_moment(retry_after).timestamp())
     elif _is_number(retry_after) and retry_after >= 0 and retry_after == int(retry_after):
         value = str(int(retry_after))
     if value is None:
         raise PetstoreMockError(
-            "expected whole seconds, 0 or more, or a date as ISO 8601 text or a datetime; "
+            "expected whole seconds, 0 or more, or a date, a datetime or ISO 8601 text; "
             f"got retry_after={retry_after!r} ({type(retry_after).__name__})"
         )
     return Fault("rate_limited", status=429, fields=(("Retry-After", value),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,11 +135,12 @@ def test_respond_takes_any_body_and_names_its_type(
         (0, "0"),
         (2.0, "2"),
         ("2030-12-05", "Thu, 05 Dec 2030 00:00:00 GMT"),
+        (date(2030, 12, 5), "Thu, 05 Dec 2030 00:00:00 GMT"),
         (datetime(2030, 12, 5, 12, tzinfo=UTC), "Thu, 05 Dec 2030 12:00:00 GMT"),
     ],
 )
-def test_retry_after_is_seconds_or_a_date(retry_after: object, value: str) -> None:
-    assert faults.rate_limited(retry_after).fields == (("Retry-After", value),)  # type: ignore[arg-type]
+def test_retry_after_is_seconds_or_a_date(retry_after: float | str | date, value: str) -> None:
+    assert faults.rate_limited(retry_after).fields == (("Retry-After", value),)
 
 
 def test_retry_after_can_be_left_out() -> None:
@@ -172,7 +173,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "retry nan": (lambda: faults.rate_limited(float("nan")), "got retry_after=nan"),
     "retry infinite": (lambda: faults.rate_limited(float("inf")), "got retry_after=inf"),
     "retry true": (lambda: faults.rate_limited(True), r"got retry_after=True \(bool\)"),  # noqa: FBT003
-    "retry text": (lambda: faults.rate_limited("soon"), "or a date as ISO 8601 text .*got retry_after='soon'"),
+    "retry text": (lambda: faults.rate_limited("soon"), "a datetime or ISO 8601 text; got retry_after='soon'"),
     "delay negative": (lambda: faults.delay(-1), r"seconds from 0 to 3600, or a \(low, high\) pair.*got seconds=-1"),
     "delay endless": (lambda: faults.delay(float("inf")), "got seconds=inf"),
     "delay text": (lambda: faults.delay("1"), "got seconds='1'"),  # type: ignore[arg-type]

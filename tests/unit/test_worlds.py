@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -464,10 +465,10 @@ def test_revoking_a_strange_key_is_refused(petstore: PetStoreMock) -> None:
         petstore.revoke_key("nobodys")
 
 
-@pytest.mark.parametrize("expires", [60, 60.0, "2030-01-01T00:01:00"])
-def test_key_expires_by_the_clock_of_the_fake(petstore: PetStoreMock, expires: float | str) -> None:
+@pytest.mark.parametrize("expires", [60, 60.0, "2030-01-02", date(2030, 1, 2), datetime(2030, 1, 2, tzinfo=UTC)])
+def test_key_expires_by_the_clock_of_the_fake(petstore: PetStoreMock, expires: float | str | date) -> None:
     petstore.clock.freeze()
-    petstore.clock.travel_to("2030-01-01")
+    petstore.clock.travel_to("2030-01-01T23:59")
     key = petstore.issue_key(expires=expires)
     petstore.clock.advance(seconds=59)
     assert call(petstore, key=key).status == 200
