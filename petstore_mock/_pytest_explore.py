@@ -16,6 +16,7 @@ from petstore_mock._pytest_run import (
     variant_text,
 )
 from petstore_mock.gaps import GAPS
+from petstore_mock.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -55,13 +56,9 @@ def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[s
 def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[str, str]) -> None:
     """Run a test under variants: those of exploration, after the test as it is, and those of ``petstore_each``."""
     definition = metafunc.definition
-    variants = [
-        {name: alternative}
-        for mark in definition.iter_markers("petstore_each")
-        for name in mark.args
-        if name in GAPS  # any other is refused once all tests are collected
-        for alternative in GAPS[name].alternatives
-    ]
+    named = [name for mark in definition.iter_markers("petstore_each") for name in mark.args if _is_gap(name)]
+    # A gap may be named twice, by a class and by its method; what is none is refused once all tests are collected.
+    variants = [{name: alternative} for name in dict.fromkeys(named) for alternative in GAPS[name].alternatives]
     first: list[Any] = []
     if count and FIXTURE in metafunc.fixturenames:
         first = [pytest.param({}, id=_HIDDEN)]
@@ -74,6 +71,10 @@ def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[
     metafunc.parametrize(VARIANT, params, indirect=True)
 
 
+def _is_gap(name: object) -> bool:
+    return isinstance(name, str) and name in GAPS
+
+
 def check_each(items: Iterable[pytest.Item]) -> None:
     """Refuse ``petstore_each`` that can't be right, and let Hypothesis know which tests are multiplied.
 
@@ -84,8 +85,9 @@ def check_each(items: Iterable[pytest.Item]) -> None:
         for mark in item.iter_markers("petstore_each"):
             where = f"@pytest.mark.petstore_each of {item.nodeid}"
             for name in mark.args:
-                if name not in GAPS:
-                    raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'; got {name!r}")
+                if not _is_gap(name):
+                    came = f"{name!r}{did_you_mean(name, GAPS)}"
+                    raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'; got {came}")
             if not mark.args or mark.kwargs:
                 raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'")
             if not is_multiplied(item):

@@ -148,10 +148,36 @@ def test_each_hands_the_alternative_to_the_fake(inner: Inner, pytester: pytest.P
     assert (pytester.path / "seen").read_text().split() == list(GAPS["list_order"].alternatives)
 
 
+def test_a_gap_that_is_named_twice_is_varied_once(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.petstore_each("list_order")
+        class TestIt:
+            @pytest.mark.petstore_each("json_style", "list_order")
+            def test_each(self, petstore):
+                pass
+    """
+    result = inner(source, "-v")
+    result.assert_outcomes(passed=5 + 4)
+    assert "test_each[list_order=by_name]" in output(result)
+
+
+def test_exploration_takes_no_parameter_of_the_tests_for_its_own(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.parametrize("text", ["list_order=by_name", "other"])
+        @pytest.mark.petstore_each("list_order")
+        def test_order(petstore, text):
+            assert petstore.behaviour.list_order != "by_name"
+    """
+    text = output(inner(source, "--petstore-explore=1", "--tb=no"))
+    named = "test_inner.py::test_order[list_order=by_name], test_inner.py::test_order[other]"
+    assert f"  list_order=by_name: {named}\n" in text
+
+
 @pytest.mark.parametrize(
     ("mark", "message"),
     [
-        ('petstore_each("list_ordr")', "got 'list_ordr'"),
+        ('petstore_each("list_ordr")', "got 'list_ordr'. Did you mean 'list_order'?"),
+        ('petstore_each(["list_order"])', "got ['list_order']. Did you mean 'list_order'?"),
         ("petstore_each()", "expected names of gaps"),
     ],
 )
