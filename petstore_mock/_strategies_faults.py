@@ -5,6 +5,7 @@ Part of :mod:`petstore_mock.strategies`, from where they are imported.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
@@ -20,15 +21,13 @@ from petstore_mock.gaps import GAPS
 from petstore_mock.plan import FaultPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from petstore_mock.faults import Fault
     from petstore_mock.mock import PetStoreMock
     from petstore_mock.plan import FaultHandle, Moment
 
-__all__ = ["PlannedFault", "behaviours", "fault_plans", "faults"]
+__all__ = ["PlannedFault", "behaviours", "fault_plans", "faults", "varied_gaps"]
 
 # As for exploration: events want handling of their own, and these two refuse what a test means to send.
 _VARIED: Final = tuple(
@@ -47,14 +46,26 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
     Raises:
         PetstoreMockError: there is no such gap; suggests the nearest.
     """
-    if isinstance(vary, str):
-        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
-    chosen = list(_VARIED if vary is None else dict.fromkeys(vary))
-    for name in chosen:
-        check_gap(name, GAPS[name].default if name in GAPS else None)
+    chosen = varied_gaps(vary, _VARIED)
     if not chosen:
         return st.just(Behaviour())
     return _behaviours(tuple(chosen))
+
+
+def varied_gaps(vary: Collection[str] | None, every: Collection[str]) -> list[str]:
+    """Return the gaps that ``vary`` names, each once; without it, those of ``every``.
+
+    Raises:
+        PetstoreMockError: it is no collection of names of gaps.
+    """
+    if isinstance(vary, str):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
+    if vary is not None and not isinstance(vary, Collection):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
+    chosen = list(every if vary is None else dict.fromkeys(vary))
+    for name in chosen:
+        check_gap(name, GAPS[name].default if name in GAPS else None)
+    return chosen
 
 
 @cache

@@ -15,7 +15,6 @@ as one sentence, a test to paste, and what went over the wire.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 import petstore_mock._hypothesis  # noqa: F401  # first, to say what is missing
@@ -34,12 +33,12 @@ from petstore_mock._machine_explain import ClientBugError
 from petstore_mock._machine_run import Run
 from petstore_mock._machine_shrink import simplest
 from petstore_mock._machine_steps import NUMBERS
-from petstore_mock.behaviour import check_gap
+from petstore_mock._strategies_faults import varied_gaps
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from unittest import TestCase
 
     from hypothesis.strategies import SearchStrategy
@@ -128,13 +127,7 @@ def _closing(machine: type[ClientMachine]) -> type[TestCase]:
 
 def _differences(vary: Collection[str] | None) -> list[tuple[str, str]]:
     """Return the gaps that vary, each with every alternative but its default."""
-    if isinstance(vary, str):
-        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
-    if vary is not None and not isinstance(vary, Collection):
-        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
-    varied = list(GAPS if vary is None else dict.fromkeys(vary))
-    for name in varied:
-        check_gap(name, GAPS[name].default if name in GAPS else None)
+    varied = varied_gaps(vary, GAPS)
     return [(name, other) for name in varied for other in GAPS[name].alternatives if other != GAPS[name].default]
 
 

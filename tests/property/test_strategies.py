@@ -279,6 +279,7 @@ def test_new_pets_take_strategies_for_their_fields(pet: dict[str, Any]) -> None:
         (lambda: strategies.pets(ids=3), "ids=3"),  # type: ignore[arg-type]
         (lambda: strategies.list_queries(limits=3), "limits=3"),  # type: ignore[arg-type]
         (lambda: strategies.behaviours(vary="list_order"), "vary='list_order'"),
+        (lambda: strategies.behaviours(vary=3), "vary=3 (int)"),  # type: ignore[arg-type]
         (lambda: strategies.behaviours(vary=["list_ordr"]), "Did you mean 'list_order'"),
         (lambda: strategies.fault_plans(faults=503), "faults=503"),  # type: ignore[arg-type]
     ],
