@@ -105,7 +105,8 @@ class Controls:
             PetstoreMockError: this world never had such a key.
         """
         with self._world.lock:
-            found = self._world.keys.get(self._key if key is None else key)
+            asked: object = self._key if key is None else key
+            found = self._world.keys.get(asked) if isinstance(asked, str) else None
             if found is None:
                 raise PetstoreMockError(
                     "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"

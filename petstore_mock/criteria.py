@@ -221,7 +221,7 @@ def _status(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
 def _json(value: object) -> Callable[[Entry], str | None]:
     try:
         json.dumps(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise PetstoreMockError(f"expected json to be a JSON value; {error}") from error
 
     def check(entry: Entry) -> str | None:

@@ -170,7 +170,7 @@ def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN4
         try:
             text = json_module.dumps(json, ensure_ascii=False, allow_nan=False)
             return text.encode("utf-8"), "application/json"
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise PetstoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from error
     if body is None:
         return None, ""

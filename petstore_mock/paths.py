@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
 
@@ -23,11 +24,10 @@ def as_path(path: object, name: str) -> Path:
     if isinstance(path, (str, PathLike)):
         try:
             found = Path(path)
-        except TypeError:  # a path object that stands for bytes
-            pass
-        else:
-            if "\0" not in str(found):
+            if b"\0" not in os.fsencode(found):
                 return found
+        except (TypeError, UnicodeEncodeError):  # a path object that stands for bytes; a surrogate that no byte has
+            pass
     raise PetstoreMockError(
         f"expected {name} to be a path, as text or a path object; got {name}={path!r} ({type(path).__name__})"
     )

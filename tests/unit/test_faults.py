@@ -147,6 +147,10 @@ def test_retry_after_can_be_left_out() -> None:
     assert faults.rate_limited(None).fields == ()
 
 
+NESTED: list[Any] = []  # deeper than json can go
+for _ in range(100_000):
+    NESTED = [NESTED]
+
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "status 99": (lambda: faults.respond(99), r"status from 200 to 599; got status=99 \(int\)$"),
     "status 100": (lambda: faults.respond(100), r"got status=100 \(int\); 1xx answers are not final ones"),
@@ -156,6 +160,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "two bodies": (lambda: faults.respond(500, json={}, body=""), "json= or body= or neither, .*; got both"),
     "no json": (lambda: faults.respond(500, json={1, 2}), "expected json= to be a JSON value; .*: body= takes"),
     "nan": (lambda: faults.respond(500, json=float("nan")), "expected json= to be a JSON value"),
+    "deep json": (lambda: faults.respond(500, json=NESTED), "expected json= to be a JSON value; maximum recursion"),
     "body number": (lambda: faults.respond(500, body=5), r"bytes or text; got body=5 \(int\)"),  # type: ignore[arg-type]
     "body of 204": (lambda: faults.respond(204, body="x"), r"no body with status 204, .*RFC 9110"),
     "header text": (lambda: faults.respond(500, headers="A: 1"), "headers= as a mapping"),  # type: ignore[arg-type]

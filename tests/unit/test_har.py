@@ -253,7 +253,7 @@ def test_checkout_that_was_never_installed_has_no_version(monkeypatch: pytest.Mo
     assert har_document([])["log"]["creator"] == {"name": "petstore-mock", "version": "0"}
 
 
-@pytest.mark.parametrize("path", [None, 5, b"journal.har", "a\0b"])
+@pytest.mark.parametrize("path", [None, 5, b"journal.har", "a\0b", "a\ud800b"])
 def test_what_is_no_path_is_refused_by_its_value(path: Any) -> None:  # noqa: ANN401
     with pytest.raises(PetstoreMockError) as caught:
         Core().journal.to_har(path)

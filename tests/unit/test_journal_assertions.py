@@ -12,6 +12,10 @@ import pytest
 from petstore_mock import PetstoreMockError, VerificationError, faults
 from tests.core import Core
 
+NESTED: list[Any] = []  # deeper than json can go
+for _ in range(100_000):
+    NESTED = [NESTED]
+
 
 class Status(str, Enum):  # noqa: UP042  # not a StrEnum: its str() is another text
     sold = "sold"
@@ -232,6 +236,7 @@ def test_assert_not_called_without_operation_counts_unknown_paths() -> None:
         ("getPet", {"status": None}, r"expected criteria of getPet: petId, status, .*; got status=None"),
         ("createPet", {"status": True}, r"got status=True \(bool\)"),
         ("createPet", {"json": object()}, "expected json to be a JSON value"),
+        ("createPet", {"json": NESTED}, "expected json to be a JSON value; maximum recursion"),
         ("createPet", {"body": {}}, r"expected body as bytes or text; got body=\{\} \(dict\)"),
         ("listPets", {"query": "limit=1"}, r"expected query as a mapping; got query='limit=1' \(str\)"),
         ("listPets", {"headers": {"A": 1}}, "expected headers as a mapping of text to text"),

@@ -329,9 +329,10 @@ def test_violation_is_expected_though_the_client_raises_for_it() -> None:
         petstore.verify()
 
 
-def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetstoreMockError, match=r"expected a regular expression; got pattern='\('"):
-        petstore.expect_violation("(")
+@pytest.mark.parametrize("pattern", ["(", b"limit", re.compile(b"limit"), 5], ids=repr)
+def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock, pattern: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError, match=re.escape(f"expected a regular expression; got pattern={pattern!r}")):
+        petstore.expect_violation(pattern)
 
 
 def test_expectation_for_one_request_that_never_came_fails(petstore: PetStoreMock) -> None:

@@ -460,9 +460,10 @@ def test_issued_keys_are_valid_until_revoked(petstore: PetStoreMock) -> None:
     assert conditions(petstore)[-1] == "revoked_key"
 
 
-def test_revoking_a_strange_key_is_refused(petstore: PetStoreMock) -> None:
+@pytest.mark.parametrize("key", ["nobodys", 5, ["nobodys"]])
+def test_revoking_a_strange_key_is_refused(petstore: PetStoreMock, key: Any) -> None:  # noqa: ANN401
     with pytest.raises(PetstoreMockError, match="a key of this mock"):
-        petstore.revoke_key("nobodys")
+        petstore.revoke_key(key)
 
 
 @pytest.mark.parametrize("expires", [60, 60.0, "2030-01-02", date(2030, 1, 2), datetime(2030, 1, 2, tzinfo=UTC)])
