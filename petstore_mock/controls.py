@@ -146,7 +146,7 @@ class Controls:
             PetstoreMockError: an argument can't be right; says what would be.
         """
         with self._world.lock:
-            return self._world.plan.add(
+            handle = self._world.plan.add(
                 fault,
                 on=on,
                 times=times,
@@ -156,6 +156,8 @@ class Controls:
                 probability=probability,
                 off_contract=off_contract,
             )
+            handle.since = self._world.journal.total
+            return handle
 
     # Looking back
 

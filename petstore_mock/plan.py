@@ -49,6 +49,7 @@ class FaultHandle:
         "passed",
         "probability",
         "required",
+        "since",
         "times",
         "when",
     )
@@ -76,6 +77,7 @@ class FaultHandle:
         self.hits = 0
         self.passed = 0
         self.outrun = 0  # requests that an earlier fault met
+        self.since = 0  # how many requests had come when it was planned
         self.required = True  # else it may stay unfired, as one that nobody chose
 
     def __repr__(self) -> str:

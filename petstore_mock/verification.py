@@ -54,7 +54,8 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
 
 def _why_not(world: World, handle: FaultHandle) -> str:
     """Say why a fault has not fired; only a valid request can meet one."""
-    ended = [entry for entry in world.journal.kept if entry.condition is not None and handle.concerns(entry.operation)]
+    asked = [one for one in world.journal.kept if one.number > handle.since and handle.concerns(one.operation)]
+    ended = [entry for entry in asked if entry.condition is not None]
     return handle.why_not(sum(entry.is_violation or entry.status in _BEFORE_FAULTS for entry in ended))
 
 

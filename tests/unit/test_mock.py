@@ -467,6 +467,17 @@ def test_fault_that_never_fired_says_why(
         petstore.verify()
 
 
+def test_fault_that_never_fired_does_not_blame_a_refusal_that_came_before_it(petstore: PetStoreMock) -> None:
+    client = Client(petstore.app)
+    client.get("/v1/pets?limit=0", headers=petstore.headers)
+    petstore.inject(503, on="listPets", times=1)
+    with pytest.raises(VerificationError, match=r"never fired: no request matched it$"):
+        petstore.verify()
+    client.get("/v1/pets?limit=0", headers=petstore.headers)
+    with pytest.raises(VerificationError, match="never fired: 1 request got no further than a refusal"):
+        petstore.verify()
+
+
 def test_sequence_that_never_fired_is_told_as_it_was_injected(petstore: PetStoreMock) -> None:
     petstore.inject(faults.sequence(503, 503), on="listPets")
     with pytest.raises(VerificationError, match=r"^inject\(sequence\(.*\), on='listPets'\) never fired: no request"):
