@@ -38,6 +38,28 @@ class Journalling(Echo):
         return answered
 
 
+class Gate:
+    """A handler that waits until it is opened; how many threads there are would not tell that it does."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.thread: threading.Thread | None = None
+        self._error = error
+        self._opened = threading.Event()
+
+    def __call__(self, _: Request) -> Response:
+        self.thread = threading.current_thread()
+        self._opened.wait(5)
+        if self._error is not None:
+            raise self._error
+        return Response("at last")
+
+    def await_entry(self) -> None:
+        eventually(lambda: self.thread is not None, "the handler called")
+
+    def open(self) -> None:
+        self._opened.set()
+
+
 @pytest.fixture
 def core() -> Journalling:
     return Journalling()
@@ -412,14 +434,14 @@ def test_half_closed_client_gets_its_answer(listener: Listener, client: RawClien
 
 
 def test_client_that_leaves_a_blocking_handler_is_survived(listener: Listener, core: Journalling) -> None:
-    gate = threading.Event()
-    listener.expect_request("/a").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    gate = Gate()
+    listener.expect_request("/a").respond_with_handler(gate)
     with RawClient(listener) as client:
         client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-        eventually(lambda: threading.active_count() > 2, "the handler's thread")
+        gate.await_entry()
         client.reset()
         eventually(lambda: listener.open_connections == 0, "the connection closed")
-    gate.set()
+    gate.open()
     eventually(lambda: len(core.neighbours) == 1, "the answer journalled")
     with RawClient(listener) as client:
         assert client.get("/b").status == 200
@@ -430,38 +452,32 @@ def test_handler_that_ends_after_a_clear_leaves_nothing_behind(
     listener: Listener, client: RawClient, error: Exception | None
 ) -> None:
     """It was the earlier test's, and the next one is not to answer for it."""
-    gate = threading.Event()
-
-    def respond(_: Request) -> Response:
-        gate.wait(5)
-        if error is not None:
-            raise error
-        return Response("at last")
-
-    listener.expect_request("/a").respond_with_handler(respond)
+    gate = Gate(error)
+    listener.expect_request("/a").respond_with_handler(gate)
     client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-    eventually(lambda: threading.active_count() > 2, "the handler's thread")
+    gate.await_entry()
     listener.clear()
-    gate.set()
+    gate.open()
     assert client.answer().status == (200 if error is None else 500)
     listener.check()
     assert listener.log == []
 
 
 def test_stop_does_not_wait_for_a_blocking_handler(core: Journalling) -> None:
-    gate = threading.Event()
+    gate = Gate()
     listener = Listener(core)
     listener.start()
-    listener.expect_request("/a").respond_with_handler(lambda _: Response(str(gate.wait(5))))
+    listener.expect_request("/a").respond_with_handler(gate)
     with RawClient(listener) as client:
         client.send(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-        eventually(lambda: threading.active_count() > 2, "the handler's thread")
+        gate.await_entry()
         started = time.perf_counter()
         listener.stop()
         assert time.perf_counter() - started < 0.05
-    before = threading.active_count()
-    gate.set()
-    eventually(lambda: threading.active_count() < before, "the handler's thread ended")
+    gate.open()
+    assert gate.thread is not None
+    gate.thread.join(5)
+    assert not gate.thread.is_alive()
 
 
 # Bodies
