@@ -149,7 +149,7 @@ class Run:
     def fresh_entries(self) -> list[list[Entry]]:
         """Return what came to the ``fresh()`` worlds of the test, or of its example: those that are over come first."""
         assert self.petstore is not None  # noqa: S101  # as above
-        open_ = (world.journal.kept for world in self.petstore._worlds.guests(self.item.nodeid))  # noqa: SLF001
+        open_ = (world.journal.kept for world in self.petstore._worlds.guests(self.petstore._world))  # noqa: SLF001
         return [entries for entries in (*self.shown, *open_) if entries]
 
     def warn(self, entries: Iterable[Entry]) -> None:

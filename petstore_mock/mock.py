@@ -260,6 +260,7 @@ class PetStoreMock(Controls):
             )
         self._added = seed
         world.owner = owner
+        self._worlds.begin_test(world)
         self._key = self._fixed_key or self._worlds.new_key(owner)
         self.reset()
 

@@ -163,9 +163,9 @@ class Worlds:
         """The innermost current world: requests with an unknown key or none belong to it."""
         return self._stack[-1]
 
-    def guests(self, owner: str) -> list[World]:
-        """Return the worlds of ``owner`` inside the outermost one that are not over."""
-        return [world for world in self._stack[1:] if world.owner == owner]
+    def guests(self, host: World) -> list[World]:
+        """Return the worlds of the owner of ``host`` inside it that are not over."""
+        return [world for world in tuple(self._stack) if world.owner == host.owner and world is not host]
 
     def let_go(self) -> None:
         """Let every answer go that any of the worlds holds."""
@@ -175,6 +175,16 @@ class Worlds:
     def push(self, world: World) -> None:
         """Make ``world`` the current one."""
         self._stack.append(world)
+
+    def begin_test(self, world: World) -> None:
+        """Make ``world``, which has got an owner, the current one, but for those that this owner has inside it.
+
+        Those of earlier owners, as a fixture of wider scope keeps one, are asked by their own keys alone: else what a
+        test sends without a key would depend on which tests ran before it.
+        """
+        mine = self.guests(world)
+        others = [other for other in self._stack if other is not world and other not in mine]
+        self._stack = [*others, world, *mine]  # at once: the listener's thread looks at it
 
     def remove(self, world: World) -> None:
         """End ``world``: its keys are retired, its held answers let go."""

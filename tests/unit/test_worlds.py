@@ -79,6 +79,25 @@ def test_unknown_key_or_none_belongs_to_the_innermost_world(petstore: PetStoreMo
     assert conditions(petstore) == ["unknown_key"]
 
 
+def test_unknown_key_belongs_to_the_present_test_and_to_no_world_that_an_earlier_one_left_open(
+    petstore: PetStoreMock,
+) -> None:
+    petstore._renew("test_a")  # noqa: SLF001
+    with petstore.fresh() as left_open:
+        assert call(petstore, key="nobodys").status == 401
+        petstore._renew("test_b")  # noqa: SLF001
+        assert call(petstore, key="nobodys").status == 401
+        assert call(left_open).status == 200
+        with petstore.fresh() as inner:
+            petstore._renew("test_b")  # noqa: SLF001  # as each example of a test does
+            assert call(petstore, key="nobodys").status == 401
+            assert conditions(inner) == ["unknown_key"]
+        assert conditions(petstore) == []
+        assert conditions(left_open) == ["unknown_key", None]
+    assert call(petstore, key="nobodys").status == 401
+    assert conditions(petstore) == ["unknown_key"]
+
+
 def test_fresh_takes_the_options_of_a_world_only(petstore: PetStoreMock) -> None:
     with petstore.fresh(seed=1, behaviour="hostile", at="2030-12-06", api_key="own", random_seed=3) as inner:
         assert inner.api_key == "own"
