@@ -247,6 +247,7 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
             for one in (values if isinstance(values, (list, tuple)) else [values])
         ]
         for name, values in value.items()
+        if values is not None  # as of an argument: it was not sent
     }
 
     def check(entry: Entry) -> str | None:

@@ -58,6 +58,7 @@ def core() -> Core:
         ("listPets", {"limit": "5"}, 2),
         ("listPets", {"query": {"limit": 5, "status": "sold"}}, 2),
         ("listPets", {"query": {"limit": 5, "status": Status.sold}}, 2),
+        ("listPets", {"query": {"limit": 0, "status": None}}, 4),
         ("listPets", {"status": Status.sold}, 2),
         ("listPets", {"limit": 0, "status": None}, 4),
         ("listPets", {"condition": "invalid_query", "status": 400}, 4),
