@@ -53,7 +53,10 @@ class Result:
     @property
     def is_changed(self) -> bool:
         """Whether it is another now."""
-        return bool(_copied(self.value) != self._copy)
+        try:
+            return bool(_copied(self.value) != self._copy)
+        except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
+            return False
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401

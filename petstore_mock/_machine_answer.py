@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock._machine_call import Problem, literal, shortened
+from petstore_mock._machine_call import Outcome, Problem, literal, shortened
 from petstore_mock.contract import OPERATIONS
 
 if TYPE_CHECKING:
-    from petstore_mock._machine_call import Call, Outcome
+    from petstore_mock._machine_call import Call
     from petstore_mock._machine_classify import Kind
 
-__all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem"]
+__all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
 
 _LONG: Final = 20  # characters, from which on the first difference is shown
 _ASKED_AGAIN: Final = frozenset({"429", "503"})  # statuses after which many a library asks again (Retry-After)
@@ -139,6 +139,17 @@ def list_problem(call: Call, value: object, wanted: Sequence[Mapping[str, Any]])
         check = ("result = {call}", f"assert len({{pet['id'] for pet in result}}) == {len(by_id)}")
         return Problem(f"{call} returned an animal twice", "4.1", "Pets: a JSON array of Pet objects", check)
     return None
+
+
+def unreadable_problem(call: Call, outcome: Outcome, error: Exception) -> Problem:
+    """Return what is wrong with a returned object that raised ``error`` when it was looked at."""
+    read = f"[{{place}}.get(name) for name in {_CHECKED}]"
+    if call.operation == "listPets":
+        read = f"len(result), [{read.format(place='pet')} for pet in result]"
+    operation = OPERATIONS[call.operation]
+    sentence = f"{call} {outcome}, which {Outcome(error=error)} when it was looked at"
+    words = "what a call returns is read by its caller, who has no failure to expect of it"
+    return Problem(sentence, operation.section, words, ("result = {call}", read.format(place="result")))
 
 
 def _item_problem(

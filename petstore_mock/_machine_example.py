@@ -190,12 +190,12 @@ class Example:
         result = self._results.pop()
         name = self.script.name_result(result.place)
         value, path = result.value, name
-        with contextlib.suppress(TypeError, AttributeError, IndexError):  # what can't be changed can't be spoilt
+        with contextlib.suppress(Exception):  # what can't be changed can't be spoilt, whatever it says to that
             if not isinstance(value, Mapping):
                 value, path = value[0], f"{name}[0]"
             value["name"] = "spoilt"
             self.script.add(f"{path}['name'] = 'spoilt'")
-        with contextlib.suppress(TypeError, AttributeError):
+        with contextlib.suppress(Exception):
             result.value.clear()
             self.script.add(f"{name}.clear()")
 
@@ -232,8 +232,11 @@ class Example:
             self._fail(call, problem, outcome)
         place = self.script.add_call(actor.name, call, raises=outcome.error is not None)
         outcome.error = None  # its traceback holds a frame that holds the outcome
-        if isinstance(outcome.value, (Mapping, Sequence)) and len(outcome.value) <= _LARGEST_WATCHED:
-            self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
+        try:
+            if isinstance(outcome.value, (Mapping, Sequence)) and len(outcome.value) <= _LARGEST_WATCHED:
+                self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
+        except Exception:  # noqa: BLE001, S110  # an object of the client's own that can't be copied is not watched
+            pass
 
     def _may_take_time(self, operation: str) -> tuple[bool, bool]:
         """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""

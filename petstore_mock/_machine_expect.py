@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock._machine_answer import Allowed, list_problem, outcome_problem, pet_problem
+from petstore_mock._machine_answer import (
+    Allowed,
+    list_problem,
+    outcome_problem,
+    pet_problem,
+    unreadable_problem,
+)
 from petstore_mock._machine_call import Problem
 from petstore_mock._machine_classify import REDIRECTS, SUCCESSES
 from petstore_mock._machine_oracle import Contradiction, known_fields
@@ -87,9 +93,14 @@ def answer_problem(
     wanted = _wanted(call, entries, oracle, read)
     if wanted is None:
         return None
-    if isinstance(wanted, list):
-        return list_problem(call, outcome.value, wanted)
-    return pet_problem(call, outcome.value, wanted)
+    try:
+        if isinstance(wanted, list):
+            return list_problem(call, outcome.value, wanted)
+        return pet_problem(call, outcome.value, wanted)
+    except Exception as error:  # noqa: BLE001  # whatever an object of the client's own raises
+        problem = unreadable_problem(call, outcome, error)
+        outcome.error = error  # that it came late does not matter to who looks for where it came from
+        return problem
 
 
 def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:

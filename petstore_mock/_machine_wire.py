@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_call import Problem, literal, shortened
 from petstore_mock._machine_classify import CLIENT_ERRORS, REDIRECTS
+from petstore_mock._machine_silence import TELL_TO_WAIT, silence_problem
 from petstore_mock.contract import OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from petstore_mock._machine_call import Call, Outcome
-    from petstore_mock._machine_classify import Kind
     from petstore_mock.entry import Entry
     from petstore_mock.journal import Journal
 
@@ -28,9 +27,6 @@ MOST_REQUESTS: Final = 10
 # What leads in a circle has to end as well; requests follows 30, and curl 50, and a client may try again twice.
 MOST_REDIRECTIONS: Final = 150
 
-_TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
-_TOO_MANY_REQUESTS: Final = 429
-_LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
 _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
@@ -50,7 +46,7 @@ def wire_problem(
         journal: all requests of the client's world so far.
     """
     if not entries:
-        return _silence(call, outcome, journal)
+        return silence_problem(call, outcome, journal)
     if len(entries) > MOST_REQUESTS:
         problem = _too_many(call, entries)
         if problem is not None:
@@ -85,80 +81,6 @@ def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
                 return problem
         latest[second.operation] = second
     return None
-
-
-def _silence(call: Call, outcome: Outcome, journal: Journal) -> Problem | None:
-    """Judge a call that sent nothing: answered from memory, or not sent at all."""
-    sentence = f"{call} sent no request and {outcome}"
-    check = [
-        "before = len({journal})",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
-        "assert len({journal}) > before, 'no request was sent'",
-    ]
-    section = OPERATIONS[call.operation].section
-    kind = outcome.kind
-    if outcome.error is not None and not isinstance(kind, int):
-        return Problem(sentence, *_unsent(call, outcome), check)
-    if isinstance(kind, int):
-        if _is_told_to_wait(kind, journal):
-            return None
-        words = "every call asks the service: a status that it was answered before may hold no longer"
-    else:
-        words = "every call asks the service; what another client changed shows in the answer"
-    if not journal and (outcome.value or outcome.error is not None):
-        sentence += ", which it was never answered: it remembers what an earlier client was answered"
-        words = "a client must not share answers with clients that have another key, in its class or module"
-        check = [*_earlier_client(call, kind), *check]
-    return Problem(sentence, section, words, check)
-
-
-def _unsent(call: Call, outcome: Outcome) -> tuple[str, str]:
-    """Return the section, and its words, for a call that failed by itself before it asked."""
-    section = OPERATIONS[call.operation].section
-    if outcome.kind == "timeout":
-        return section, "no answer was due: the client waited for something of its own, as a lock or a free connection"
-    # A URL or a header that a library can't make is called a transport error by some of them.
-    is_refusal = outcome.kind is None or (outcome.kind == "transport" and isinstance(outcome.error, ValueError))
-    if not is_refusal:
-        return "RFC 9112 §9.3", (
-            "a connection that the service has closed, or on which an answer is still due, can't be used: "
-            "a client opens another"
-        )
-    if call.operation == "createPet":
-        return "2", "no limits of name and categoryId are shown: the client itself refuses what the interface allows"
-    return section, "the interface allows the call: the client itself refuses it, or fails at it"
-
-
-def _is_told_to_wait(status: int, journal: Journal) -> bool:
-    """Whether a client may still tell ``status`` of itself: it was answered so, and told to wait until later."""
-    if status not in _TELL_TO_WAIT:
-        return False
-    for entry in reversed(journal):
-        asked = entry.response_headers.get("retry-after") if entry.status == status else "0"
-        if asked is None:
-            if status == _TOO_MANY_REQUESTS:
-                return True  # for as long as the client thinks right
-        elif asked != "0":
-            waited = time.perf_counter() - entry.request.started
-            if asked.isdecimal():
-                left = float(asked) - waited
-            else:  # by the service's clock, or by the client's own
-                until = parsedate_to_datetime(asked).timestamp()
-                left = max(until - entry.timestamp - waited, until - time.time())
-            if left > -_LATE:
-                return True
-    return False
-
-
-def _earlier_client(call: Call, status: Kind | None) -> list[str]:
-    """Return the lines of a test in which another client makes the call first, in another world."""
-    lines = ["with {petstore}.fresh() as earlier, contextlib.suppress(Exception):"]
-    if status is not None:
-        lines.append(f"    earlier.inject({status}, on={call.operation!r}, times=1, off_contract=True)")
-    elif call.operation == "getPet":
-        lines.append(f"    earlier.seed(id={call.arguments['pet_id']}, name='Rex', categoryId=1)")
-    return [*lines, f"    make_client(earlier).{call.code()}"]
 
 
 TOO_MANY: Final = (
@@ -378,7 +300,7 @@ def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
 
 def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
     """Return a repeated request that came before the time that ``Retry-After`` gave (RFC 9110 §10.2.3)."""
-    asked = first.response_headers.get("retry-after") if first.status in _TELL_TO_WAIT else None
+    asked = first.response_headers.get("retry-after") if first.status in TELL_TO_WAIT else None
     if asked is None:
         return None
     if asked.isdecimal():
