@@ -29,7 +29,10 @@ class Allowed:
         why: the answer, in words that follow "although".
         section: the section of the interface that says so.
         words: what that section says.
+        asked_more: whether the client asked something else after the answer that matters.
     """
+
+    asked_more = False
 
     def __init__(self, *, value: bool, kinds: frozenset[Kind], why: str, section: str, words: str) -> None:
         self.value = value
@@ -65,9 +68,10 @@ def _meaning(outcome: Outcome) -> str:
 
 def _raises(call: Call, allowed: Allowed) -> list[str]:
     """Return the lines of a test in which the call raises what it may, or has asked again and got its answer."""
+    last = f"{{journal}}.for_operation({call.operation!r})[-1]" if allowed.asked_more else "{journal}.last"
     kinds = [repr(kind) for kind in sorted(allowed.kinds, key=str)]
     if not all(kind.isdecimal() and kind not in _ASKED_AGAIN for kind in kinds):
-        kinds.append("{journal}.last.status")  # of the next answer, if it asked again
+        kinds.append(f"{last}.status")  # of the next answer, if it asked again
     says = f"== {kinds[0]}" if len(kinds) == 1 else f"in {{{', '.join(kinds)}}}"
     return [
         "try:",
@@ -75,8 +79,8 @@ def _raises(call: Call, allowed: Allowed) -> list[str]:
         "except Exception as error:",
         f"    assert classify(error) {says}",
         "else:",
-        f"    assert {{journal}}.last.status == {OPERATIONS[call.operation].success}",
-        "    assert {journal}.last.fault is None",
+        f"    assert {last}.status == {OPERATIONS[call.operation].success}",
+        f"    assert {last}.fault is None",
     ]
 
 

@@ -120,23 +120,25 @@ def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem 
 
 
 def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
-    last = entries[-1]
-    # Whether an animal was created is for createPet to say, whatever the client asks afterwards; and what a list holds
+    # Whether an animal was created is for createPet to say, whatever the client asks besides; and what a list holds
     # is for listPets.
+    told = entries
     if call.operation == "createPet" or (call.operation == "listPets" and outcome.error is None):
-        last = next((entry for entry in reversed(entries) if entry.operation == call.operation), last)
+        told = [entry for entry in entries if entry.operation == call.operation] or entries
+    last = told[-1]
     found = _by_last(call, last, oracle)
+    found.asked_more = last is not entries[-1]
     if outcome.timed_out:
         found.kinds |= {"timeout"}
     if outcome.error is None:
         return found
     # A client that gave up after several failures may tell of any of them.
-    earlier = entries[:-1]
+    earlier = told[:-1]
     if found.value and not found.kinds:
         # One that was answered has none to tell of; unless it looked elsewhere, and the animal may be on no page.
         earlier = [entry for entry in earlier if entry.operation == call.operation != last.operation]
-    kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in earlier))
-    return Allowed(value=found.value, kinds=kinds, why=found.why, section=found.section, words=found.words)
+    found.kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in earlier))
+    return found
 
 
 def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:

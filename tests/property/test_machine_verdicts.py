@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from email.utils import parsedate_to_datetime
@@ -16,6 +17,7 @@ from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
+from tests.property.test_machine import raised_by
 
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
@@ -222,6 +224,35 @@ def test_a_second_creation_is_seen_whatever_was_asked_in_between() -> None:
     )
     assert found is not None
     assert "sent POST /pets again when it was answered 201 (fault malformed_json())" in found
+
+
+class LooksForTheLost(HttpClientPets):
+    """Looks for an animal whose creation failed where it would be, and tells what it found there."""
+
+    looks = 1
+
+    def create_pet(self, **given: Json) -> Json:
+        try:
+            return super().create_pet(**given)
+        except OSError:
+            for _ in range(1, self.looks):
+                with contextlib.suppress(ApiError):
+                    self.get_pet(1)
+            return self.get_pet(1)
+
+
+class LooksAgainForTheLost(LooksForTheLost):
+    looks = 2
+
+
+@pytest.mark.parametrize("client", [LooksForTheLost, LooksAgainForTheLost])
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_became_of_a_creation_is_for_create_pet_to_say(client: type[HttpClientPets], committed: bool) -> None:
+    found = told(client, ("inject", faults.reset(), ("createPet", 1, 0, committed)))
+    assert found is not None
+    assert "the service reset the connection instead of answering" in found.sentence
+    assert isinstance(raised_by(found.test, lambda petstore: client(petstore.url, petstore.api_key)), AssertionError)
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
 
 
 class ImpatientAfterLooking(HttpClientPets):
