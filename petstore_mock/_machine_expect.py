@@ -43,6 +43,7 @@ _NOT_REPLACED: Final[dict[str, str]] = {
     "listPets": "listPets alone says which animals there are",
     "createPet": "every createPet adds an animal, whatever others there are",
 }
+_NO_PAGING: Final = "a list of as many animals as limit says: no paging and no order are shown"
 _DEFAULT_LIMIT: Final = 20  # §8
 _LARGE: Final = 10_000  # bytes, from which on the size of an answer may be what matters
 
@@ -174,6 +175,8 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
             return Allowed(value=False, kinds=frozenset({404}), why="there is no such animal", section="7", words=words)
         if not oracle.is_settled(pet_id, entry.number):
             return Allowed(value=True, kinds=frozenset({404}), why="the animal is new", section="7", words=words)
+        why = "the animal is there, whether it was on the page that was asked for or not"
+        return Allowed(value=True, kinds=frozenset(), why=why, section="4.1", words=_NO_PAGING)
     operation = OPERATIONS[call.operation]
     size = len(entry.response_body)
     why = f"the service answered {entry.status}{f' with {size:,} bytes' if size > _LARGE else ''}"
