@@ -160,10 +160,13 @@ def _simpler_plans(times: int, after: int, *, lost: bool) -> Iterator[tuple[int,
 
 
 def _simpler_integers(value: int) -> Iterator[int]:
-    """Yield integers that are nearer to 1, or 0."""
+    """Yield integers that are nearer to 1, or 0: by half of it, a quarter and so on, so that a limit is soon met."""
     if value not in {0, 1}:
-        half = value // 2 if value > 0 else -(-value // 2)
-        yield from dict.fromkeys((1, 0, abs(value), half, value - 1 if value > 0 else value + 1))
+        yield from dict.fromkeys((1, 0, abs(value)))
+        step = abs(value) // 2
+        while step:
+            yield value - step if value > 0 else value + step
+            step //= 2
     elif value == 0:
         yield 1
 
