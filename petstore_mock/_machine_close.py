@@ -21,6 +21,7 @@ __all__ = ["MOST_THREADS", "Threads", "close_problem", "made_problem", "threads_
 MOST_THREADS: Final = 8
 _THREADS_END: Final = 1.0  # seconds that threads take to end, once they are told to
 _THREADS_END_SOON: Final = 0.1  # the same for a client that is known not to tell them
+_ERRAND: Final = 0.1  # seconds that a thread takes for a request or two
 _PAUSE: Final = 0.002  # seconds between two looks
 
 
@@ -41,12 +42,32 @@ class Threads:
             self._known = set(threading.enumerate())
             self._count = len(self._known)
 
-    def after_call(self) -> None:
-        """Take note of those that have come."""
-        if threading.active_count() != self._count:
-            now = set(threading.enumerate())
-            self._started |= now - self._known
-            self._known, self._count = now, len(now)
+    def after_call(self) -> set[threading.Thread] | None:
+        """Take note of those that have come, and return them if there are any."""
+        if threading.active_count() == self._count:
+            return None
+        now = set(threading.enumerate())
+        begun = now - self._known
+        self._started |= begun
+        self._known, self._count = now, len(now)
+        return begun
+
+    def end_soon(self, begun: Iterable[threading.Thread]) -> bool:
+        """Wait a moment for threads that a call has begun, for what they ask is of it; say whether they have ended."""
+        deadline = time.monotonic() + _ERRAND
+        for thread in begun:
+            thread.join(max(deadline - time.monotonic(), 0))
+        return not any(thread.is_alive() for thread in begun)
+
+    @property
+    def were_begun(self) -> bool:
+        """Whether a call has begun any."""
+        return bool(self._started)
+
+    @property
+    def go_on(self) -> bool:
+        """Whether one that a call has begun still runs."""
+        return any(thread.is_alive() for thread in self._started)
 
     def left(self, *, brief: bool) -> int:
         """Return how many do not end, if they are more than can be granted."""

@@ -6,8 +6,6 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock._machine_actor import Actor, Result
@@ -26,7 +24,7 @@ from petstore_mock._machine_manners import (
     timeout_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
-from petstore_mock._machine_shrink import takes_time
+from petstore_mock._machine_shrink import takes_time, tells_to_wait
 from petstore_mock._machine_watchdog import attempt
 from petstore_mock._machine_wire import MOST_REDIRECTIONS, wire_problem
 from petstore_mock.contract import BASE_PATH
@@ -48,6 +46,7 @@ __all__ = ["Example"]
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
+_LASTING: Final = 3  # times that threads outlast their call before they are known to be no errand of it
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
@@ -123,7 +122,7 @@ class Example:
 
     def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> bool:
         """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
-        told_to = _tells_to_wait(fault)
+        told_to = tells_to_wait(fault)
         if told_to or takes_time(fault):
             question = (self.script.course, str(fault), on, times, after, at)
             if not self.run.may_wait(question, told_to=told_to):
@@ -216,7 +215,9 @@ class Example:
         started = time.perf_counter()
         outcome = self._make(call, actor)
         outcome.seconds = time.perf_counter() - started
-        self._threads.after_call()
+        begun = self._threads.after_call()
+        if begun and self.run.lasting_threads < _LASTING:
+            self.run.lasting_threads += not self._threads.end_soon(begun)
         if (waits or told_to) and outcome.seconds > _NO_WAIT:
             self.run.has_waited(outcome.seconds, told_to=not waits)
         if outcome.error is not None:
@@ -244,7 +245,7 @@ class Example:
         for handle in self._faults:
             if handle.on in {None, operation} and not handle.spent:
                 waits = waits or takes_time(handle.fault)
-                told_to = told_to or _tells_to_wait(handle.fault)
+                told_to = told_to or tells_to_wait(handle.fault)
         return waits, told_to
 
     def _make(self, call: Call, actor: Actor) -> Outcome:
@@ -265,19 +266,15 @@ class Example:
         actor = self.actor
         others = [other for other in self._actors if other is not actor]
         problem = stray_problem(call, entries, others) or leak_problem(call, actor, self._elsewhere)
-        if problem is not None:
-            return problem
-        if outcome.hung:
-            return timeout_problem(call, self.run.patience, outcome.seconds)
-        if outcome.ran_away:
-            return runaway_problem(call, entries)
-        if outcome.stood_still:
-            stood = self.run.watchdog.standstill
-            self.run.watchdog.comes_to_a_standstill = True
-            return standstill_problem(call, stood, entries)
-        key, journal = actor.petstore.api_key, actor.petstore.journal
-        problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal)
-        problem = problem or key_in_error_problem(call, outcome, key)
+        if problem is None:
+            problem = self._ended_by_force(call, outcome, entries)
+            if problem is not None:
+                return problem
+            key, journal = actor.petstore.api_key, actor.petstore.journal
+            problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal)
+        if problem is not None and entries and self._threads.were_begun:
+            problem.await_threads(go_on=self._threads.go_on)
+        problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
         if problem is not None or not entries:
             return problem
         try:
@@ -291,6 +288,18 @@ class Example:
         if problem is not None and entries[-1].fault is None and self._may_meet_fault(call.operation):
             problem.allow_faults()
         return problem or self._changed_result(call) or self._left_open(call)
+
+    def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
+        """Return what is wrong with a call that the watchdog had to end."""
+        if outcome.hung:
+            return timeout_problem(call, self.run.patience, outcome.seconds)
+        if outcome.ran_away:
+            return runaway_problem(call, entries)
+        if outcome.stood_still:
+            stood = self.run.watchdog.standstill
+            self.run.watchdog.comes_to_a_standstill = True
+            return standstill_problem(call, stood, entries)
+        return None
 
     def _may_meet_fault(self, operation: str) -> bool:
         """Whether another client's call might meet a fault where this one's has not."""
@@ -398,13 +407,3 @@ class Example:
 
 def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
     return require_answer(call, call.on(client))
-
-
-def _tells_to_wait(fault: Fault) -> bool:
-    return any(
-        name == "Retry-After"
-        and value != "0"
-        and (value.isdecimal() or parsedate_to_datetime(value) > datetime.now(UTC))
-        for part in fault.parts or (fault,)
-        for name, value in part.fields
-    )

@@ -63,6 +63,7 @@ class Run:
         self.failing_example: int | None = None
         self.leaks = False  # whether the client is known to leave connections open
         self.leaves_threads = 0  # examples that have left threads behind
+        self.lasting_threads = 0  # times that threads have outlasted the call that began them
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
         self._in_hurry = True
         self._looked_at = False

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.faults import Fault, reset, server_error
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from petstore_mock._machine_explain import ClientBugError
     from petstore_mock.behaviour import Behaviour
 
-__all__ = ["Course", "Step", "simplest", "takes_time"]
+__all__ = ["Course", "Step", "simplest", "takes_time", "tells_to_wait"]
 
 Step = tuple[Any, ...]  # the name of a method of the machine, and its arguments
 
@@ -92,6 +94,17 @@ class Course:
 def takes_time(fault: Fault) -> bool:
     """Say whether a request that meets ``fault`` takes real time."""
     return any(part.kind in _TAKES_TIME for part in fault.parts or (fault,))
+
+
+def tells_to_wait(fault: Fault) -> bool:
+    """Say whether a request that meets ``fault`` is told to wait by ``Retry-After``."""
+    return any(
+        name == "Retry-After"
+        and value != "0"
+        and (value.isdecimal() or parsedate_to_datetime(value) > datetime.now(UTC))
+        for part in fault.parts or (fault,)
+        for name, value in part.fields
+    )
 
 
 def _is_slow(step: Step) -> bool:
