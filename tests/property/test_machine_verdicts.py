@@ -288,6 +288,22 @@ def test_the_test_of_a_violation_counts_what_its_call_sent() -> None:
         names["test_client"]()
 
 
+class SendsNothing(HttpClientPets):
+    def encode(self, body: dict[str, Any]) -> bytes:
+        del body
+        return b""
+
+
+def test_a_body_that_is_not_there_is_told_as_such() -> None:
+    """Also where a refused key comes before what is wrong with the body."""
+    found = told(SendsNothing, ("revoke_key", 1))
+    assert found is not None
+    assert "create_pet(name='Rex', category_id=1) sent no body (§4.2" in found.sentence
+    error = raised_by(found.test, lambda petstore: SendsNothing(petstore.url, petstore.api_key))
+    assert isinstance(error, AssertionError), found.test
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
+
+
 def test_headers_that_rule_the_answer_out_are_told_of() -> None:
     found = sentence("HostWithoutPort", ("list_some", (None, None)))
     assert found is not None
