@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.faults import Fault, reset, server_error
+from petstore_mock.contract import OPERATIONS
+from petstore_mock.faults import Fault, rate_limited, reset, server_error, unauthorized
 from petstore_mock.gaps import GAPS
 
 if TYPE_CHECKING:
@@ -88,7 +89,12 @@ class Course:
         if len(names) > 1:
             yield replace(self, behaviour=type(self.behaviour)())
         for name in names:
-            yield replace(self, behaviour=self.behaviour.replace(**{name: GAPS[name].default}))
+            fewer = self.behaviour.replace(**{name: GAPS[name].default})
+            yield replace(self, behaviour=fewer)
+            if name in _EVENTS and self.any_fault:  # what the service does of itself after many requests
+                for operation in OPERATIONS:
+                    once = ("inject", _EVENTS[name], (operation, 1, 0, False))
+                    yield replace(self, behaviour=fewer, steps=(*self.steps[:-1], once))
 
 
 def takes_time(fault: Fault) -> bool:
@@ -137,6 +143,8 @@ def _simpler_steps(step: Step, simple_faults: tuple[Fault, ...]) -> Iterator[Ste
                     yield from ((name, *arguments[:index], other, *arguments[index + 1 :]) for other in others)
 
 
+# The faults that happen to one request as these gaps do to one of many.
+_EVENTS: Final = {"key_rotation": unauthorized(), "rate_limit": rate_limited(1)}
 # The faults that stand for others, and the simplest arguments of the steps that are not told of above.
 _SIMPLE_FAULTS: Final = (server_error(500), reset())
 _SIMPLEST: Final[dict[str, tuple[Any, ...]]] = {
