@@ -296,9 +296,10 @@ class Example:
         if outcome.ran_away:
             return runaway_problem(call, entries)
         if outcome.stood_still:
-            stood = self.run.watchdog.standstill
-            self.run.watchdog.comes_to_a_standstill = True
-            return standstill_problem(call, stood, entries)
+            watchdog = self.run.watchdog
+            stood, again = watchdog.standstill, watchdog.comes_to_a_standstill
+            watchdog.comes_to_a_standstill = True
+            return standstill_problem(call, stood, entries, again=again)
         return None
 
     def _may_meet_fault(self, operation: str) -> bool:

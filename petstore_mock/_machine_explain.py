@@ -34,6 +34,7 @@ _ODD_KEYS_MATTER: Final = (
     "its end (RFC 6750 §2.1)."
 )
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
+_FRAMES_OF_A_WAIT: Final = 8  # a library's pool has some of its own around its lock
 
 
 class ClientBugError(AssertionError):
@@ -43,19 +44,20 @@ class ClientBugError(AssertionError):
         sentence: what it did, against which section.
         test: the steps as the source of a test that fails.
         wire: what went over the wire.
-        raised: where in the client an exception came from that nobody can tell; as text, since the exception itself
-            may hold connections open.
+        raised: where in the client an exception came from that nobody can tell, or where it waited for ever; as text,
+            since the exception itself may hold connections open.
     """
 
     __module__ = "petstore_mock.stateful"  # where people find it
 
-    def __init__(self, sentence: str, test: str, wire: str, raised: str = "") -> None:
-        where = f"\n\nRaised in the client:\n\n{raised}" if raised else ""
+    def __init__(self, sentence: str, test: str, wire: str, raised: str = "", *, waited: bool = False) -> None:
+        where = f"\n\n{'Waited' if waited else 'Raised'} in the client:\n\n{raised}" if raised else ""
         super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")
         self.sentence = sentence
         self.test = test
         self.wire = wire
         self.raised = raised
+        self._waited = waited
 
     def not_always(self, error: BaseException) -> ClientBugError:
         """Return the same for a failure that did not come again when its steps were repeated."""
@@ -63,7 +65,7 @@ class ClientBugError(AssertionError):
             "\nIt did not come again when the steps were repeated: the client keeps something from one client to the "
             "next (a cache or a session of its class or module), or the machine was too busy for its timeouts."
         )
-        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised)
+        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised, waited=self._waited)
         told.__cause__ = error
         return told
 
@@ -286,7 +288,7 @@ def explain(  # what an explanation is made of
     if script.odd_keys:
         sentence += f"\n{_ODD_KEYS_MATTER}"
     test = script.source(check, behaviour, {"make_client": make_client, "classify": classify})
-    return ClientBugError(sentence, test, _wire(journals), _raised(outcome))
+    return ClientBugError(sentence, test, _wire(journals), _raised(outcome), waited=outcome.stood_still)
 
 
 def _wire(journals: Mapping[str, Sequence[Entry]]) -> str:
@@ -305,13 +307,18 @@ def _end_of(entries: Sequence[Entry]) -> str:
 
 
 def _raised(outcome: Outcome) -> str:
-    """Return the end of the traceback of an exception that says neither a status nor what went wrong."""
-    if outcome.error is None or outcome.kind is not None or outcome.was_ended:
+    """Return the end of the traceback of an exception that says neither a status nor what went wrong.
+
+    Of a call that stood still it is where it was ended, without our own exception.
+    """
+    if outcome.error is None or outcome.kind is not None or outcome.ran_away:
         return ""
     told = traceback.TracebackException.from_exception(outcome.error)
     own = [frame for frame in told.stack if not frame.filename.startswith(_HERE)]
-    told.stack = traceback.StackSummary.from_list(own[-_FRAMES:])
-    return mask_text("".join(told.format(chain=False)).rstrip())
+    shown = _FRAMES_OF_A_WAIT if outcome.stood_still else _FRAMES
+    told.stack = traceback.StackSummary.from_list(own[-shown:])
+    lines = told.stack.format() if outcome.stood_still else told.format(chain=False)
+    return mask_text("".join(lines).rstrip())
 
 
 def _filled(line: str, names: Mapping[str, str]) -> str:

@@ -126,8 +126,15 @@ def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
     return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
 
 
-def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry]) -> Problem:
-    """Return what is wrong with a call that had to be ended after it had done nothing for ``seconds``."""
+def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry], *, again: bool) -> Problem:
+    """Return what is wrong with a call that had to be ended after it had done nothing for ``seconds``.
+
+    Args:
+        call: what was asked of the client.
+        seconds: how long it did nothing.
+        entries: its requests.
+        again: whether the first to stand still was given longer.
+    """
     check = (
         "def ask() -> None:",
         "    with contextlib.suppress(Exception):",
@@ -147,6 +154,10 @@ def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry]) -> 
         "whatever went wrong before, a call comes to an end: what an earlier call took, a lock or a connection of the "
         "pool, is to be given back when it fails"
     )
+    if entries:
+        words += ", and a pause before it asks again is one of seconds"
+    if again:
+        words += "; the first that stood still was given longer, so that later ones are ended sooner"
     return Problem(sentence, "1", words, check)
 
 

@@ -149,6 +149,9 @@ def test_a_call_that_waits_after_its_answer_is_told_of_with_the_answer() -> None
     error = replay(WaitsForMore)
     assert error is not None
     assert "list_pets() neither returned nor went on for 1 s after it was answered 200" in error.sentence
+    assert "and a pause before it asks again is one of seconds" in error.sentence
+    assert "threading.Event().wait()" in error.raised
+    assert f"Waited in the client:\n\n{error.raised}" in str(error)
 
 
 def test_a_client_that_waits_some_seconds_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
