@@ -127,6 +127,9 @@ _CHARACTERS: Final = (
     "\u732b\u72ac\ud55c",
     "\U0001f415\U0001f408\U0001f1e9\U00010348",
 )
+# Names that mean something else to HTML, URLs, templates, escapes and those who guess types: one of so many names.
+_MEANINGFUL_NAMES: Final = ("&amp;", "%41", "%s", "{0}", "\\u0041", "null", "1.0", "2026-01-01")
+_MEANINGFUL: Final = 5
 
 
 class Chance:
@@ -170,6 +173,8 @@ class Chance:
 
     def _name(self) -> str:
         random = self._random
+        if random.randrange(_MEANINGFUL) == 0:
+            return random.choice(_MEANINGFUL_NAMES)
         unit = "".join(random.choice(random.choice(_CHARACTERS)) for _ in range(random.choice((1, 1, 2, 3, 8))))
         return unit * random.choice((1, 1, 1, 1, 2, 20, 300))
 

@@ -346,6 +346,14 @@ class RedirectedInACircle(HttpClientPets):
         return answer
 
 
+class NameAsTemplate(HttpClientPets):
+    """Puts the category into a text that has the name in it already."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        text: str = json.dumps({**body, "categoryId": "CATEGORY"}).replace('"CATEGORY"', "%d") % body["categoryId"]
+        return text.encode()
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -387,4 +395,5 @@ ASKING = (
     CreatesAgainWhenUnreadable,
     RetryAfterOn429Only,
     RedirectedInACircle,
+    NameAsTemplate,
 )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import html
 import json
 import re
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,6 +19,7 @@ from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Jso
 
 if TYPE_CHECKING:
     import http.client
+    from collections.abc import Callable
 
 
 class StatusTakenForGranted(HttpClientPets):
@@ -427,6 +431,62 @@ class LocationTakenForAbsolute(HttpClientPets):
         return self.send(method, there.path.removeprefix(self.base), body)
 
 
+class EntitiesUnescaped(HttpClientPets):
+    """Takes names for HTML, and resolves its entities."""
+
+    def read(self, answer: Answer) -> Json:
+        document = super().read(answer)
+        for pet in document if isinstance(document, list) else [document]:
+            pet["name"] = html.unescape(pet["name"])
+        return document
+
+
+class FieldsAsAttributes(HttpClientPets):
+    """Returns mappings that raise AttributeError for what is absent."""
+
+    class Pet(Mapping[str, Any]):
+        """An animal whose fields are attributes."""
+
+        def __init__(self, fields: dict[str, Any]) -> None:
+            self.__dict__.update(fields)
+
+        def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+            return getattr(self, name)
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(self.__dict__)
+
+        def __len__(self) -> int:
+            return len(self.__dict__)
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body, object_hook=self.Pet)
+
+
+class AskedWhenRead(HttpClientPets):
+    """Returns a list that asks the service when somebody reads it."""
+
+    class Later(Sequence[Any]):
+        """A list that is fetched once."""
+
+        def __init__(self, fetch: Callable[[], Json]) -> None:
+            self.fetch = fetch
+
+        @cached_property
+        def pets(self) -> Json:
+            return self.fetch()
+
+        def __len__(self) -> int:
+            return len(self.pets)
+
+        def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+            return self.pets[index]
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        ask = super().list_pets
+        return self.Later(lambda: ask(limit=limit, status=status))
+
+
 READING = (
     StatusTakenForGranted,
     StatusMadeUp,
@@ -469,4 +529,7 @@ READING = (
     MergedWithStale,
     CreatedByAList,
     LocationTakenForAbsolute,
+    EntitiesUnescaped,
+    FieldsAsAttributes,
+    AskedWhenRead,
 )

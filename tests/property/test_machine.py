@@ -45,6 +45,10 @@ QUICK = {
     "RedirectedWithKey": "followed a redirection and sent the API key to another origin (host:port)",
     "NoTimeout": "waited for an answer that never came",
     "CreatesAgain": "sent POST /pets again when its answer was lost",
+    "EntitiesUnescaped": "returned an animal whose name is '&'; the service answered '&amp",
+    "FieldsAsAttributes": "which raised AttributeError (",
+    "AskedWhenRead": "and sent its request only when that was looked at",
+    "RefreshedInBackground": "sent GET /v1/pets?limit=100, with limit=100, which was not given",
     "RenewsKeyWithoutEnd": "(§8: rate limits are not shown: a client makes do with a few requests",
 }
 GAPS = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, client_machine
+from tests.clients.buggy_reading import AskedWhenRead, FieldsAsAttributes
 from tests.clients.correct import HttpClientPets, Json
 from tests.property import leavings
 from tests.property.test_machine import raised_by
@@ -38,30 +38,6 @@ def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
         return machine.replay(Course(Behaviour(), steps))
 
 
-class Attributes(Mapping[str, Any]):
-    """An animal whose fields are attributes: one that is absent is an AttributeError, which ``get`` does not expect."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self.__dict__.update(fields)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        return getattr(self, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.__dict__)
-
-    def __len__(self) -> int:
-        return len(self.__dict__)
-
-
-class ReturnsAttributes(HttpClientPets):
-    def create_pet(self, **given: Json) -> Json:
-        return Attributes(super().create_pet(**given))
-
-    def list_pets(self, **given: Json) -> Json:
-        return [Attributes(pet) for pet in super().list_pets(**given)]
-
-
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
@@ -70,45 +46,22 @@ class ReturnsAttributes(HttpClientPets):
     ],
 )
 def test_a_result_that_fails_when_it_is_looked_at_is_told_of(steps: tuple[Step, ...], words: str) -> None:
-    error = told(ReturnsAttributes, *steps)
+    error = told(FieldsAsAttributes, *steps)
     assert error is not None
     assert error.sentence.startswith(words)
-    assert "raised AttributeError ('Attributes' object has no attribute 'status') when it was" in error.sentence
+    assert "raised AttributeError ('Pet' object has no attribute 'status') when it was" in error.sentence
     assert "__getitem__" in error.raised
-    assert isinstance(raised_by(error.test, made(ReturnsAttributes)), AttributeError), error.test
+    assert isinstance(raised_by(error.test, made(FieldsAsAttributes)), AttributeError), error.test
     assert raised_by(error.test, made(HttpClientPets)) is None, error.test
-
-
-class Later(Sequence[Any]):
-    """A list that is fetched when somebody looks at it."""
-
-    def __init__(self, fetch: Callable[[], Json]) -> None:
-        self.fetch = fetch
-
-    @cached_property
-    def pets(self) -> Json:
-        return self.fetch()
-
-    def __len__(self) -> int:
-        return len(self.pets)
-
-    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
-        return self.pets[index]
-
-
-class AsksLater(HttpClientPets):
-    def list_pets(self, **given: Json) -> Json:
-        ask = super().list_pets
-        return Later(lambda: ask(**given))
 
 
 @pytest.mark.parametrize("fault", [None, faults.unauthorized()])
 def test_a_list_that_is_asked_for_when_it_is_looked_at_is_told_of(fault: faults.Fault | None) -> None:
     steps = [LIST] if fault is None else [("inject", fault, ("listPets", 1, 0, False))]
-    error = told(AsksLater, *steps)
+    error = told(AskedWhenRead, *steps)
     assert error is not None
     assert "and sent its request only when that was looked at" in error.sentence
-    assert raised_by(error.test, made(AsksLater)) is not None, error.test
+    assert raised_by(error.test, made(AskedWhenRead)) is not None, error.test
     assert raised_by(error.test, made(HttpClientPets)) is None, error.test
 
 
