@@ -144,9 +144,7 @@ def _until_signalled(end: Callable[[], None]) -> Generator[None]:
 def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     worlds = Worlds()
     with _named("--behaviour"):
-        named = options.behaviour
-        is_file = named is not None and named not in PRESETS and Path(named).is_file()
-        behaviour = as_behaviour(Path(str(named)) if is_file else named)
+        behaviour = as_behaviour(_named_behaviour(options.behaviour))
     with _named("--set"):
         behaviour = behaviour.replace(**dict(options.settings))
     with _named("--at"):
@@ -160,6 +158,14 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--seed"):
         fill(world, None if options.seed is None else seed_of(options.seed))
     return worlds, list(world.keys)
+
+
+def _named_behaviour(text: str | None) -> Path | str | None:
+    """Tell the path of a file, whatever it is called, from the name of a preset."""
+    if not text or text in PRESETS:
+        return text
+    path = Path(text)
+    return path if path.name != text or path.exists() else text
 
 
 @contextmanager
