@@ -149,6 +149,14 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
     )
 
 
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    options, unknown = make_parser().parse_known_args(arguments)
+    if unknown:  # argparse itself would name the help of the whole, which shows no option of a command
+        names = " ".join(unknown)
+        raise _UsageError(f"unrecognized arguments: {names} (see 'petstore-mock {options.command} --help')")
+    return options
+
+
 def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
     """Carry out a command line.
 
@@ -162,7 +170,7 @@ def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
     """
     try:
         with contextlib.redirect_stdout(stdout):  # --help and --version print by themselves
-            options = make_parser().parse_args(arguments)
+            options = _parse(arguments)
     except SystemExit:
         return 0  # they were asked for: errors raise _UsageError
     except _UsageError as error:

@@ -124,7 +124,9 @@ def test_every_option_has_a_help_text() -> None:
     [
         ([], "COMMAND"),
         (["sirve"], "sirve"),
-        (["serve", "--prot", "1"], "--prot"),
+        (["serve", "--prot", "1"], "unrecognized arguments: --prot 1 (see 'petstore-mock serve --help')"),
+        (["gaps", "--json"], "unrecognized arguments: --json (see 'petstore-mock gaps --help')"),
+        (["--quiet", "serve"], "unrecognized arguments: --quiet (see 'petstore-mock serve --help')"),
         (["serve", "--por", "1"], "--por"),
         (["serve", "--port"], "--port"),
         (["serve", "--port", "-1"], "--port"),
