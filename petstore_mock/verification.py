@@ -40,6 +40,11 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
         problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
         problems += [str(error) for error in world.plan.errors]
         problems += [f"{handle} never fired: {_why_not(world, handle)}" for handle in world.plan.never_fired()]
+        problems += [
+            f"{entry.request_line} met {entry.fault}, which needs a socket: give the client petstore.url"
+            for entry in world.journal.kept
+            if entry.fault is not None and entry.fault.delivery is not None and not entry.connection
+        ]  # said at the call, too; but many a client takes any exception for a lost answer
         broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
         keys = tuple(world.keys)
     problems += neighbour_problems

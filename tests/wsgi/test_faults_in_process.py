@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -236,6 +237,16 @@ def test_fault_of_the_connection_raises_in_process(petstore: PetStoreMock, calle
     with pytest.raises(PetstoreMockError, match=rf"the fault {kind}\(\) needs a socket: .*petstore\.url"):
         caller.list()
     assert str(petstore.journal.last.fault).startswith(kind)
+
+
+def test_fault_of_the_connection_fails_the_test_whose_client_swallows_what_was_raised(
+    petstore: PetStoreMock, caller: Caller
+) -> None:
+    petstore.inject(faults.reset(), times=1)
+    with contextlib.suppress(Exception):
+        caller.list()
+    with pytest.raises(VerificationError, match=r"GET /v1/pets met reset\(\), which needs a socket: .*petstore\.url"):
+        petstore.verify()
 
 
 # Delays
