@@ -23,6 +23,7 @@ import requests
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
+from tests.live.raw import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ __all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask"
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "faults.md"
 _BEGIN: Final = "<!-- faults: made by `make docs` -->"
 _END: Final = "<!-- end of faults -->"
-TIMEOUT: Final = 0.25  # seconds that each client waits for the fake; what hangs costs so much
+TIMEOUT: Final = 0.25  # seconds that each client waits for what does not come, or only slowly
 PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
 
 
@@ -44,6 +45,7 @@ class Call:
     url: str
     headers: dict[str, str]
     body: bytes | None = None
+    timeout: float = PATIENCE
     seen: list[int] = field(default_factory=list)
 
 
@@ -52,20 +54,20 @@ class Call:
 
 def by_requests(call: Call) -> object:
     with requests.Session() as session:
-        answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=TIMEOUT)
+        answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=call.timeout)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
 def by_httpx(call: Call) -> object:
-    with httpx.Client(timeout=TIMEOUT) as client:
+    with httpx.Client(timeout=call.timeout) as client:
         answer = client.request(call.method, call.url, headers=call.headers, content=call.body)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
 def by_urllib3(call: Call) -> object:
-    with urllib3.PoolManager(retries=False, timeout=TIMEOUT) as pool:
+    with urllib3.PoolManager(retries=False, timeout=call.timeout) as pool:
         answer = pool.request(call.method, call.url, headers=call.headers, body=call.body)
         call.seen.append(answer.status)
         return answer.json()
@@ -74,7 +76,7 @@ def by_urllib3(call: Call) -> object:
 def by_aiohttp(call: Call) -> object:
     async def run() -> object:
         async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT)) as session,
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=call.timeout)) as session,
             session.request(call.method, call.url, headers=call.headers, data=call.body) as answer,
         ):
             call.seen.append(answer.status)
@@ -85,7 +87,7 @@ def by_aiohttp(call: Call) -> object:
 
 def by_http_client(call: Call) -> object:
     parts = urlsplit(call.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=call.timeout)
     try:
         connection.request(call.method, parts.path, call.body, call.headers)
         answer = connection.getresponse()
@@ -104,7 +106,7 @@ def by_socket(call: Call) -> object:
     parts = urlsplit(call.url)
     fields = {"Host": parts.netloc, **call.headers, "Content-Length": str(len(call.body or b""))}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    with socket.create_connection((parts.hostname, parts.port), TIMEOUT) as connection:
+    with socket.create_connection((parts.hostname, parts.port), call.timeout) as connection:
         connection.sendall(f"{call.method} {parts.path} HTTP/1.1\r\n{head}\r\n".encode() + (call.body or b""))
         return json.loads(_body(connection, call))
 
@@ -153,6 +155,7 @@ class Row:
     fault: faults.Fault
     on: str = "getPet"
     options: dict[str, Any] = field(default_factory=dict)
+    timeout: float = PATIENCE
 
 
 ROWS: Final = (
@@ -166,27 +169,27 @@ ROWS: Final = (
     Row("`malformed_json()`", faults.malformed_json()),
     Row("`wrong_content_type()`", faults.wrong_content_type()),
     Row("`delay(0.05)`", faults.delay(0.05)),
-    Row("`delay(60)`", faults.delay(60)),
-    Row("`hang()`", faults.hang()),
+    Row("`delay(60)`", faults.delay(60), timeout=TIMEOUT),
+    Row("`hang()`", faults.hang(), timeout=TIMEOUT),
     Row("`reset()`", faults.reset()),
     Row("`empty_reply()`", faults.empty_reply()),
     Row("`truncate()`", faults.truncate()),
-    Row("`dribble(150)`", faults.dribble(150)),
+    Row("`dribble(150)`", faults.dribble(150), timeout=TIMEOUT),
     Row("`malformed_chunk()`", faults.malformed_chunk()),
     Row("`reset()` on createPet, after the commit", faults.reset(), "createPet", {"at": "after_commit"}),
 )
 
 
-def _call(petstore: PetStoreMock, on: str) -> Call:
+def _call(petstore: PetStoreMock, on: str, timeout: float) -> Call:
     if on == "createPet":
         headers = {**petstore.headers, "Content-Type": "application/json"}
-        return Call("POST", f"{petstore.url}/pets", headers, b'{"name": "Tom", "categoryId": 2}')
-    return Call("GET", f"{petstore.url}/pets{'/1' if on == 'getPet' else ''}", petstore.headers)
+        return Call("POST", f"{petstore.url}/pets", headers, b'{"name": "Tom", "categoryId": 2}', timeout)
+    return Call("GET", f"{petstore.url}/pets{'/1' if on == 'getPet' else ''}", petstore.headers, timeout=timeout)
 
 
-def ask(client: str, petstore: PetStoreMock, on: str = "getPet") -> str:
+def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float = PATIENCE) -> str:
     """Let ``client`` ask once; return what it saw, in the words of the table."""
-    call = _call(petstore, on)
+    call = _call(petstore, on, timeout)
     before = len(petstore.journal)
     try:
         CLIENTS[client](call)
@@ -204,7 +207,7 @@ def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
         worlds = [stack.enter_context(petstore.fresh(seed=[PET])) for _ in CLIENTS]
         for world in worlds:
             world.inject(row.fault, on=row.on, times=1, **row.options)
-        cells = pool.map(ask, CLIENTS, worlds, [row.on] * len(CLIENTS))
+        cells = pool.map(ask, CLIENTS, worlds, [row.on] * len(CLIENTS), [row.timeout] * len(CLIENTS))
         return dict(zip(CLIENTS, cells, strict=True))
 
 

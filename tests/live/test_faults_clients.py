@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
-from tests.live.fault_clients import CLIENTS, PET, ROWS, Row, ask, documented, measured
+from tests.live.fault_clients import CLIENTS, PET, ROWS, TIMEOUT, Row, ask, documented, measured
 from tests.live.raw import PATIENCE, RawClient, eventually
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def test_fault_is_what_it_says_on_every_operation(petstore: PetStoreMock, name: 
     size = len(petstore.journal.last.response_body)
     petstore.inject(fault, on=on, times=1)
     status = 201 if on == "createPet" else 200
-    assert ask("raw socket", petstore, on) == expected.format(status=status, size=size, half=size // 2)
+    timeout = TIMEOUT if name == "hang" else PATIENCE
+    assert ask("raw socket", petstore, on, timeout) == expected.format(status=status, size=size, half=size // 2)
     entry = petstore.journal.last
     eventually(lambda: entry.outcome == outcome, f"{outcome} in the journal")
     assert entry.fault is fault
@@ -86,7 +87,7 @@ def test_fault_is_what_it_says_on_every_operation(petstore: PetStoreMock, name: 
 @pytest.mark.parametrize(("at", "created"), [("before_commit", False), ("after_commit", True)])
 def test_placement_decides_whether_the_animal_exists(petstore: PetStoreMock, name: str, at: str, created: bool) -> None:
     petstore.inject(WIRE_FAULTS[name][0], on="createPet", times=1, at=at)  # type: ignore[arg-type]  # one of the two
-    ask("raw socket", petstore, "createPet")
+    ask("raw socket", petstore, "createPet", TIMEOUT if name == "hang" else PATIENCE)
     # What only slows loses nothing: whoever waits gets the animal, wherever the fault stood.
     slow = name in {"delay", "dribble"}
     assert [pet["name"] for pet in petstore.pets[1:]] == (["Tom"] if created or slow else [])
