@@ -33,7 +33,7 @@ def silence_problem(call: Call, outcome: Outcome, journal: Journal) -> Problem |
     section = OPERATIONS[call.operation].section
     kind = outcome.kind
     if outcome.error is not None and not isinstance(kind, int):
-        return Problem(sentence, *_unsent(call, outcome), check)
+        return Problem(sentence, *_unsent(call, outcome, journal), check)
     if isinstance(kind, int):
         if _is_told_to_wait(kind, journal):
             return None
@@ -59,11 +59,14 @@ def _holds_something(value: object) -> bool:
         return True
 
 
-def _unsent(call: Call, outcome: Outcome) -> tuple[str, str]:
+def _unsent(call: Call, outcome: Outcome, journal: Journal) -> tuple[str, str]:
     """Return the section, and its words, for a call that failed by itself before it asked."""
     section = OPERATIONS[call.operation].section
     if outcome.kind == "timeout":
-        return section, "no answer was due: the client waited for something of its own, as a lock or a free connection"
+        words = "no answer was due: the client waited for something of its own, as a lock or a free connection"
+        if journal and journal.last.status is None:  # a service reads no further before it has answered
+            words += ", or asked on a connection on which an earlier answer is still due (RFC 9112 §9.3)"
+        return section, words
     # A URL or a header that a library can't make is called a transport error by some of them.
     is_refusal = outcome.kind is None or (outcome.kind == "transport" and isinstance(outcome.error, ValueError))
     if not is_refusal:

@@ -140,6 +140,21 @@ class LockedAfterFailure(HttpClientPets):
         return answer
 
 
+class GoesOnAfterTimeout(HttpClientPets):
+    """Asks on the same connection though the answer of the request before has not come in time."""
+
+    timeout = 0.2
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        connection = self.connect()
+        connection.request(method, self.base + path, body=body, headers=self.headers())
+        try:
+            return self.receive(connection.getresponse())
+        except TimeoutError:
+            connection._HTTPConnection__state = "Idle"  # type: ignore[attr-defined]  # noqa: SLF001  # as if answered
+            raise
+
+
 def test_a_call_that_returns_without_its_own_request_is_the_clients_bug() -> None:
     found = sentence("CreateIfAbsent", ("seed", REX, None), ("create", "Rex", 1, None))
     assert found is not None
@@ -210,6 +225,10 @@ def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
     found = sentence(LockedAfterFailure, *steps)
     assert found is not None
     assert "(\u00a74.1: no answer was due: the client waited for something of its own" in found
+    steps[0] = ("inject", faults.hang(), ("listPets", 1, 0, False))
+    found = sentence(GoesOnAfterTimeout, *steps)
+    assert found is not None
+    assert "or asked on a connection on which an earlier answer is still due (RFC 9112 §9.3)" in found
     found = sentence("StaleConnection", ("list_some", (None, None)), ("close_connections", "listPets"))
     assert found is not None
     assert "RFC 9112 \u00a79.3: a connection that the service has closed" in found
