@@ -27,6 +27,7 @@ __all__ = [
     "KNOWN_METHODS",
     "NO_FIELDS",
     "PLAIN",
+    "UNASKED_BODY",
     "UNSIZED_STATUSES",
     "ApiRequest",
     "ApiResponse",
@@ -51,6 +52,7 @@ KNOWN_METHODS: Final = frozenset(
 
 BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 UNSIZED_STATUSES: Final = frozenset({204, 304})  # those that go without Content-Length (RFC 9110 §8.6); a 205 says 0
+UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before it asks the core for its limit
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from petstore_mock.content_coding import coded
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import UNSIZED_STATUSES, ApiRequest, ApiResponse, Fields, reason_phrase
+from petstore_mock.messages import UNASKED_BODY, UNSIZED_STATUSES, ApiRequest, ApiResponse, Fields, reason_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +23,6 @@ __all__ = ["WsgiApp"]
 _KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _LARGEST_READ: Final = 64 * 1024
-_UNASKED_BODY: Final = 64 * 1024  # bytes that are read without asking the core for its limit, as on the wire
 
 
 class WsgiApp:
@@ -106,7 +105,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     if declared and not (declared.isascii() and declared.isdigit()):
         return f"Content-Length came as {declared[:40]!r}"
     length = int(declared[:20]) if declared else None
-    limit = None if length is not None and length <= _UNASKED_BODY else handler.body_limit(request)
+    limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
     if limit is not None and length is not None and length > limit:
         request.oversized = True
         return ""

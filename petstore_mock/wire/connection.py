@@ -13,7 +13,7 @@ import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.messages import NO_FIELDS, PLAIN, UNSIZED_STATUSES, ApiRequest, ApiResponse
+from petstore_mock.messages import NO_FIELDS, PLAIN, UNASKED_BODY, UNSIZED_STATUSES, ApiRequest, ApiResponse
 from petstore_mock.wire.delivery import Held, frame
 from petstore_mock.wire.line import Line
 from petstore_mock.wire.request import ChunkedBody, RefusedError, RequestHead, probe
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection"]
 
-UNASKED_BODY: Final = 64 * 1024  # bytes of a body that are kept before the core is asked for its limit
 NEIGHBOUR_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
 INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is held or not taken
 

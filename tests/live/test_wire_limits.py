@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.wire import connection, line
+from petstore_mock.messages import UNASKED_BODY
+from petstore_mock.wire import line
 from petstore_mock.wire.request import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually
 
@@ -83,7 +84,7 @@ CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def test_limit_is_asked_for_only_above_64_kib(client: RawClient, echo: Echo) -> None:
-    size = connection.UNASKED_BODY
+    size = UNASKED_BODY
     echo.limit = 5
     assert client.send(POST + b"Content-Length: %d\r\n\r\n" % size + b"a" * size).answer().status == 200
     client.send(CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (size, b"a" * size))
