@@ -40,8 +40,10 @@ class Entry:
         number: its place in the journal, from 1.
         owner: the test that owned the world, or None.
         request: the request as it came, nothing masked.
+        timestamp: the fake's time when it came, in seconds since 1970.
         duration: seconds from its first byte to the answer, by the real clock.
         condition: why it was refused, or None.
+        detail: what is to be said beside the condition's own message.
         violations: the rules that it broke; of thousands, the first.
         omitted: how many more it broke.
         fault: the fault that met it, or None; of two, the one after the commit.

@@ -36,6 +36,13 @@ class FaultHandle:
 
     As a context manager it takes the fault away at the end of the block; a fault planned with ``times=`` that has not
     fired by then, and that neither ``cancel()`` nor a reset took away, raises ``VerificationError``.
+
+    Attributes:
+        hits: how often it fired.
+        passed: how many requests it let pass under ``after``.
+        outrun: how many requests for its operation met a fault that was injected earlier.
+        since: how many requests had come when it was planned.
+        required: whether it must fire, if it was planned for so many times; one that nobody chose need not.
     """
 
     __slots__ = (
@@ -76,9 +83,9 @@ class FaultHandle:
         self.probability = probability
         self.hits = 0
         self.passed = 0
-        self.outrun = 0  # requests that an earlier fault met
-        self.since = 0  # how many requests had come when it was planned
-        self.required = True  # else it may stay unfired, as one that nobody chose
+        self.outrun = 0
+        self.since = 0
+        self.required = True
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
