@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock.plan import FaultPlan
 from tests.core import Core
 
 if TYPE_CHECKING:
@@ -335,6 +337,18 @@ def test_handle_reads_as_the_call(core: Core) -> None:
 
 
 # Misuse
+
+
+def test_inject_has_the_options_and_defaults_of_the_plan_behind_it() -> None:
+    face, behind = (inspect.signature(add).parameters.values() for add in (PetStoreMock.inject, FaultPlan.add))
+    assert [(one.name, one.kind, one.default) for one in face] == [(one.name, one.kind, one.default) for one in behind]
+
+
+def test_status_of_another_operation_is_refused_by_inject_unless_it_is_meant() -> None:
+    petstore = PetStoreMock()
+    with pytest.raises(PetstoreMockError, match="off_contract=True if you mean it"):
+        petstore.inject(404, on="listPets")
+    assert str(petstore.inject(404, on="listPets", off_contract=True)) == "inject(not_found(), on='listPets')"
 
 
 async def _says_no(_: object) -> bool:
