@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -364,6 +365,18 @@ def test_verification_masks_the_keys_that_an_expectation_holds(petstore: PetStor
 
 
 # Held answers and resets
+
+
+def test_stop_of_a_fresh_mock_lets_its_own_held_answers_go(petstore: PetStoreMock) -> None:
+    released: list[PetStoreMock] = []
+    with petstore.fresh() as inner:
+        for mock in (petstore, inner):
+            mock.inject(faults.hang())
+            waits = call(mock).waits
+            assert waits is not None
+            waits.add(partial(released.append, mock))
+        inner.stop()
+        assert released == [inner]
 
 
 def test_dribbled_creation_is_kept_since_its_answer_arrives_whole(petstore: PetStoreMock) -> None:
