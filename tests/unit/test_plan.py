@@ -344,6 +344,14 @@ def test_inject_has_the_options_and_defaults_of_the_plan_behind_it() -> None:
     assert [(one.name, one.kind, one.default) for one in face] == [(one.name, one.kind, one.default) for one in behind]
 
 
+def test_inject_hands_all_that_it_is_told_to_the_plan() -> None:
+    handle = PetStoreMock().inject(
+        faults.reset(), on="createPet", times=2, after=1, when=bool, at="after_commit", probability=0.5
+    )
+    options = "on='createPet', times=2, after=1, when=..., at='after_commit', probability=0.5"
+    assert str(handle) == f"inject(reset(), {options})"
+
+
 def test_status_of_another_operation_is_refused_by_inject_unless_it_is_meant() -> None:
     petstore = PetStoreMock()
     with pytest.raises(PetstoreMockError, match="off_contract=True if you mean it"):
