@@ -146,6 +146,13 @@ def test_exchange_stands_in_the_archive() -> None:
     assert "_outcome" not in entry
 
 
+def test_location_is_the_redirect_url() -> None:
+    core = Core(behaviour=Behaviour(location_header="present"))
+    core.create()
+    core.list()
+    assert [entry["response"]["redirectURL"] for entry in exported(core)] == ["/v1/pets/1", ""]
+
+
 def test_query_stands_decoded_and_in_order() -> None:
     core = Core()
     core.list("?b=%C3%B6&a=1&a=2&c")

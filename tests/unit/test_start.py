@@ -107,6 +107,7 @@ def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
         (b'[\n {"name": "Rex"},\n\n {"name": 5}]', "line 4"),
         (b'[{"name": "Rex"},\n {"name": "\\ud800"}]', "line 2"),
         (b'[{"id": 1},\n{"id": 1}]', "line 2"),
+        (b'[{"id":1},{"id":2},\n{"id":2}]', "line 2, item [2]"),
         (b"[5]", "line 1"),
         (b'[{"categoryId": NaN}]', "line 1"),
         (b"[" * 100_000, "JSON"),
