@@ -371,7 +371,7 @@ def test_stop_of_a_fresh_mock_lets_its_own_held_answers_go(petstore: PetStoreMoc
     released: list[PetStoreMock] = []
     with petstore.fresh() as inner:
         for mock in (petstore, inner):
-            mock.inject(faults.hang())
+            mock.inject(faults.delay(600))
             waits = call(mock).waits
             assert waits is not None
             waits.add(partial(released.append, mock))
