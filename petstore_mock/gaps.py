@@ -262,7 +262,7 @@ _ROWS: Final = (
         "any value of code: only the HTTP status is promised",
         standard=standard_code,
         terse=terse_code,
-        numeric_strings=lambda _standard, status: str(status),
+        numeric_strings=lambda _standard, status: f"{status}01",  # as many services number them; no HTTP status
     ),
     _gap(
         "extra_response_fields",

@@ -379,6 +379,18 @@ class ErrorInUtf8(HttpClientPets):
         return answer
 
 
+class NumberTakenForStatus(HttpClientPets):
+    """Takes an error code that is a number for the HTTP status."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == success:
+            return answer
+        code = ""
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            code = str(json.loads(answer.body).get("code"))
+        raise ApiError(int(code) if code.isdecimal() else answer.status, answer.body)
+
+
 class ErrorsStayCompressed(HttpClientPets):
     """Accepts gzip, and forgets that errors come compressed too."""
 
@@ -526,6 +538,7 @@ READING = (
     ErrorHasMessage,
     ErrorInUtf8,
     ErrorsStayCompressed,
+    NumberTakenForStatus,
     MergedWithStale,
     CreatedByAList,
     LocationTakenForAbsolute,

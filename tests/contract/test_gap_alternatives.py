@@ -462,7 +462,7 @@ def _(service: Service) -> None:
 
 @alternative("error_codes", "numeric_strings")
 def _(service: Service) -> None:
-    assert _codes(service) == {400: "400", 401: "401", 404: "404", 405: "405"}
+    assert _codes(service) == {400: "40001", 401: "40101", 404: "40401", 405: "40501"}
 
 
 @alternative("extra_response_fields", "none")
