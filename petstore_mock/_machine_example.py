@@ -13,6 +13,7 @@ from petstore_mock._machine_call import NO_CALL, Call, Outcome, Problem, close_c
 from petstore_mock._machine_close import Threads, close_problem, threads_problem, unclosed_problem
 from petstore_mock._machine_expect import answer_problem, observe
 from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
+from petstore_mock._machine_log import log_problem
 from petstore_mock._machine_manners import (
     MOST_CONNECTIONS,
     connections_problem,
@@ -73,11 +74,13 @@ class Example:
         self._elsewhere: PetStoreMock | None = None
         self._threads = Threads()
         self._failed = False
+        run.ear.keys.clear()
         self._actors = [self._actor("client", "petstore")]
         self.actor = self._actors[0]
 
     def _actor(self, name: str, world: str) -> Actor:
         petstore = self._stack.enter_context(self.run.fresh(self.behaviour, odd_key=self.odd_keys))
+        self.run.ear.keys.add(petstore.api_key)
         return Actor(name, world, petstore, self.run.client_of(petstore), self.behaviour)
 
     # What others do
@@ -275,6 +278,7 @@ class Example:
         if problem is not None and entries and self._threads.were_begun:
             problem.await_threads(go_on=self._threads.go_on)
         problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
+        problem = problem or log_problem(self.run.ear, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
         try:

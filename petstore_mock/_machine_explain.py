@@ -200,7 +200,7 @@ def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
     def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{name}\b", code)]
 
-    lines = [f"import {name}" for name in used(["contextlib", "copy", "gc", "threading", "time", "traceback"])]
+    lines = [f"import {name}" for name in used(_MODULES)]
     if lines:
         lines.append("")
     lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
@@ -219,6 +219,7 @@ def _import(name: str, function: Callable[..., Any]) -> str:
     return f"# {name} is what was given to the machine{_MEANINGS[name]}."
 
 
+_MODULES: Final = ("contextlib", "copy", "gc", "logging", "threading", "time", "traceback", "unittest")
 _MEANINGS: Final = {
     "make_client": ": it makes the client of a mock",
     "classify": ": it says what an exception means",

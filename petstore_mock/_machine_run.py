@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock._machine_call import NO_CALL, close_client, require_client
 from petstore_mock._machine_close import close_problem, made_problem
 from petstore_mock._machine_explain import Script, explain
+from petstore_mock._machine_log import Ear, log_problem
 from petstore_mock._machine_watchdog import Watchdog, attempt
 from petstore_mock.mock import PetStoreMock
 
@@ -74,7 +74,7 @@ class Run:
         self._petstore: PetStoreMock | None = None
         self._elsewhere: PetStoreMock | None = None
         self._listeners: list[Listener] = []
-        self._logged = logging.NOTSET
+        self.ear = Ear()
         self._froze = False
         self.watchdog = Watchdog(patience)
 
@@ -120,12 +120,15 @@ class Run:
             ClientBugError: it asks for what it should not while it is made, or can't be closed before it was used.
         """
         with self.petstore.fresh() as petstore:
+            self.ear.keys = {petstore.api_key}
             client = self.client_of(petstore)
+            problem = made_problem("petstore", petstore.journal) or log_problem(
+                self.ear, "make_client", "make_client({petstore})"
+            )
             made = len(petstore.journal)
             outcome = attempt(self.watchdog, petstore, "close", close_client, client)
-            problem = made_problem("petstore", petstore.journal[:made]) or close_problem(
-                outcome, "petstore", petstore.journal[made:], self.watchdog.standstill
-            )
+            problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
+            problem = problem or log_problem(self.ear, "close()", "{client}.close()")
             if problem is None:
                 return
             self.failing_example = 1
@@ -150,10 +153,7 @@ class Run:
         return self._elsewhere
 
     def __enter__(self) -> Self:
-        # Thousands of deliberate failures would fill the report with a library's warnings; and pytest keeps the
-        # exceptions in their arguments, with the frames and the open sockets that hang on them.
-        self._logged = logging.root.manager.disable
-        logging.disable()
+        self.ear.__enter__()
         # What was there before is no garbage of ours: thousands of collections need not look through it again.
         if hasattr(gc, "freeze") and not gc.get_freeze_count():  # CPython has it
             gc.freeze()
@@ -164,7 +164,7 @@ class Run:
         if self._froze:
             gc.unfreeze()
             self._froze = False
-        logging.disable(self._logged)
+        self.ear.__exit__()
         self.close()
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import unicodedata
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -303,6 +304,15 @@ class HeadersOfABrowser(HttpClientPets):
         return {**super().headers(), "Accept": "*/*", "Accept-Encoding": "gzip, deflate, br"}
 
 
+class HeadersLogged(HttpClientPets):
+    """Logs what it sends, the key too, for those who look for bugs."""
+
+    def headers(self) -> dict[str, str]:
+        headers = super().headers()
+        logging.getLogger("pets").debug("sending %s", headers)
+        return headers
+
+
 class CreatesAgainAfterLooking(HttpClientPets):
     """Creates again after a lost answer, unless the first page of a list has such an animal."""
 
@@ -391,6 +401,7 @@ ASKING = (
     HostWithoutPort,
     AcceptsOtherVersion,
     HeadersOfABrowser,
+    HeadersLogged,
     CreatesAgainAfterLooking,
     CreatesAgainWhenUnreadable,
     RetryAfterOn429Only,
