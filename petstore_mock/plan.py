@@ -7,7 +7,7 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
@@ -258,6 +258,23 @@ def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whateve
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
+def _check_predicate(when: Any) -> None:  # noqa: ANN401  # judges whatever a test passes
+    if not callable(when):
+        raise PetstoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
+    if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say
+        raise PetstoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
+    try:
+        taken = signature(when)
+    except (TypeError, ValueError):  # of some that are written in C nobody knows
+        return
+    try:
+        taken.bind(None)
+    except TypeError:
+        raise PetstoreMockError(
+            f"expected when to take one argument, an ApiRequest; got when={when!r}{taken}"
+        ) from None
+
+
 def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
     if times is not None and not _is_count(times, 1):
         raise PetstoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
@@ -265,10 +282,8 @@ def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probabil
         raise PetstoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
     if not _is_count(after, 0):
         raise PetstoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
-    if when is not None and not callable(when):
-        raise PetstoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
-    if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say
-        raise PetstoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
+    if when is not None:
+        _check_predicate(when)
     if at not in get_args(Moment):
         raise PetstoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
     if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:

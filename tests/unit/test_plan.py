@@ -378,6 +378,8 @@ async def _says_no(_: object) -> bool:
         (503, {"times": True}, "got times=True"),
         (503, {"after": -1}, "after to be a whole number of at least 0; got after=-1"),
         (503, {"when": 1}, "when to be a function of an ApiRequest; got when=1"),
+        (503, {"when": lambda: True}, r"when to take one argument, an ApiRequest; got when=<function .*>\(\)$"),
+        (503, {"when": dict.__setitem__}, "when to take one argument, an ApiRequest; got when="),
         (503, {"when": _says_no}, r"when to be a plain function, without async; got when=<function _says_no"),
         (503, {"at": "after"}, "at to be 'before_commit' or 'after_commit'; got at='after'"),
         (503, {"probability": 0}, "probability above 0 and at most 1; got probability=0"),
