@@ -332,6 +332,9 @@ class Example:
         if self.run.failing_example is None:
             self.run.failing_example = self.run.examples
         actor = self.actor
+        if any(handle.never_fired for handle in self._faults):  # for which a mock answers at the end of its block
+            ends = (f"{one.world}.reset()  # what was planned may come to nothing" for one in self._actors)
+            problem.check = (*problem.check, *ends)
         bug = self.run.latest_failure = explain(
             problem,
             self.script,

@@ -307,6 +307,33 @@ def test_the_test_of_a_violation_counts_what_its_call_sent() -> None:
         names["test_client"]()
 
 
+class ForgetsAfterFailure(HttpClientPets):
+    """Sends half of an animal once a creation was lost."""
+
+    lost = False
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Json]:
+        return {"name": name} if self.lost else super().body(name, category_id, status)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except OSError:
+            self.lost = True
+            raise
+
+
+def test_a_fault_that_never_happened_fails_no_correct_client() -> None:
+    """Shrinking has not always the time to take away what does not matter."""
+    resets = ("inject", faults.reset(), ("createPet", 2, 0, False))
+    found = told(ForgetsAfterFailure, resets, ("redirect", (307, "createPet", "relative")))
+    assert found is not None
+    assert "redirection = petstore.inject(faults.respond(307" in found.test
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
+    buggy = raised_by(found.test, lambda petstore: ForgetsAfterFailure(petstore.url, petstore.api_key))
+    assert type(buggy) is AssertionError, found.test
+
+
 class SendsNothing(HttpClientPets):
     def encode(self, body: dict[str, Any]) -> bytes:
         del body
