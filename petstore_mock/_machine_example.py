@@ -74,7 +74,7 @@ class Example:
         self._elsewhere: PetStoreMock | None = None
         self._threads = Threads()
         self._failed = False
-        run.ear.keys.clear()
+        run.ear.start_over()
         self._actors = [self._actor("client", "petstore")]
         self.actor = self._actors[0]
 
@@ -387,6 +387,10 @@ class Example:
         del actor.client
         if self._failed:
             return
+        logged = log_problem(self.run.ear, "close()", "{client}.close()")
+        if logged is not None:
+            self.actor = actor
+            self._fail(NO_CALL, logged, Outcome())
         for other in self._actors:  # a request without a key reaches the other world
             entries = other.petstore.journal[other.seen :]
             other.seen += len(entries)

@@ -40,6 +40,11 @@ class Ear:
     def __exit__(self, *_: object) -> None:
         _all.leave(self)
 
+    def start_over(self) -> None:
+        """Forget what was heard, and the keys: the next client is not to answer for this one."""
+        self.keys.clear()
+        self._told = None
+
     def take(self) -> str | None:
         """Return the first record with a key in it since the last look, keys masked, or None."""
         told, self._told = self._told, None

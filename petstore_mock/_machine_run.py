@@ -120,7 +120,8 @@ class Run:
             ClientBugError: it asks for what it should not while it is made, or can't be closed before it was used.
         """
         with self.petstore.fresh() as petstore:
-            self.ear.keys = {petstore.api_key}
+            self.ear.start_over()
+            self.ear.keys.add(petstore.api_key)
             client = self.client_of(petstore)
             problem = made_problem("petstore", petstore.journal) or log_problem(
                 self.ear, "make_client", "make_client({petstore})"

@@ -96,6 +96,23 @@ def test_key_that_is_logged_without_a_call_is_told_too(client: type[HttpClientPe
     assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
 
 
+class LogsWhatItUsed(HttpClientPets):
+    """Says with which key it closes its connection, if it has one."""
+
+    def close(self) -> None:
+        if self.connection is not None:
+            log.info("%s is done", self.key)
+        super().close()
+
+
+def test_key_that_is_logged_at_the_close_of_a_used_client_is_not_told_of_the_next() -> None:
+    error = tried(LogsWhatItUsed)
+    assert error is not None
+    assert error.sentence.startswith("close() logged the API key")
+    assert isinstance(raised_by(error.test, make_client(LogsWhatItUsed)), AssertionError), error.test
+    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+
+
 class Chatters(HttpClientPets):
     """Logs what anybody may read, in vain once: the message does not go with its arguments."""
 
@@ -126,6 +143,15 @@ def test_logging_is_as_it_was_after_a_run(caplog: pytest.LogCaptureFixture) -> N
         logging.disable(before[2])
     log.warning("heard again")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_what_was_heard_of_one_client_is_not_held_against_the_next() -> None:
+    with Ear() as ear:
+        ear.keys.add("a-key-of-nobody")
+        log.info("a-key-of-nobody")
+        ear.start_over()
+        log.info("a-key-of-nobody")
+        assert ear.take() is None
 
 
 def test_runs_that_end_in_another_order_leave_logging_as_it_was() -> None:
