@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from petstore_mock.messages import ApiResponse, Fields
 
-__all__ = ["coded"]
+__all__ = ["coded", "coding_fields"]
 
 _GZIP: Final = 31  # zlib's number for its largest window in a gzip wrapper (RFC 1952)
 _VARY: Final = ("Vary", "Accept-Encoding")  # RFC 9110 §12.5.5: in every answer that might have come otherwise
+_IN_GZIP: Final = (("Content-Encoding", "gzip"), _VARY)
 
 
-def coded(fields: Fields, response: ApiResponse) -> tuple[tuple[tuple[str, str], ...], bytes]:
-    """Return the header fields that tell of a coding, and the body as it goes out.
+def coding_fields(fields: Fields, response: ApiResponse) -> tuple[tuple[str, str], ...]:
+    """Return the header fields that tell how the body of an answer is coded.
 
     Args:
         fields: those of the request, which say what the client takes.
-        response: the answer; not changed, so that the journal keeps the body that is readable.
+        response: the answer.
     """
-    body = response.body
-    if not response.dress.gzip or not body or response.head.get("Content-Encoding") is not None:
-        return (), body
-    if not _takes_gzip(b",".join(fields.by_name.get(b"accept-encoding", ())).lower()):
-        return (_VARY,), body
-    return (("Content-Encoding", "gzip"), _VARY), zlib.compress(body, wbits=_GZIP)
+    if not response.dress.gzip or not response.body or response.head.get("Content-Encoding") is not None:
+        return ()
+    takes_gzip = _takes_gzip(b",".join(fields.by_name.get(b"accept-encoding", ())).lower())
+    return _IN_GZIP if takes_gzip else (_VARY,)
+
+
+def coded(fields: Fields, response: ApiResponse) -> tuple[tuple[tuple[str, str], ...], bytes]:
+    """Return the same fields, and the body as it goes out; the answer keeps the one that is readable."""
+    told = coding_fields(fields, response)
+    return told, zlib.compress(response.body, wbits=_GZIP) if told is _IN_GZIP else response.body
 
 
 def _takes_gzip(accepted: bytes) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from petstore_mock.content_coding import coded
+from petstore_mock.content_coding import coded, coding_fields
 from petstore_mock.contract import SENTENCES, Sentence
 from petstore_mock.masking import mask_field, mask_target, mask_text, printable, request_line
 from petstore_mock.messages import KNOWN_METHODS
@@ -236,7 +236,7 @@ class Entry:
         keys = self.secrets
         found = [
             *response.head.fields,
-            *coded(self.request.fields, response)[0],
+            *coding_fields(self.request.fields, response),
             ("Date", response.date.decode("ascii")),
         ]
         return [(name, mask_field(name, value, keys)) for name, value in found]
