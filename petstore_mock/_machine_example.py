@@ -1,18 +1,17 @@
-"""One example: a world, a client, and what happens to them step by step. Knows no Hypothesis."""
+"""One example: what a client does on its scene, step by step, and how it is judged. Knows no Hypothesis."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock._machine_actor import Actor, Result
+from petstore_mock._machine_actor import Result
 from petstore_mock._machine_call import NO_CALL, Call, Outcome, Problem, close_client, require_answer
 from petstore_mock._machine_close import Threads, close_problem, threads_problem, unclosed_problem
 from petstore_mock._machine_expect import answer_problem, observe
-from petstore_mock._machine_explain import Script, explain, fault_code, seed_code
+from petstore_mock._machine_explain import explain
 from petstore_mock._machine_log import log_problem
 from petstore_mock._machine_manners import (
     MOST_CONNECTIONS,
@@ -25,22 +24,19 @@ from petstore_mock._machine_manners import (
     timeout_problem,
 )
 from petstore_mock._machine_oracle import Contradiction
+from petstore_mock._machine_scene import Scene
 from petstore_mock._machine_shrink import takes_time, tells_to_wait
 from petstore_mock._machine_watchdog import attempt
-from petstore_mock._machine_wire import MOST_REDIRECTIONS, wire_problem
-from petstore_mock.contract import BASE_PATH
+from petstore_mock._machine_wire import wire_problem
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.faults import respond
 
 if TYPE_CHECKING:
+    from petstore_mock._machine_actor import Actor
     from petstore_mock._machine_call import PetClient
     from petstore_mock._machine_run import Run
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.contract import OperationName
     from petstore_mock.entry import Entry
-    from petstore_mock.faults import Fault
-    from petstore_mock.mock import PetStoreMock
-    from petstore_mock.plan import FaultHandle, Moment
 
 __all__ = ["Example"]
 
@@ -51,7 +47,7 @@ _LASTING: Final = 3  # times that threads outlast their call before they are kno
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
-class Example:
+class Example(Scene):
     """One example of the machine.
 
     Args:
@@ -61,122 +57,14 @@ class Example:
     """
 
     def __init__(self, run: Run, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
-        self.run = run
-        self.odd_keys = odd_keys
-        self.behaviour = behaviour
-        self._is_limited = "rate_limit" in behaviour.differences()
-        self.script = Script(odd_keys=odd_keys)
         run.start_over()
+        run.ear.start_over()
         self._before = run.open_connections()  # what a failure that Hypothesis keeps may still hold open
-        self._stack = ExitStack()
-        self._faults: list[FaultHandle] = []
+        self._is_limited = "rate_limit" in behaviour.differences()
         self._results: list[Result] = []
-        self._elsewhere: PetStoreMock | None = None
         self._threads = Threads()
         self._failed = False
-        run.ear.start_over()
-        self._actors = [self._actor("client", "petstore")]
-        self.actor = self._actors[0]
-
-    def _actor(self, name: str, world: str) -> Actor:
-        petstore = self._stack.enter_context(self.run.fresh(self.behaviour, odd_key=self.odd_keys))
-        self.run.ear.keys.add(petstore.api_key)
-        return Actor(name, world, petstore, self.run.client_of(petstore), self.behaviour)
-
-    # What others do
-
-    def seed(self, animal: Mapping[str, Any]) -> None:
-        """Let another actor add an animal."""
-        self.actor.petstore.seed(animal)
-        self.actor.oracle.exists(animal)
-        self._did(f"seed({seed_code(animal)})")
-
-    def seed_many(self, count: int) -> None:
-        """Let another actor add many animals."""
-        for animal in self.actor.petstore.seed_many(count):
-            self.actor.oracle.exists(animal)
-        self._did(f"seed_many({count})")
-
-    def update(self, pet_id: int, fields: Mapping[str, Any]) -> None:
-        """Let another actor change an animal."""
-        self.actor.oracle.exists(self.actor.petstore.update(pet_id, **fields))
-        self._did(f"update({pet_id}, {seed_code(fields)})")
-
-    def remove(self, pet_id: int) -> None:
-        """Let another actor remove an animal."""
-        self.actor.petstore.remove(pet_id)
-        self.actor.oracle.removed(pet_id)
-        self._did(f"remove({pet_id})")
-
-    def revoke_key(self) -> None:
-        """Let the key become invalid."""
-        self.actor.petstore.revoke_key()
-        self._did("revoke_key()")
-
-    def travel_past_the_removal(self) -> None:
-        """Let the day after getPet's removal come."""
-        self.actor.petstore.clock.travel_to("2030-12-06")
-        self._did("clock.travel_to('2030-12-06')")
-
-    def close_connections(self) -> None:
-        """Let the service close its idle connections."""
-        self.actor.petstore.close_connections()
-        self._did("close_connections()")
-
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> bool:
-        """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
-        told_to = tells_to_wait(fault)
-        if told_to or takes_time(fault):
-            question = (self.script.course, str(fault), on, times, after, at)
-            if not self.run.may_wait(question, told_to=told_to):
-                return False
-        self._faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
-        options = ["" if times is None else f", times={times}", f", on={on!r}", f", after={after}" if after else ""]
-        options.append(f", at={at!r}" if at != "before_commit" else "")
-        self._did(f"inject({fault_code(fault)}{''.join(options)})")
-        return True
-
-    def redirect(self, status: int, on: str, where: str) -> None:
-        """Plan a redirection, until :meth:`stop_redirecting`: it would lead another call astray.
-
-        Args:
-            status: its status.
-            on: the operation.
-            where: where it leads to: another service is "elsewhere", the same one "here" or, by a path alone,
-                "relative"; "nowhere" names no place, and "round" leads back again and again.
-        """
-        path = f"/pets/{next(iter(self.actor.oracle.pets), 1)}" if on == "getPet" else "/pets"
-        if where == "elsewhere":
-            if self._elsewhere is None:
-                self._elsewhere = self._stack.enter_context(self.run.elsewhere.fresh())
-                self.script.with_elsewhere()
-            there, code = f"{self._elsewhere.url}/pets", "elsewhere.url + '/pets'"
-        elif where == "relative":
-            there = BASE_PATH + path
-            code = repr(there)
-        else:
-            there, code = self.actor.petstore.url + path, f"{self.actor.world}.url + {path!r}"
-        headers = {} if where == "nowhere" else {"Location": there}
-        shown = f", headers={{'Location': {code}}}" if headers else ""
-        times = MOST_REDIRECTIONS + 2 if where == "round" else 1
-        self._faults.append(self.actor.petstore.inject(respond(status, headers=headers), on=on, times=times))
-        code = f"{self.actor.world}.inject(faults.respond({status}{shown}), times={times}, on={on!r})"
-        self.script.add(f"redirection = {code}")
-
-    def stop_redirecting(self) -> None:
-        """End the redirection that was planned last."""
-        self._faults.pop().cancel()
-        self.script.add("redirection.cancel()")
-
-    def switch(self) -> None:
-        """Go on with the other client: of another world, with another key."""
-        if len(self._actors) == 1:
-            self._actors.append(self._actor("other_client", "other"))
-            self.script.with_other()
-        self.actor = self._actors[1 - self._actors.index(self.actor)]
-
-    def _did(self, code: str) -> None:
-        self.script.add(f"{self.actor.world}.{code}")
+        super().__init__(run, behaviour, odd_keys=odd_keys)  # makes the first client, for which the above must stand
 
     # What the client does
 
