@@ -214,8 +214,8 @@ def _is_no(kind: str, value: object) -> bool:
 def breakers(schema: Mapping[str, Any]) -> dict[str, SearchStrategy[Any]]:
     """Return, for each keyword of a value's ``schema``, a strategy that aims at breaking this one alone.
 
-    What it draws may break another keyword too (whatever is no string is no member of an enumeration of strings
-    either): the caller judges, and leaves out the keywords that can't be broken alone.
+    What it draws may break another keyword too (a text that is too short may not match the pattern either): the
+    caller judges it.
     """
     kind = str(schema.get("type"))
     makers = {"integer": _integer_breakers, "string": _text_breakers}

@@ -92,17 +92,11 @@ class Schemas:
         errors = list(judge.iter_errors(value))
         if not errors:
             return Violations()
-        # A float's bounds are judged by its rounded value: what is no integer at all is called that and no more.
-        fractions = {error.json_path for error in errors if error.validator == "type"}
+        # A value of the wrong type is told as that alone: what else it breaks (an enumeration, the bounds of an integer
+        # that came as a float) follows from it.
+        mistyped = {error.json_path for error in errors if error.validator == "type"}
         return _gather(
-            (
-                error
-                for error in errors
-                if error.validator == "type"
-                or not isinstance(error.instance, float)
-                or error.json_path not in fractions
-            ),
-            location,
+            (error for error in errors if error.validator == "type" or error.json_path not in mistyped), location
         )
 
     def warm(self) -> None:
@@ -224,19 +218,22 @@ def _violations(error: ValidationError, location: str) -> list[Violation]:
     """Turn one error of jsonschema into our violations, from its parts and never from its text."""
     path = _path(error, location)
     rule = str(error.validator)
-    schema: Any = error.schema  # an object schema, for the keyword that looks at it
+    schema: Any = error.schema  # an object, for the keywords that are told
     instance: Any = error.instance
     if rule == "required":
         missing = [name for name in schema["required"] if name not in instance]
         return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
-    return [Violation(path, rule, _expected(rule, error.validator_value), instance)]
+    expected = _expected(rule, error.validator_value)
+    if rule == "type" and "enum" in schema:  # not told apart: it would say the same value again
+        expected += f", {_one_of(schema['enum'])}"
+    return [Violation(path, rule, expected, instance)]
 
 
 def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword
     if rule == "type":
         return "must be " + " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
     if rule == "enum":
-        return "must be one of " + ", ".join(item if isinstance(item, str) else json.dumps(item) for item in wanted)
+        return f"must be {_one_of(wanted)}"
     words, unit = {
         "minimum": ("must be at least", ""),
         "maximum": ("must be at most", ""),
@@ -248,6 +245,10 @@ def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of an
         "multipleOf": ("must be a multiple of", ""),
     }.get(rule, (f"must satisfy {rule}", ""))
     return f"{words} {wanted}{unit}"
+
+
+def _one_of(allowed: Iterable[Any]) -> str:
+    return "one of " + ", ".join(item if isinstance(item, str) else json.dumps(item) for item in allowed)
 
 
 def _with_article(kind: str) -> str:

@@ -34,7 +34,7 @@ pytestmark = leavings.EXPECTED
 # One of each kind; the whole corpus takes a minute or two.
 QUICK = {
     "LimitZeroForNone": "list_pets() sent GET /v1/pets?limit=0: query.limit must be at least 1",
-    "StatusNullInBody": "body.status must be one of available, pending, sold, got null",
+    "StatusNullInBody": "body.status must be a string, one of available, pending, sold, got null",
     "KeyInAnotherHeader": "sent the API key in x-api-key, beside Authorization (§5",
     "StatusTakenForGranted": "raised KeyError ('status') although the service answered",
     "NothingForMissing": "returned None although the service answered 404",

@@ -123,6 +123,14 @@ def test_every_rule_of_the_schema_is_drawn(rule: str) -> None:
     assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == rule)
 
 
+@pytest.mark.parametrize("kind", [type(None), bool, int, float, list, dict])
+def test_status_of_every_other_type_is_drawn(kind: type) -> None:
+    def has_it(drawn: InvalidNewPet) -> bool:
+        return isinstance(drawn.body, dict) and type(drawn.body.get("status", "")) is kind
+
+    assert reaches(strategies.invalid_new_pets(), has_it)
+
+
 @pytest.mark.parametrize("field", ["name", "categoryId"])
 def test_every_required_field_is_left_out(field: str) -> None:
     assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == "required" and field not in drawn.body)

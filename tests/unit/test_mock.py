@@ -89,7 +89,7 @@ def test_no_gap_applies_to_seeds(petstore: PetStoreMock) -> None:
         ({"id": "x"}, "seed.id must be an integer"),
         ({"id": None}, "seed.id must be an integer"),
         ({"status": "lost"}, "seed.status must be one of available, pending, sold"),
-        ({"status": None}, "seed.status must be a string, got null"),
+        ({"status": None}, "seed.status must be a string, one of available, pending, sold, got null"),
         ({"colour": "red"}, "seed.colour is not a field of Pet; the fields are id, name, categoryId, status"),
         ({"category_id": 1}, "the fields are id, name, categoryId, status (did you mean categoryId?)"),
     ],

@@ -123,6 +123,15 @@ def test_number_that_is_no_integer_is_not_held_against_bounds() -> None:
     assert [(one.path, one.rule) for one in found] == [("body.categoryId", "type")]
 
 
+@pytest.mark.parametrize("value", [None, 5, ["sold"], JsonNumber("1.5")], ids=str)
+def test_value_of_another_type_is_told_once_with_what_it_may_be(value: object) -> None:
+    """Not a second time as none of the enumeration, which follows."""
+    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": 1, "status": value}, "body")
+    assert [(one.path, one.rule, one.expected) for one in found] == [
+        ("body.status", "type", "must be a string, one of available, pending, sold")
+    ]
+
+
 def test_bounds_of_a_number_schema_are_judged(tmp_path: Path) -> None:
     schemas = changed(
         tmp_path, "NewPet", lambda doc: doc["properties"].update(weight={"type": "number", "maximum": 9.5})
