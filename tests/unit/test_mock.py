@@ -192,6 +192,15 @@ def test_update_and_remove_of_an_absent_animal_are_refused(petstore: PetStoreMoc
             act(7)
 
 
+def test_id_of_thousands_of_digits_is_refused_like_any_other(petstore: PetStoreMock) -> None:
+    petstore.seed()
+    for act in (petstore.update, petstore.remove):
+        with pytest.raises(PetstoreMockError, match="the store; got pet_id=a number of hundreds of digits"):
+            act(10**5000)
+    with pytest.raises(PetstoreMockError, match="got id=a number of hundreds of digits"):
+        petstore.update(1, id=10**5000)
+
+
 def test_remove_takes_the_animal_out(petstore: PetStoreMock) -> None:
     petstore.seed_many(2)
     petstore.remove(1)

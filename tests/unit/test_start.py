@@ -108,6 +108,7 @@ def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
         (b'[{"name": "Rex"},\n {"name": "\\ud800"}]', "line 2"),
         (b'[{"id": 1},\n{"id": 1}]', "line 2"),
         (b'[{"id":1},{"id":2},\n{"id":2}]', "line 2, item [2]"),
+        (b'[{},\n{"name":"b","id":5,"name":"b"}]', "line 2, item [1]: expected each field once; got 'name' twice"),
         (b"[5]", "line 1"),
         (b'[{"categoryId": NaN}]', "line 1"),
         (b"[" * 100_000, "JSON"),
