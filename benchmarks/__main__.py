@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MEASUREMENTS: Final = (
     "throughput",
+    "first_seconds",
     "latency",
     "boot",
     "lifecycle",

@@ -27,9 +27,10 @@ class Goal:
 GOALS: Final[Mapping[str, Goal]] = {
     "limit": Goal("list of 20, kept connection, against nginx serving the same bytes from a file", "at least 0.4"),
     "peers": Goal(
-        "list, get, create against the fastest mock server in the same run, taken for each operation apart",
+        "list, get, create against the fastest mock server in the same run, taken for each operation apart; all warm",
         "5, 4 and 2 times",
     ),
+    "peers_started": Goal("the same with servers just started, as a test run meets them", "5, 4 and 2 times"),
     "latency": Goal(
         "one sequential client with `http.client`: median over a raw Python socket echo of the same bytes",
         "at most 2 times; p99 under 5 ms, no 40 ms stalls",

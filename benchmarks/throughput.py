@@ -7,44 +7,30 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import wrk
-from benchmarks.bodies import NEW_PET
-from benchmarks.goals import Figure, Plan, Result, Table
-from benchmarks.servers import ASYNCIO, FAKE, FAKE_FAST, HEADERS, LIMIT, SERVERS, Server, running
+from benchmarks.goals import Plan, Result, Table
+from benchmarks.rates import OPERATIONS, OURS, Rates, ask, figure_of
+from benchmarks.servers import ASYNCIO, LIMIT, SERVERS, Server, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchmarks.processes import Running
-    from benchmarks.wrk import Load
 
 __all__ = ["measure"]
 
-OPERATIONS: Final = ("list", "get", "create")
 _AGAINST_LIMIT: Final = 0.4
-_AGAINST_PEERS: Final = {"list": 5.0, "get": 4.0, "create": 2.0}
 _MIB: Final = 1 << 20
-_OURS: Final = {FAKE: "without an extra", FAKE_FAST: "with the extra fast"}
 
 
-def _ask(server: Server, process: Running, operation: str, seconds: int) -> Load:
-    if operation == "list":
-        return wrk.load(process.port, server.listing, HEADERS, seconds=seconds)
-    if operation == "get":
-        return wrk.load(process.port, server.getting, HEADERS, seconds=seconds)
-    headers = {**HEADERS, "Content-Type": "application/json"}
-    return wrk.load(process.port, server.creating, headers, seconds=seconds, method="POST", body=NEW_PET)
-
-
-class _Contest:
-    """The contestants that run, and what they have reached so far."""
+class _Contest(Rates):
+    """The contestants that run, all of them warm."""
 
     def __init__(self, servers: Iterable[Server], plan: Plan) -> None:
+        super().__init__()
         self.seconds = plan.pick(2, 1)
         self.rounds = plan.pick(3, 1)
         self.rounds_of_judged = plan.pick(7, 1)
         self.warm_up = plan.pick(2, 1)
-        self.notes: list[str] = []
-        self.loads: dict[Server, dict[str, list[Load]]] = {}
         self.processor: dict[tuple[Server, str], list[float]] = {}  # seconds a request
         self.resident: dict[Server, tuple[float, float]] = {}
         self._servers = list(servers)
@@ -73,7 +59,7 @@ class _Contest:
 
     def _judged(self) -> list[Server]:
         """Return the contestants that the goals are about: ours, the limit and the fastest mock servers."""
-        judged = {*_OURS, LIMIT, *_fastest_mocks(self).values()}
+        judged = {*OURS, LIMIT, *self.fastest_mocks().values()}
         return [server for server in self.loads if server in judged]
 
     def _round(self, lasting: dict[Server, Running], contestants: list[Server]) -> None:
@@ -91,7 +77,7 @@ class _Contest:
                 for server in [server for server in contestants if server in self.loads]:
                     before = processes[server].processor_seconds()
                     try:
-                        load = _ask(server, processes[server], operation, self.seconds)
+                        load = ask(server, processes[server], operation, self.seconds)
                     except RuntimeError as error:
                         self.notes.append(f"{server.name}, {operation}: {error}.")
                         continue
@@ -105,15 +91,7 @@ class _Contest:
     def _warm(self, server: Server, process: Running, operations: Iterable[str] = OPERATIONS) -> None:
         for operation in operations:
             with suppress(RuntimeError):  # a cold JVM may answer nothing for a second
-                _ask(server, process, operation, self.warm_up)
-
-    def ours(self) -> list[tuple[Server, str]]:
-        """Return our own contestants with the names of their variants."""
-        return [(server, name) for server, name in _OURS.items() if server in self.loads]
-
-    def rate(self, server: Server, operation: str) -> float:
-        """Return the median of the rates, 0 when there is none."""
-        return median([load.rate for load in self.loads.get(server, {}).get(operation, [])] or [0.0])
+                ask(server, process, operation, self.warm_up)
 
     def microseconds(self, server: Server, operation: str) -> float:
         """Return the processor time of a request, of all cores: the median, 0 when there is none."""
@@ -135,7 +113,9 @@ def measure(plan: Plan) -> Result:
         "Refused: answers that were no success, and failures of sockets."
     )
     _judge_limit(contest, result)
-    _judge_peers(contest, result)
+    against_mocks = contest.against_mocks()
+    if against_mocks is not None:
+        result.figures["peers"] = against_mocks
     if not all(figure.met for figure in result.figures.values()):
         result.notes.append(_why_short(contest))
     result.tables += [_rates(contest), _processor_times(contest), _latencies(contest)]
@@ -151,41 +131,7 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
             ratios = {operation: contest.rate(ours, operation) / limits[operation] for operation in OPERATIONS}
             words.append(f"{name} {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in ratios.items())}")
             reached[name] = ratios["list"] >= _AGAINST_LIMIT
-        result.figures["limit"] = _figure(words, reached)
-
-
-def _fastest_mocks(contest: _Contest) -> dict[str, Server]:
-    """Return the mock server that answers most requests a second, by the operation."""
-    mocks = [server for server in contest.loads if server.is_mock]
-    if not mocks:
-        return {}
-    return {
-        operation: max(mocks, key=lambda server: contest.rate(server, operation))  # used at once
-        for operation in OPERATIONS
-    }
-
-
-def _judge_peers(contest: _Contest, result: Result) -> None:
-    fastest = _fastest_mocks(contest)
-    if not fastest:
-        return
-    reached = {}
-    words = []
-    for ours, name in contest.ours():
-        ratios = {
-            operation: contest.rate(ours, operation) / max(1.0, contest.rate(peer, operation))
-            for operation, peer in fastest.items()
-        }
-        shown = (f"{operation} {ratio:.1f} ({fastest[operation].name})" for operation, ratio in ratios.items())
-        words.append(f"{name} {', '.join(shown)}")
-        reached[name] = all(ratios[operation] >= wanted for operation, wanted in _AGAINST_PEERS.items())
-    result.figures["peers"] = _figure(words, reached)
-
-
-def _figure(words: list[str], reached: dict[str, bool]) -> Figure:
-    """Judge what people get without an extra, and name the variant that is enough where that is not."""
-    enough = [name for name, is_enough in reached.items() if is_enough]
-    return Figure("; ".join(words), reached.get(_OURS[FAKE], False), enough[0] if enough else "")
+        result.figures["limit"] = figure_of(words, reached)
 
 
 def _rates(contest: _Contest) -> Table:

@@ -1,0 +1,85 @@
+"""Requests a second by contestant and operation, and how they compare with the mock servers of others."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from benchmarks import wrk
+from benchmarks.bodies import NEW_PET
+from benchmarks.goals import Figure
+from benchmarks.servers import FAKE, FAKE_FAST, HEADERS, Server
+
+if TYPE_CHECKING:
+    from benchmarks.processes import Running
+    from benchmarks.wrk import Load
+
+__all__ = ["OPERATIONS", "OURS", "Rates", "ask", "figure_of"]
+
+OPERATIONS: Final = ("list", "get", "create")
+OURS: Final = {FAKE: "without an extra", FAKE_FAST: "with the extra fast"}
+_AGAINST_PEERS: Final = {"list": 5.0, "get": 4.0, "create": 2.0}
+
+
+def ask(server: Server, process: Running, operation: str, seconds: int) -> Load:
+    """Ask for one operation for so many seconds; raises RuntimeError when not one request was answered."""
+    if operation == "list":
+        return wrk.load(process.port, server.listing, HEADERS, seconds=seconds)
+    if operation == "get":
+        return wrk.load(process.port, server.getting, HEADERS, seconds=seconds)
+    headers = {**HEADERS, "Content-Type": "application/json"}
+    return wrk.load(process.port, server.creating, headers, seconds=seconds, method="POST", body=NEW_PET)
+
+
+class Rates:
+    """What the contestants have reached so far.
+
+    Attributes:
+        loads: the runs of each contestant that takes part, by operation.
+        notes: who does not, and why.
+    """
+
+    def __init__(self) -> None:
+        self.loads: dict[Server, dict[str, list[Load]]] = {}
+        self.notes: list[str] = []
+
+    def ours(self) -> list[tuple[Server, str]]:
+        """Return our own contestants with the names of their variants."""
+        return [(server, name) for server, name in OURS.items() if server in self.loads]
+
+    def rate(self, server: Server, operation: str) -> float:
+        """Return the median of the rates, 0 when there is none."""
+        return median([load.rate for load in self.loads.get(server, {}).get(operation, [])] or [0.0])
+
+    def fastest_mocks(self) -> dict[str, Server]:
+        """Return the mock server that answers most requests a second, by the operation."""
+        mocks = [server for server in self.loads if server.is_mock]
+        if not mocks:
+            return {}
+        return {
+            operation: max(mocks, key=lambda server: self.rate(server, operation))  # used at once
+            for operation in OPERATIONS
+        }
+
+    def against_mocks(self) -> Figure | None:
+        """Compare ours with the fastest mock server of each operation, if there is one."""
+        fastest = self.fastest_mocks()
+        if not fastest:
+            return None
+        reached = {}
+        words = []
+        for ours, name in self.ours():
+            ratios = {
+                operation: self.rate(ours, operation) / max(1.0, self.rate(peer, operation))
+                for operation, peer in fastest.items()
+            }
+            shown = (f"{operation} {ratio:.1f} ({fastest[operation].name})" for operation, ratio in ratios.items())
+            words.append(f"{name} {', '.join(shown)}")
+            reached[name] = all(ratios[operation] >= wanted for operation, wanted in _AGAINST_PEERS.items())
+        return figure_of(words, reached)
+
+
+def figure_of(words: list[str], reached: dict[str, bool]) -> Figure:
+    """Judge what people get without an extra, and name the variant that is enough where that is not."""
+    enough = [name for name, is_enough in reached.items() if is_enough]
+    return Figure("; ".join(words), reached.get(OURS[FAKE], False), enough[0] if enough else "")
