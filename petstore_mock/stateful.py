@@ -116,7 +116,7 @@ def _closing(machine: type[ClientMachine]) -> type[TestCase]:
 
         def runTest(self) -> None:  # noqa: N802  # unittest's name
             __tracebackhide__ = True
-            found = find_bug(machine, self.settings)
+            found = find_bug(machine, machine_settings(self.settings))
             if found is not None:
                 raise found.with_traceback(None)
 
@@ -150,13 +150,17 @@ def _is_positive(value: object) -> bool:
 
 def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
     """Return Hypothesis's settings as the machine needs them."""
+    usual = Settings()
+    chosen = usual if given is None else given
+    # A story; each further one is of as many steps in the same world. What nobody has chosen is meant for single steps.
+    stories = chosen.stateful_step_count if chosen.stateful_step_count != usual.stateful_step_count else 1
     base = Settings(
-        Settings.default if given is None else given,
+        chosen,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
-        phases=[phase for phase in Phase if phase is not Phase.explain],  # it would explain our lines, not the client's
-        stateful_step_count=1,  # a story; each further one is of as many steps in the same world
+        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # of our lines, not the client's
+        stateful_step_count=stories,
     )
     return base if max_examples is None else Settings(base, max_examples=max_examples)
 
@@ -180,7 +184,8 @@ def check_client(
         faults: draws the faults.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_examples: how many examples are tried.
-        settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins.
+        settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins, and there is neither
+            a deadline nor a health check.
 
     Raises:
         ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import reproduce_failure, seed, settings
+from hypothesis import Phase, reproduce_failure, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import run_state_machine_as_test
@@ -255,6 +255,25 @@ def test_the_test_case_tells_of_a_bug_as_check_client_does() -> None:
     case.settings = machine_settings(settings(database=None), 20)
     with pytest.raises(ClientBugError, match="limit=0"):
         case().runTest()
+
+
+def test_the_test_case_takes_settings_as_hypothesis_makes_them() -> None:
+    """Unless told otherwise they have a deadline, health checks and fifty steps, of which a client knows nothing."""
+    machine = client_machine(make_correct("http.client"))
+    machine.TestCase.settings = settings(database=None, max_examples=2, deadline=1)
+    machine.TestCase().runTest()
+    assert machine.run.steps <= 60, "an example is one story"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "value"),
+    [
+        ({"stateful_step_count": 3}, "stateful_step_count", 3),
+        ({"phases": [Phase.generate, Phase.explain]}, "phases", (Phase.generate,)),
+    ],
+)
+def test_settings_that_somebody_has_chosen_are_heeded(chosen: dict[str, Any], name: str, value: object) -> None:
+    assert getattr(machine_settings(settings(**chosen)), name) == value
 
 
 def test_a_seed_on_the_class_decides_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
