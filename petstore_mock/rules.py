@@ -272,8 +272,10 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
 
 def _path_hint(path: str) -> str:
     lowered = path.lower().rstrip("/").replace("//", "/")
-    if lowered.startswith("/pets"):
-        return f"; every path begins with {BASE_PATH}"
+    if not f"{lowered}/".startswith(f"{BASE_PATH}/"):
+        return f"; every path begins with {BASE_PATH}/"
+    if lowered.startswith(f"{BASE_PATH}{BASE_PATH}/"):
+        return f"; the base address ends in {BASE_PATH} already"
     if lowered.startswith(f"{BASE_PATH}/pets"):
         return "; a trailing or doubled slash and letter case matter"
     return ""
