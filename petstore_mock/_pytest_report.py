@@ -26,6 +26,8 @@ __all__ = ["FailureReport", "Leaks", "Removal"]
 SECTION: Final = "petstore journal"
 _NEEDS_GET_PET: Final = "petstore_needs_get_pet"  # attribute of a report
 _SHOWN_LEAKS: Final = 10  # owners: the first ones tell enough
+_SHOWN_STRAY: Final = 10  # requests
+_PATHS: Final = "paths"  # what conditions of a wrong path or method are about
 _LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
 
 
@@ -65,7 +67,9 @@ class FailureReport:
         lines = [f"also: {problem}" for problem in run.problems]
         if entries and entries[0].number > 1:
             lines.append(f"the first {entries[0].number - 1} requests are gone: the journal keeps the latest")
-        if entries or not fresh:
+        if entries:
+            lines += [render_journal(entries), *_unexpected(run, entries)]
+        elif not fresh:
             lines.append(render_journal(entries))
         for others in fresh:
             lines += ["in a world of fresh():", render_journal(others)]
@@ -85,6 +89,21 @@ class FailureReport:
         except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
             return f"no HAR file: {error}"
         return f"HAR: {path}"
+
+
+def _unexpected(run: Run, entries: list[Entry]) -> list[str]:
+    """Return a line on the requests for paths of nobody's, if there are expectations for which they may be meant."""
+    from petstore_mock.masking import mask_text  # noqa: PLC0415  # only a failure needs it
+
+    assert run.petstore is not None  # noqa: S101  # for the type checker: only those have a report that use it
+    stray = [entry for entry in entries if entry.condition is not None and entry.condition.subject == _PATHS]
+    expectations = run.petstore._host.expectations() if stray else []  # noqa: SLF001
+    if not expectations:
+        return []
+    numbers = ", ".join(str(entry.number) for entry in stray[:_SHOWN_STRAY])
+    requests = f"request{'s' if len(stray) > 1 else ''} {numbers}"
+    told = f"{requests} met no expectation of httpserver; it has: {', '.join(expectations)}"
+    return ["", mask_text(told, tuple(run.petstore._world.keys))]  # noqa: SLF001  # a test may expect its key
 
 
 def _leaked_into(run: Run) -> list[str]:

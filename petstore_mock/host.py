@@ -87,6 +87,14 @@ class Host:
         if self._listener is not None:
             self._listener.clear()
 
+    def expectations(self) -> list[str]:
+        """Return the expectations that are in force, as text; the first ones, if they are many."""
+        listener = self._listener
+        if listener is None:
+            return []
+        every = [*listener.ordered_handlers, *listener.oneshot_handlers, *listener.handlers]
+        return [cut(repr(one.matcher), _SHOWN_MATCHER) for one in every[:_SHOWN_UNMET]]
+
     def problems(self) -> list[str]:
         """Return what went wrong with the expectations, and forget it.
 

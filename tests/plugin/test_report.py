@@ -391,3 +391,29 @@ def test_a_leak_on_a_worker_fails_a_session_whose_tests_all_pass(inner: Inner, o
     result.assert_outcomes(passed=6)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "GET /v1/pets and 4 more: leaked by test_inner.py::test_leaks[0]" in output(result)
+
+
+def test_a_path_that_no_expectation_matches_is_told_with_the_expectations(inner: Inner, output: Output) -> None:
+    """As the interface writes it, the path has no /v1, and an expectation wants it."""
+    result = inner(
+        """
+        def test_without_v1(petstore):
+            petstore.httpserver.expect_request("/store/orders", headers=petstore.headers).respond_with_json([])
+            assert call(petstore, path="/store/orders") == (200, [])
+
+        def test_met(petstore):
+            petstore.httpserver.expect_request("/v1/store/orders").respond_with_json([])
+            call(petstore, path="/store/orders")
+            call(petstore)
+            assert 1 == 2
+
+        def test_without_any(petstore):
+            assert call(petstore, path="/store/orders") == (200, [])
+        """
+    )
+    result.assert_outcomes(failed=3, warnings=2)
+    told = "request 1 met no expectation of httpserver; it has: <RequestMatcher uri='/store/orders' method='__ALL'*"
+    result.stdout.fnmatch_lines(["*petstore journal*", "1  GET /v1/store/orders  404*", told])
+    assert output(result).count("met no expectation") == 1
+    assert "'Bearer ***" in output(result)
+    assert "'Bearer petstore" not in output(result)
