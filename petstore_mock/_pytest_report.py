@@ -70,7 +70,7 @@ class FailureReport:
         if entries:
             lines += [render_journal(entries), *_unexpected(run, entries)]
         elif not fresh:
-            lines.append(render_journal(entries))
+            lines.append(_nothing_came(run))
         for others in fresh:
             lines += ["in a world of fresh():", render_journal(others)]
             entries += others
@@ -91,11 +91,18 @@ class FailureReport:
         return f"HAR: {path}"
 
 
+def _nothing_came(run: Run) -> str:
+    """Return what to say of an empty journal: where a client that has asked somebody else should have asked."""
+    assert run.petstore is not None  # noqa: S101  # for the type checker: only those have a report that use it
+    host = run.petstore._host  # noqa: SLF001
+    return f"no requests came to {host.url}" if host.is_listening and not run.leaks else "no requests"
+
+
 def _unexpected(run: Run, entries: list[Entry]) -> list[str]:
     """Return a line on the requests for paths of nobody's, if there are expectations for which they may be meant."""
     from petstore_mock.masking import mask_text  # noqa: PLC0415  # only a failure needs it
 
-    assert run.petstore is not None  # noqa: S101  # for the type checker: only those have a report that use it
+    assert run.petstore is not None  # noqa: S101  # as above
     stray = [entry for entry in entries if entry.condition is not None and entry.condition.subject == _PATHS]
     expectations = run.petstore._host.expectations() if stray else []  # noqa: SLF001
     if not expectations:

@@ -417,3 +417,17 @@ def test_a_path_that_no_expectation_matches_is_told_with_the_expectations(inner:
     assert output(result).count("met no expectation") == 1
     assert "'Bearer ***" in output(result)
     assert "'Bearer petstore" not in output(result)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("assert petstore.pets == ['Rex']", "no requests came to http://127.0.0.1:[0-9]+/v1"),
+        ("petstore.stop(); assert 1 == 2", "no requests"),
+    ],
+)
+def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str, told: str) -> None:
+    """The client of a wrong address meets somebody else, or nobody."""
+    result = inner(f"def test_elsewhere(petstore): {body}")
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines(["-+ petstore journal -+", told])
