@@ -112,8 +112,8 @@ class Criteria:
     def _refuse(self, name: str, value: object) -> None:
         known = [*self._arguments(), *(other for other in _GENERAL if other not in self._arguments())]
         raise PetstoreMockError(
-            f"expected criteria of {self.operation or 'a request'}: {', '.join(known)}; "
-            f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, known)}"
+            f"expected times, or criteria of {self.operation or 'a request'}: {', '.join(known)}; "
+            f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, ['times', *known])}"
         )
 
     def _argument(self, name: str, value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
