@@ -208,7 +208,9 @@ class Controls:
         return self._world.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state. The keys that this test has issued are valid again; another test's are not.
+        """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
+
+        One that was issued since is revoked; but :attr:`api_key` is valid, even if the copy is older.
 
         Raises:
             PetstoreMockError: it is no snapshot.
