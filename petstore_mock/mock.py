@@ -205,8 +205,9 @@ class PetStoreMock(Controls):
     def verify(self) -> None:
         """Raise for what a test must answer for.
 
-        That is: errors inside the fake, faults planned with ``times=`` that never fired, expectations of ``httpserver``
-        that were not met, and, if strict, violations by the client.
+        That is: errors inside the fake, faults planned with ``times=`` and sequences that never fired, expectations of
+        ``httpserver`` that failed, or that are ordered or one-shot and were not met, and, if strict, violations by the
+        client.
 
         Raises:
             VerificationError: names all of them.
