@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ class Announcer(Protocol):
 
     def unlisten(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` no more."""
+
+
+class _Real:
+    """The real time, even while a test has frozen it (freezegun)."""
+
+    time = staticmethod(monotonic)  # an attribute of a class: those of modules get replaced
 
 
 def running_loop() -> str | None:
@@ -50,9 +56,10 @@ def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float
     listener = happened.set
     announcer.listen(listener)  # before the first look, so that nothing slips between the two
     try:
-        deadline = time.monotonic() + timeout
+        deadline = _Real.time() + timeout
         while not done():
-            if not happened.wait(max(0.0, deadline - time.monotonic())):
+            left = deadline - _Real.time()
+            if left <= 0 or not happened.wait(left):  # what has happened already would be waited for with any patience
                 return done()
             happened.clear()
     finally:
@@ -68,21 +75,29 @@ async def wait_async(announcer: Announcer, done: Callable[[], bool], timeout: fl
         return waited
     asyncio: Any = sys.modules["asyncio"]
     loop = asyncio.get_running_loop()
-    happened = asyncio.Event()
+    happened, expired = asyncio.Event(), threading.Event()
 
     def listener() -> None:
         with contextlib.suppress(RuntimeError):  # the loop was closed under the wait, which nobody awaits any more
             loop.call_soon_threadsafe(happened.set)
 
+    def expire() -> None:
+        expired.set()
+        listener()
+
+    timer = threading.Timer(timeout, expire)  # the loop's own stand still while a test has frozen the time
+    timer.daemon = True
     announcer.listen(listener)
     try:
-        deadline = loop.time() + timeout
-        while not done():
-            try:
-                await asyncio.wait_for(happened.wait(), max(0.0, deadline - loop.time()))
-            except TimeoutError:  # asyncio's own is the same since 3.11
-                return done()
+        if done():
+            return True
+        timer.start()
+        while not expired.is_set():
+            await happened.wait()
             happened.clear()
+            if done():
+                return True
+        return False
     finally:
+        timer.cancel()
         announcer.unlisten(listener)
-    return True

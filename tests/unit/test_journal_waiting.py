@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from petstore_mock import PetstoreMockError, VerificationError
+from petstore_mock.waiting import wait_async, wait_blocking
 from tests.core import Core
 
 if TYPE_CHECKING:
@@ -160,6 +161,30 @@ def test_wait_for_async_raises_when_too_few_came(core: Core, run: Callable[[obje
     with pytest.raises(VerificationError, match=r"expected getPet once within 0\.01 s; it came never"):
         run(core.journal.wait_for_async("getPet", timeout=0.01))
     assert core.journal.listeners == ()
+
+
+def test_wait_for_async_ends_while_a_test_has_frozen_the_time(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    """freezegun replaces the monotonic clock as well, by which asyncio's timers go."""
+    monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+    with pytest.raises(VerificationError, match="it came never"):
+        asyncio.run(core.journal.wait_for_async("getPet", timeout=0.01))
+
+
+@pytest.mark.parametrize(
+    "wait", [wait_blocking, lambda *given: asyncio.run(wait_async(*given))], ids=["plain", "asyncio"]
+)
+def test_a_wait_that_is_woken_again_and_again_ends_all_the_same(
+    core: Core, wait: Callable[[object, Callable[[], bool], float], bool]
+) -> None:
+    looks = 0
+
+    def done() -> bool:
+        nonlocal looks
+        looks += 1
+        core.list()  # a busy client that asks for something else meanwhile
+        return looks > 100_000
+
+    assert not wait(core.journal, done, 0.01)
 
 
 @pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
