@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 import random
 import shutil
 import unicodedata
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,12 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from werkzeug.test import Client
 
-from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, faults, strategies
+from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, _generation, faults, strategies
 from petstore_mock.gaps import GAPS
 from petstore_mock.schemas import default_schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
@@ -46,8 +48,15 @@ def rules_broken(service: PetStoreMock) -> list[str]:
     return [violation.rule for violation in service.journal.violations[-1].violations]
 
 
-def reaches(strategy: SearchStrategy[Any], wanted: Callable[[Any], bool]) -> bool:
-    """Whether the strategy draws such a value within a bounded search; no shrinking, no database."""
+def missed(strategy: SearchStrategy[Any], wanted: Mapping[str, Callable[[Any], bool]]) -> list[str]:
+    """Return what of ``wanted`` the strategy does not draw within a bounded search; no shrinking, no database."""
+    left = dict(wanted)
+
+    def is_last(value: object) -> bool:
+        for what in [what for what, is_it in left.items() if is_it(value)]:
+            del left[what]
+        return not left
+
     bounded = settings(
         max_examples=3000,
         phases=[Phase.generate],
@@ -55,11 +64,9 @@ def reaches(strategy: SearchStrategy[Any], wanted: Callable[[Any], bool]) -> boo
         derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
-    try:
-        find(strategy, wanted, settings=bounded)
-    except NoSuchExample:
-        return False
-    return True
+    with suppress(NoSuchExample):
+        find(strategy, is_last, settings=bounded)
+    return list(left)
 
 
 # Valid ones
@@ -118,54 +125,65 @@ def keywords(schema: dict[str, Any]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("rule", sorted(keywords(default_schemas().resolved["NewPet"])))
-def test_every_rule_of_the_schema_is_drawn(rule: str) -> None:
-    assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == rule)
+def breaks(rule: str, drawn: InvalidNewPet | InvalidListQuery) -> bool:
+    return drawn.rule == rule
 
 
-@pytest.mark.parametrize("kind", [type(None), bool, int, float, list, dict])
-def test_status_of_every_other_type_is_drawn(kind: type) -> None:
-    def has_it(drawn: InvalidNewPet) -> bool:
-        return isinstance(drawn.body, dict) and type(drawn.body.get("status", "")) is kind
-
-    assert reaches(strategies.invalid_new_pets(), has_it)
+def has_status_of(kind: type, drawn: InvalidNewPet) -> bool:
+    return isinstance(drawn.body, dict) and type(drawn.body.get("status", "")) is kind
 
 
-@pytest.mark.parametrize("field", ["name", "categoryId"])
-def test_every_required_field_is_left_out(field: str) -> None:
-    assert reaches(strategies.invalid_new_pets(), lambda drawn: drawn.rule == "required" and field not in drawn.body)
+def leaves_out(field: str, drawn: InvalidNewPet) -> bool:
+    return drawn.rule == "required" and field not in drawn.body
 
 
-@pytest.mark.parametrize("rule", ["type", "minimum", "maximum", "enum", "unique", "additionalProperties"])
-def test_every_rule_of_the_query_is_drawn(rule: str) -> None:
-    assert reaches(strategies.invalid_list_queries(), lambda drawn: drawn.rule == rule)
+def test_every_rule_of_the_schema_every_type_and_every_lack_is_drawn() -> None:
+    wanted: dict[str, Callable[[Any], bool]] = {
+        **{rule: partial(breaks, rule) for rule in keywords(default_schemas().resolved["NewPet"])},
+        **{f"a status of {kind}": partial(has_status_of, kind) for kind in (type(None), bool, int, float, list, dict)},
+        **{f"no {field}": partial(leaves_out, field) for field in ("name", "categoryId")},
+        "a near miss": lambda drawn: isinstance(drawn.body, dict) and "category_id" in drawn.body,
+    }
+    assert missed(strategies.invalid_new_pets(), wanted) == []
+
+
+def has_limit(limit: str, drawn: InvalidListQuery) -> bool:
+    return drawn.query.get("limit") == limit
+
+
+def test_every_rule_of_the_query_and_every_odd_number_is_drawn() -> None:
+    rules = ("type", "minimum", "maximum", "enum", "unique", "additionalProperties")
+    limits = ("", "+5", "1_0", "1.0", "\u0665", "five", "-0")
+    wanted = {
+        **{rule: partial(breaks, rule) for rule in rules},
+        **{f"limit={limit}": partial(has_limit, limit) for limit in limits},
+    }
+    assert missed(strategies.invalid_list_queries(), wanted) == []
 
 
 # What the awkward ones reach
 
-
-@pytest.mark.parametrize(
-    ("what", "wanted"),
-    [
-        ("emoji", lambda text: any(0x1F300 <= ord(character) <= 0x1FAFF for character in text)),
-        ("combining marks", lambda text: any(unicodedata.combining(character) for character in text)),
-        ("right-to-left", lambda text: any(unicodedata.bidirectional(character) == "R" for character in text)),
-        ("NUL", lambda text: "\0" in text),
-        ("double quotes", lambda text: '"' in text),
-        ("single quotes", lambda text: "'" in text),
-        ("line separators", lambda text: "\u2028" in text),
-        ("emptiness", lambda text: not text),
-        ("great length", lambda text: len(text) > 1000),
-        ("characters beyond 16 bits", lambda text: any(ord(character) > 0xFFFF for character in text)),
-    ],
-)
-def test_names_reach(what: str, wanted: Callable[[str], bool]) -> None:
-    assert reaches(strategies.names(), wanted), what
+AWKWARD: dict[str, Callable[[str], bool]] = {
+    "emoji": lambda text: any(0x1F300 <= ord(character) <= 0x1FAFF for character in text),
+    "combining marks": lambda text: any(unicodedata.combining(character) for character in text),
+    "right-to-left": lambda text: any(unicodedata.bidirectional(character) == "R" for character in text),
+    "NUL": lambda text: "\0" in text,
+    "double quotes": lambda text: '"' in text,
+    "single quotes": lambda text: "'" in text,
+    "line separators": lambda text: "\u2028" in text,
+    "emptiness": lambda text: not text,
+    "great length": lambda text: len(text) > 1000,
+    "characters beyond 16 bits": lambda text: any(ord(character) > 0xFFFF for character in text),
+}
 
 
-@pytest.mark.parametrize("edge", [-(2**63), 2**63 - 1, 2**53 - 1, 2**53 + 1, -(2**53) - 1, 0, -1])
-def test_category_ids_reach(edge: int) -> None:
-    assert reaches(strategies.category_ids(), lambda number: number == edge)
+def test_names_reach_all_that_is_awkward() -> None:
+    assert missed(strategies.names(), AWKWARD) == []
+
+
+def test_category_ids_reach_every_edge() -> None:
+    edges = (-(2**63), 2**63 - 1, 2**53 - 1, 2**53 + 1, -(2**53) - 1, 0, -1)
+    assert missed(strategies.category_ids(), {str(edge): partial(operator.eq, edge) for edge in edges}) == []
 
 
 @given(name=strategies.names())
@@ -220,15 +238,10 @@ def test_invalid_new_pets_follow_a_changed_schema(changed: Path) -> None:
     assert {"minLength", "maxLength", "multipleOf", "minimum", "required"} <= seen
 
 
-def has_limit(limit: int, query: dict[str, Any]) -> bool:
-    return bool(query.get("limit") == limit)
-
-
 def test_list_queries_follow_a_changed_schema(changed: Path) -> None:
     drawn = strategies.list_queries(schemas=changed)
-    limits = {find(drawn, partial(has_limit, limit))["limit"] for limit in (3, 4, 5)}
-    assert limits == {3, 4, 5}
-    assert not reaches(strategies.list_queries(schemas=changed), lambda query: query.get("limit", 3) not in {3, 4, 5})
+    limits = {limit: lambda query, limit=int(limit): query.get("limit") == limit for limit in "23456"}
+    assert missed(drawn, limits) == ["2", "6"]
 
 
 def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp_path: Path) -> None:
@@ -257,7 +270,11 @@ def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp
 
     check()
     assert "additionalProperties" not in seen
-    assert reaches(strategies.invalid_new_pets(schemas=copy), lambda drawn: drawn.rule == "pattern")
+    assert missed(strategies.invalid_new_pets(schemas=copy), {"pattern": partial(breaks, "pattern")}) == []
+
+
+def test_integers_are_drawn_where_the_bounds_leave_none_of_the_edges() -> None:
+    assert find(_generation.integers({"minimum": 9, "maximum": 15, "multipleOf": 7}), lambda _: True) == 14
 
 
 def test_a_field_that_a_changed_schema_has_lost_is_named(tmp_path: Path) -> None:
@@ -330,8 +347,8 @@ def test_no_behaviour_drawn_by_default_refuses_a_valid_animal(behaviour: Behavio
 
 @pytest.mark.parametrize("gap", sorted(GAPS))
 def test_behaviours_reach_every_alternative(gap: str) -> None:
-    for alternative in GAPS[gap].alternatives:
-        assert reaches(strategies.behaviours(vary=[gap]), partial(behaves, gap, alternative))
+    wanted = {alternative: partial(behaves, gap, alternative) for alternative in GAPS[gap].alternatives}
+    assert missed(strategies.behaviours(vary=[gap]), wanted) == []
 
 
 def behaves(gap: str, alternative: str, behaviour: Behaviour) -> bool:
@@ -369,8 +386,11 @@ def test_a_plan_has_another_fault_where_the_interface_declares_no_such_status() 
 
 def test_faults_without_wire_may_take_time() -> None:
     drawn = strategies.faults(allow_wire=False)
-    assert reaches(drawn, lambda fault: fault.kind == "delay")
-    assert not reaches(drawn, lambda fault: fault.needs_socket)
+    kinds: dict[str, Callable[[Any], bool]] = {
+        "delay": partial(is_of, "delay"),
+        "on a socket": lambda fault: fault.needs_socket,
+    }
+    assert missed(drawn, kinds) == ["on a socket"]
 
 
 def test_behaviours_that_may_vary_nothing_are_the_default() -> None:
@@ -386,19 +406,11 @@ def test_faults_without_wire_work_in_process(fault: faults.Fault) -> None:
     assert fault.delay is None
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "hang",
-        "reset",
-        "empty_reply",
-        "truncate",
-        "dribble",
-        "malformed_chunk",
-        "malformed_json",
-        "delay",
-        "rate_limited",
-    ],
-)
-def test_faults_reach_every_kind(kind: str) -> None:
-    assert reaches(strategies.faults(), lambda fault: fault.kind == kind)
+def is_of(kind: str, fault: faults.Fault) -> bool:
+    return fault.kind == kind
+
+
+def test_faults_reach_every_kind() -> None:
+    of_the_wire = ("hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk")
+    kinds = (*of_the_wire, "malformed_json", "delay", "rate_limited")
+    assert missed(strategies.faults(), {kind: partial(is_of, kind) for kind in kinds}) == []
