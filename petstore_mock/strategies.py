@@ -20,6 +20,7 @@ from petstore_mock.errors import PetstoreMockError
 from petstore_mock.gaps import INTEGER_TEXT
 from petstore_mock.paths import as_path
 from petstore_mock.schemas import Schemas, default_schemas
+from petstore_mock.violations import member_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -54,11 +55,11 @@ def _field(rules: Schemas, schema: str, name: str) -> SearchStrategy[Any]:
     properties = rules.properties(schema)
     if name not in properties:
         raise PetstoreMockError(f"expected {schema}.json to have a property {name!r}; it has {', '.join(properties)}")
-    path = f"value.{name}"
+    path = member_path("value", name)
 
     def accepts(value: object) -> bool:
-        found = rules.judge(schema, {name: value}, "value")
-        return not any(violation.path == path and violation.rule != "required" for violation in found)
+        found = rules.judge(schema, {name: value}, "value")  # of an object that has no other field
+        return not any(f"{violation.path}.".startswith(f"{path}.") for violation in found)
 
     return _generation.values(properties[name], accepts)
 

@@ -253,7 +253,7 @@ def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp
     document["properties"]["name"] = {"type": "string", "pattern": "^[A-Z][a-z]+$", "maxLength": 8}
     document["properties"]["categoryId"] = {"type": "integer", "enum": [3, 5]}
     document["properties"]["age"] = {"type": "integer", "minimum": 0, "maximum": 9, "not": {"const": 4}}
-    document["properties"]["tags"] = {"type": "array", "maxItems": 1}
+    document["properties"]["tags"] = {"type": "array", "maxItems": 1, "items": {"type": "string"}}
     (copy / "NewPet.json").write_text(json.dumps(document))
     service = PetStoreMock(schemas=copy)
     seen = set()
