@@ -88,10 +88,7 @@ class Schemas:
         """
         if self.accepts(name, value):
             return Violations()
-        judge = self._judge_of(name)
-        errors = list(judge.iter_errors(value))
-        if not errors:
-            return Violations()
+        errors = list(self._judge_of(name).iter_errors(value))
         # A value of the wrong type is told as that alone: what else it breaks (an enumeration, the bounds of an integer
         # that came as a float) follows from it.
         mistyped = {error.json_path for error in errors if error.validator == "type"}

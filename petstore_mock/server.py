@@ -121,7 +121,7 @@ class Listener(HTTPServer):
         try:
             response: Any = expectation.respond(asked)
             if not isinstance(response, Response):
-                response = Response("" if response is None else response)
+                response = Response(response)
             answer = _framed(response, asked)
         except AssertionError as error:
             if clears == self._clears:

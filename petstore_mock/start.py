@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.behaviour import PRESETS, Behaviour
+from petstore_mock.behaviour import Behaviour
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.paths import as_path
 
@@ -68,7 +68,7 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
         return Behaviour()
     if isinstance(behaviour, Behaviour):
         return behaviour
-    if isinstance(behaviour, str) and (behaviour in PRESETS or not behaviour.endswith(".toml")):
+    if isinstance(behaviour, str) and not behaviour.endswith(".toml"):
         return Behaviour.preset(behaviour)
     if isinstance(behaviour, (str, PathLike)):
         return Behaviour.from_toml(as_path(behaviour, "behaviour"))
