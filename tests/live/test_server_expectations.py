@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import threading
 import time
@@ -171,6 +172,16 @@ def test_handler_sees_the_whole_request(listener: Listener, client: RawClient) -
     assert request.headers["Authorization"] == "Bearer k"
     assert "X-Spoof" not in request.headers
     assert request.content_length == 3
+
+
+def test_answer_that_streams_a_file_is_sent_and_closed(listener: Listener, client: RawClient) -> None:
+    """As flask's send_file() and the like make it."""
+    closed = []
+    response = Response(io.BytesIO(b"a file"), direct_passthrough=True)
+    response.call_on_close(lambda: closed.append(True))
+    listener.expect_request("/a").respond_with_response(response)
+    assert client.get("/a").body == b"a file"
+    assert closed
 
 
 def test_oneshot_answers_once_and_then_the_handler_does(listener: Listener, client: RawClient) -> None:
@@ -373,11 +384,14 @@ def test_even_what_is_no_exception_is_one_of_several_problems(error: BaseExcepti
 # Waiting
 
 
-def test_wait_ends_when_all_that_is_expected_came(listener: Listener, client: RawClient) -> None:
+@pytest.mark.parametrize("targets", [("/2", "/fake", "/1"), ("/1", "/fake", "/2")])
+def test_wait_ends_when_all_that_is_expected_came(
+    listener: Listener, client: RawClient, targets: tuple[str, ...]
+) -> None:
     listener.expect_ordered_request("/1").respond_with_data("one")
     listener.expect_oneshot_request("/2").respond_with_data("two")
     with listener.wait(timeout=5) as waiting:
-        for target in ("/2", "/fake", "/1"):
+        for target in targets:
             client.get(target)
     assert waiting.result
     assert waiting.elapsed_time < 4

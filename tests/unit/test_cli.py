@@ -622,6 +622,13 @@ def test_a_pipe_that_takes_a_part_of_what_is_written_gets_the_rest() -> None:
     assert [line.split()[2] for line in raw.taken.decode().splitlines()] == [f"/{number}-ž" for number in range(20)]
 
 
+def test_a_log_in_an_encoding_that_lacks_a_character_shows_it_as_its_stream_would() -> None:
+    raw = io.BytesIO()
+    log = RequestLog(io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace"), "text")
+    log.show("/ž")
+    assert raw.getvalue() == rb"/\u017e"
+
+
 class Full(Unbuffered):
     """A pipe that does not wait (O_NONBLOCK) and is full at every other write."""
 

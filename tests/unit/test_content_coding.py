@@ -27,6 +27,7 @@ def asking(*values: bytes) -> Fields:
     [
         *(b"gzip", b"GZIP", b"x-gzip", b"deflate, gzip", b"gzip;q=0.001", b" gzip ; Q=1.0 ,br"),
         *(b"*", b"br;q=0, *;q=0.5", b"identity;q=0.5, gzip;q=0.5", b"gzip;q=0, x-gzip", b"*;q=0, gzip"),
+        *(b"identity, gzip", b"identity, gzip;q=1.0"),
     ],
 )
 def test_client_that_takes_gzip_gets_it(accepted: bytes) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from petstore_mock import PetstoreMockError, VerificationError, faults
+from petstore_mock.messages import ApiRequest
 from tests.core import Core
 
 NESTED: list[Any] = []  # deeper than json can go
@@ -91,6 +92,7 @@ def test_assert_called_finds_the_request(
             {"json": {"name": "Rex"}},
             "json was {'name': 'Rex', 'categoryId': 1, 'status': 'sold'}, expected",
         ),
+        ("createPet", {"json": {"name": "Tom", "categoryId": 1, "status": "sold"}}, "json was {'name': 'Rex', "),
         ("createPet", {"body": ""}, 'body was b\'{"name": "Rex"'),
         ("createPet", {"headers": {"X-Trace": "t2"}}, "header X-Trace was 't1', expected 't2'"),
         ("createPet", {"headers": {"X-Other": "1"}}, "header X-Other was not sent, expected '1'"),
@@ -102,6 +104,7 @@ def test_assert_called_finds_the_request(
         ("createPet", {"condition": "missing_key"}, "condition was none, expected missing_key"),
         ("listPets", {"limit": 6}, "limit was '5', expected '6'"),
         ("listPets", {"limit": None}, "limit was '5', expected not sent"),
+        ("listPets", {"limit": True}, "limit was '5', expected True"),
         ("listPets", {"json": {}}, "the body was empty"),
         ("getPet", {"petId": 8}, "petId was '7', expected '8'"),
         ("getPet", {"status": 201}, "status was 503, expected 201 (fault server_error(503))"),
@@ -159,12 +162,20 @@ def test_repeated_parameter_is_compared_as_a_list() -> None:
     core.journal.assert_called("listPets", limit=["1", "2"], query={"limit": [1, 2]})
 
 
+def test_repeated_header_is_found_by_each_value_and_by_all_of_them() -> None:
+    core = Core()
+    core.worlds.handle(ApiRequest("GET", "/v1/pets", [(b"X-Trace", b"one"), (b"X-Trace", b"two")]))
+    for value in ("one", "two", "one, two"):
+        core.journal.assert_called(None, times=1, headers={"X-Trace": value})
+    core.journal.assert_called(None, times=0, headers={"X-Trace": "two, one"})
+
+
 def test_json_is_compared_as_json_does() -> None:
     """The order of members does not matter; that of items, and the kind of a number, do."""
     core = Core()
     core.create({"name": ["a", 1], "categoryId": {"x": 1, "y": None}})
     core.journal.assert_called("createPet", json={"categoryId": {"y": None, "x": 1}, "name": ("a", 1)})
-    for other in (["a", 1.0], ["a", True], [1, "a"], ["a"], "a"):
+    for other in (["a", 1.0], ["a", True], [1, "a"], ["a"], "a", 1):
         core.journal.assert_called("createPet", times=0, name=other)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError
-from petstore_mock.start import as_behaviour
+from petstore_mock.start import as_behaviour, check_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,11 @@ def test_seed_comes_as_count_animals_or_file(tmp_path: Path) -> None:
         {"id": 9, "name": "Luna", "categoryId": 2, "status": "sold"},
     ]
     for seed in (animals, iter(animals), tuple(animals), path, str(path)):
-        assert PetStoreMock(seed=seed).pets == expected
+        petstore = PetStoreMock(seed=seed)
+        assert petstore.pets == expected
+        petstore.remove(9)
+        petstore.reset()
+        assert petstore.pets == expected
     assert len(PetStoreMock(seed=300).pets) == 300
     assert PetStoreMock(seed=0).pets == PetStoreMock().pets == []
 
@@ -91,6 +95,10 @@ def test_number_of_animals_that_cannot_be_meant_is_refused_before_one_is_made(co
     with pytest.raises(PetstoreMockError, match="a number of animals from 0 to 10,000,000; got pets_or_count="):
         petstore.seed_many(count)
     assert petstore.pets == []
+
+
+def test_highest_number_of_animals_is_allowed() -> None:
+    check_count("seed", 10_000_000)
 
 
 def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
