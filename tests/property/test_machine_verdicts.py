@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 from petstore_mock import Behaviour, faults
 from petstore_mock._machine_explain import fault_code
@@ -140,6 +141,13 @@ class LockedAfterFailure(HttpClientPets):
         return answer
 
 
+class UrlRefused(HttpClientPets):
+    """Has a library that takes what it can't make a URL of for an error of the transport."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        raise requests.exceptions.InvalidURL(pet_id)
+
+
 class GoesOnAfterTimeout(HttpClientPets):
     """Asks on the same connection though the answer of the request before has not come in time."""
 
@@ -218,6 +226,9 @@ def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
     found = sentence("ZeroIdRefused", ("get_unknown", 0))
     assert found is not None
     assert "raised ValueError (an id is needed) (\u00a74.3: the interface allows the call: the client itself" in found
+    found = sentence(UrlRefused, ("get_unknown", 0))
+    assert found is not None
+    assert "raised InvalidURL (0) (\u00a74.3: the interface allows the call: the client itself" in found
     found = sentence("NameInHeader", ("create", "\u732b", 1, None))
     assert found is not None
     assert "(\u00a72: no limits of name and categoryId are shown: the client itself refuses" in found

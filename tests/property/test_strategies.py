@@ -220,6 +220,8 @@ def test_new_pets_follow_a_changed_schema(changed: Path) -> None:
         assert isinstance(pet["age"], (int, float))
 
     check()
+    at_the_bounds = ("\r\n", "Rex & Co")
+    assert missed(strategies.names(schemas=changed), {text: partial(operator.eq, text) for text in at_the_bounds}) == []
 
 
 def test_invalid_new_pets_follow_a_changed_schema(changed: Path) -> None:
