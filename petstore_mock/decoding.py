@@ -14,6 +14,7 @@ from itertools import accumulate
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from petstore_mock.masking import cut
 from petstore_mock.violations import HugeInteger, JsonNumber, Violation, Violations, member_path
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ __all__ = [
 # computed with: int() is quadratic in their length.
 _MAX_DEPTH: Final = 100
 _MAX_DIGITS: Final = 400
+
+_SHOWN: Final = 60  # characters of a text that is no JSON: enough to tell a form, or what another language prints
+_ENDS_EARLY: Final = "; it ends too early: Content-Length counts bytes, not characters"
 
 # Strings are unrolled and possessive: an alternative for each character costs a second for a name of a megabyte.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -145,12 +149,17 @@ def _text(body: bytes) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise MalformedJsonError(_malformed(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1)")) from None
+        early = _ENDS_EARLY if error.reason == "unexpected end of data" else ""
+        words = f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1){early}"
+        raise MalformedJsonError(_malformed(words)) from None
 
 
 def _syntax(error: json.JSONDecodeError) -> Violation:
     said = error.msg.removesuffix(" at")  # as json goes on with a colon
-    return _malformed(f"must be JSON; {said} at line {error.lineno} column {error.colno}")
+    ends = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+    early = _ENDS_EARLY if ends and not error.doc.isascii() else ""
+    shown = repr(cut(error.doc, _SHOWN))
+    return _malformed(f"must be JSON; {said} at line {error.lineno} column {error.colno} of {shown}{early}")
 
 
 def _find_repeated(value: Any, steps: list[str | int], found: Violations) -> None:  # noqa: ANN401  # any JSON value

@@ -76,8 +76,10 @@ def test_encoding_is_compact_and_utf8() -> None:
         (b"", "is empty"),
         (b"\xef\xbb\xbf{}", "byte-order mark"),
         (b'"\xff"', "must be UTF-8; byte 1 is not"),
-        (b"{]", "Expecting property name enclosed in double quotes at line 1 column 2"),
-        (b"[1,\n 2,\n 3 4]", "at line 3 column 4"),
+        (b"{]", "Expecting property name enclosed in double quotes at line 1 column 2 of '{]'"),
+        (b"[1,\n 2,\n 3 4]", r"at line 3 column 4 of '[1,\n 2,\n 3 4]'"),
+        (b"[object Object]", "must be JSON; Expecting value at line 1 column 2 of '[object Object]'"),
+        (b"name=Rex&note=" + b"x" * 100, f"column 1 of 'name=Rex&note={'x' * 46}...'"),
         (b'["\x01"]', "must be JSON; Invalid control character at line 1 column 3"),
         (b"[NaN]", "must not hold NaN"),
         (b"[-Infinity]", "must not hold -Infinity"),
@@ -89,6 +91,19 @@ def test_refusal_says_what_is_wrong_and_where(body: bytes, words: str) -> None:
         decode_json(body)
     assert words in str(caught.value)
     assert caught.value.violation.path == "body"
+
+
+@pytest.mark.parametrize("text", ['{"name":"Žofka"}', '{"name":"Žo","categoryId":1}', '{"a":"🐈"}'])
+def test_body_whose_length_was_counted_in_characters_is_told_so(text: str) -> None:
+    with pytest.raises(MalformedJsonError, match="Content-Length counts bytes, not characters"):
+        decode_json(text.encode()[: len(text)])
+
+
+@pytest.mark.parametrize("body", ['{"name":"Žofka",}'.encode(), b'{"name":"Rex"', b'"\xff"'])
+def test_body_that_is_wrong_in_another_way_is_told_nothing_of_its_length(body: bytes) -> None:
+    with pytest.raises(MalformedJsonError, match="must be") as caught:
+        decode_json(body)
+    assert "Content-Length" not in str(caught.value)
 
 
 @pytest.mark.parametrize("rest", [b"{}", b"\xff", b"[" * 101])
