@@ -40,6 +40,8 @@ _TRANSFER_ENCODING: Final = re.compile(rb"^transfer-encoding:[ \t]*([^\r\n]*?)[ 
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _OWS: Final = b" \t"
 _TLS: Final = b"\x16"  # the type of a record that holds a handshake, such as a ClientHello
+_END_OF_JSON: Final = re.compile(rb'["}\]]')  # no token has one of these
+_LEFT_OVER: Final = ", not with what is left of a body: Content-Length counts bytes, not characters"
 
 
 class RefusedError(Exception):
@@ -153,7 +155,8 @@ def _shown(text: bytes, most: int = _SHOWN) -> str:
 def _no_method(start: bytes | bytearray) -> str:
     if start[:1] == _TLS:
         return "this is TLS: the fake speaks plain HTTP, so the address must begin with http://"
-    return "the request line must begin with a method"
+    left_over = _END_OF_JSON.search(start.partition(b" ")[0]) is not None
+    return f"the request line must begin with a method{_LEFT_OVER if left_over else ''}"
 
 
 def _read_line(line: bytes) -> tuple[str, str, bool]:

@@ -77,6 +77,24 @@ def test_probe_refuses_only_what_is_refused_as_a_whole(raw: bytes, sizes: list[i
             read_head(bytes(partial) + b"\r\n\r\n")
 
 
+@pytest.mark.parametrize("rest", [b'"}', b"}", b'a","categoryId":1}', b"1]}"])
+def test_what_is_left_of_a_body_is_told_as_such(rest: bytes) -> None:
+    """As of a client that counts characters: the first body was too short, and this begins the next head."""
+    for refuse in (
+        lambda: read_head(rest + b"GET / HTTP/1.1\r\n\r\n"),
+        lambda: probe(bytearray(rest + b"GET /\r\n"), 0),
+    ):
+        with pytest.raises(RefusedError, match="Content-Length counts bytes, not characters"):
+            refuse()
+
+
+@pytest.mark.parametrize("start", [b"\x80", b"(GET", b'(GET "}', b'\x16\x03"}'])
+def test_another_beginning_is_told_nothing_of_bodies(start: bytes) -> None:
+    with pytest.raises(RefusedError) as caught:
+        probe(bytearray(start + b" / HTTP/1.1\r\n"), 0)
+    assert "Content-Length" not in caught.value.detail
+
+
 @pytest.mark.parametrize("fault", [b"GET / HTTP/1.1\r\nA: b\nC", b"GET / HTTP/1.1\r\nA: \0"])
 def test_probe_finds_a_fault_wherever_it_was_cut(fault: bytes) -> None:
     for at in range(1, len(fault)):
