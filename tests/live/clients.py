@@ -24,10 +24,12 @@ import httpx
 import requests
 import urllib3
 
+from petstore_mock import faults
+
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
 
-__all__ = ["CLIENTS", "STEPS", "Answer", "Client", "Send", "documented", "talk"]
+__all__ = ["CLIENTS", "STEPS", "Answer", "Client", "FailedError", "Send", "documented", "lines_of", "talk"]
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "clients.md"
 TIMEOUT: Final = 20
@@ -39,10 +41,15 @@ Open = Callable[["PetStoreMock"], AbstractContextManager[Send]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its name in the table, and how to get a function that sends."""
+    """A client: its name in the table, how to get a function that sends, and the program that it needs."""
 
     name: str
     open: Open
+    program: str | None = None
+
+
+class FailedError(ValueError):
+    """A client in another program failed; in its own words."""
 
 
 # The clients
@@ -170,33 +177,66 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { method, url, headers, value } = JSON.parse(line);
   const more = value === null ? {} : { "Content-Type": "application/json" };
   const body = value === null ? undefined : JSON.stringify(value);
-  const answer = await fetch(url, { method, headers: { ...headers, ...more }, body });
-  console.log(JSON.stringify([answer.status, await answer.json()]));
+  try {
+    const answer = await fetch(url, { method, headers: { ...headers, ...more }, body });
+    console.log(JSON.stringify([answer.status, await answer.json()]));
+  } catch (error) {
+    console.log(JSON.stringify(String(error)));
+  }
 }
 """
 
 
 @contextmanager
-def talk(*command: str, cwd: Path | None = None) -> Iterator[Send]:
-    """Let a program send, which reads requests and writes answers as lines of JSON."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd) as process:
+def lines_of(*command: str) -> Iterator[Callable[[str], str]]:
+    """Let a program answer a line with a line."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         requests_in, answers_out = process.stdin, process.stdout
         assert requests_in is not None
         assert answers_out is not None
 
-        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
-            request = {"method": method, "url": url, "headers": headers, "value": value}
-            print(json.dumps(request), file=requests_in, flush=True)
-            status, body = json.loads(answers_out.readline())
-            return status, body
+        def ask(line: str) -> str:
+            print(line, file=requests_in, flush=True)
+            return answers_out.readline().rstrip("\n")
 
-        yield send
+        yield ask
         requests_in.close()
         assert process.wait(TIMEOUT) == 0
 
 
+@contextmanager
+def talk(*command: str) -> Iterator[Send]:
+    """Let a program send, which reads requests and writes answers, or in a string what failed, as lines of JSON."""
+    with lines_of(*command) as ask:
+
+        def send(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+            request = {"method": method, "url": url, "headers": headers, "value": value}
+            answer = json.loads(ask(json.dumps(request)))
+            if isinstance(answer, str):
+                raise FailedError(answer)
+            status, body = answer
+            return status, body
+
+        yield send
+
+
 def _node(_petstore: PetStoreMock) -> AbstractContextManager[Send]:
     return talk("node", "--input-type=module", "-e", _FETCH)
+
+
+def _perl(_petstore: PetStoreMock) -> AbstractContextManager[Send]:
+    return talk("perl", str(Path(__file__).with_name("drive_http_tiny.pl")))
+
+
+def _wget(method: str, url: str, headers: dict[str, str], value: object) -> Answer:
+    fields = [f"--header={name}: {text}" for name, text in headers.items()]
+    body = [] if value is None else ["--header=Content-Type: application/json", f"--body-data={json.dumps(value)}"]
+    # --waitretry: or it waits for a second before it tries again.
+    options = ["--quiet", "--server-response", "--content-on-error", "--waitretry=0", "--output-document=-"]
+    command = ["wget", "--no-config", *options, f"--method={method}", *fields, *body, url]
+    done = subprocess.run(command, check=False, capture_output=True, timeout=TIMEOUT)
+    statuses = re.findall(rb"^ *HTTP/1.1 (\d+)", done.stderr, re.MULTILINE)
+    return int(statuses[-1]), json.loads(done.stdout) if done.stdout else None
 
 
 def _run(*command: str) -> str:
@@ -217,8 +257,10 @@ CLIENTS: Final = (
     Client("aiohttp", _aiohttp),
     Client("urllib.request", _simple(_urllib)),
     Client("http.client", _http_client),
-    Client("curl", _simple(_curl)),
-    Client("Node's fetch", _node),
+    Client("curl", _simple(_curl), program="curl"),
+    Client("wget", _simple(_wget), program="wget"),
+    Client("Node's fetch", _node, program="node"),
+    Client("Perl's HTTP::Tiny", _perl, program="perl"),
 )
 
 
@@ -257,7 +299,10 @@ def _meets_400(petstore: PetStoreMock, send: Send) -> str:
 def _meets_401(petstore: PetStoreMock, send: Send) -> str:
     for headers in ({"Authorization": "Bearer wrong"}, {}):
         status, body = send("GET", f"{petstore.url}/pets", headers, None)
-        assert (status, body["status"]) == (401, 401)
+        assert status == 401
+        if body is None:
+            return "status alone"
+        assert body["status"] == 401
     return "yes"
 
 
@@ -289,6 +334,21 @@ def _keeps_connection(petstore: PetStoreMock, send: Send) -> str:
     return "kept" if first.connection == second.connection else "new each time"
 
 
+def _loses_the_answer(petstore: PetStoreMock, send: Send) -> str:
+    send("GET", f"{petstore.url}/pets", petstore.headers, None)  # who keeps connections has one to use again
+    if not petstore.journal.last.connection:
+        return "none"
+    petstore.inject(faults.empty_reply(), on="createPet", times=1, at="after_commit")
+    sent = {"name": "Rex", "categoryId": 1}
+    try:
+        status, _ = send("POST", f"{petstore.url}/pets", petstore.headers, sent)
+    except Exception:  # noqa: BLE001  # each client has an error of its own
+        assert len(petstore.pets) == 1
+        return "told"
+    assert (status, len(petstore.pets)) == (201, 2)
+    return "sent again"
+
+
 def _reads_gzip(petstore: PetStoreMock, send: Send) -> str:
     return _gzip(petstore, send, petstore.headers)
 
@@ -317,6 +377,7 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
     "404": _meets_404,
     "int64": _carries_int64,
     "connection": _keeps_connection,
+    "lost answer": _loses_the_answer,
     "gzip": _reads_gzip,
     "gzip by hand": _reads_gzip_that_it_asked_for_by_hand,
 }

@@ -9,15 +9,12 @@ import pytest
 from petstore_mock import PetStoreMock
 from tests.live.clients import CLIENTS, STEPS, Client, documented
 
-PROGRAMS = {"curl": "curl", "Node's fetch": "node"}
-
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_client_does_what_the_table_says(client: Client, step: str) -> None:
-    program = PROGRAMS.get(client.name)
-    if program is not None and shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+    if client.program is not None and shutil.which(client.program) is None:
+        pytest.skip(f"{client.program} is not installed")
     with PetStoreMock(self_check=True) as petstore, client.open(petstore) as send:
         assert STEPS[step](petstore, send) == documented()[client.name, step]
 

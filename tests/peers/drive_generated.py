@@ -50,5 +50,9 @@ def call(method: str, url: str, headers: Mapping[str, str], value: Any) -> tuple
 
 warnings.simplefilter("error")
 for line in sys.stdin:
-    sys.stdout.write(json.dumps(call(**json.loads(line))) + "\n")
+    try:
+        answer: object = call(**json.loads(line))
+    except Exception as error:  # noqa: BLE001  # what the client raises is an answer, too
+        answer = repr(error)
+    sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()

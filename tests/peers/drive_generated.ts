@@ -36,5 +36,6 @@ async function call({ method, url, headers, value }: Request): Promise<[number, 
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  console.log(JSON.stringify(await call(JSON.parse(line))));
+  const answer = await call(JSON.parse(line)).catch(String); // what the client throws is an answer, too
+  console.log(JSON.stringify(answer));
 }
