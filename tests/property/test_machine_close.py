@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from petstore_mock import Behaviour
 from petstore_mock._machine_shrink import Course
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from tests.clients.corpus import find, make_buggy
-from tests.clients.correct import HttpClientPets, Json, make_correct
+from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.property import leavings
 from tests.property.test_machine import raised_by, some_slow
 
@@ -38,6 +39,19 @@ def test_how_a_client_closes_is_judged(name: str) -> None:
     assert raised_by(error.test, make_buggy(name)) is not None, error.test
     for correct in ("http.client", "urllib3"):
         assert raised_by(error.test, make_correct(correct)) is None, error.test
+
+
+class CreatesAndFails(HttpClientPets):
+    def close(self) -> None:
+        with contextlib.suppress(ApiError):
+            self.create_pet(name="Rex", category_id=1)
+        super().close()
+        raise RuntimeError("not closed")
+
+
+def test_what_a_close_sends_is_told_before_what_it_raises() -> None:
+    with pytest.raises(ClientBugError, match=r"close\(\) sent POST /v1/pets"):
+        check_client(lambda petstore: CreatesAndFails(petstore.url, petstore.api_key), settings=settings(database=None))
 
 
 class UnusedNotClosed(HttpClientPets):

@@ -6,13 +6,20 @@ import contextlib
 import queue
 import threading
 import time
+from typing import TYPE_CHECKING
+
+import pytest
 
 from petstore_mock import Behaviour
+from petstore_mock._machine_close import MOST_THREADS, Threads
 from petstore_mock._machine_shrink import Course, Step
 from petstore_mock.stateful import ClientBugError, client_machine
 from tests.clients.correct import HttpClientPets, Json
 from tests.property import leavings
 from tests.property.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = leavings.EXPECTED
 
@@ -27,6 +34,42 @@ def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
     machine = client_machine(make_client(client))
     with machine.run, machine.run.without_hurry():
         return machine.replay(Course(Behaviour(), steps))
+
+
+@contextlib.contextmanager
+def begun(count: int) -> Iterator[tuple[Threads, threading.Event]]:
+    """Begin threads in a call; they end with the event, or with the block."""
+    threads, ended = Threads(), threading.Event()
+    threads.before_call()
+    started = [threading.Thread(target=ended.wait) for _ in range(count)]
+    for thread in started:
+        thread.start()
+    assert threads.after_call() == {*started}
+    yield threads, ended
+    ended.set()
+    for thread in started:
+        thread.join()
+
+
+def test_threads_that_end_soon_after_they_are_told_to_are_not_left() -> None:
+    with begun(MOST_THREADS + 1) as (threads, ended):
+        threading.Timer(0.02, ended.set).start()
+        assert threads.left(brief=False) == 0
+        assert not threads.go_on
+
+
+@pytest.mark.parametrize(("count", "left"), [(MOST_THREADS, 0), (MOST_THREADS + 1, MOST_THREADS + 1)])
+def test_threads_that_do_not_end_are_left_if_they_are_more_than_a_pool_has(count: int, left: int) -> None:
+    with begun(count) as (threads, _):
+        assert threads.left(brief=True) == left
+
+
+def test_an_errand_is_told_from_a_thread_that_lasts() -> None:
+    with begun(1) as (threads, ended):
+        (thread,) = threads._started  # noqa: SLF001
+        assert not threads.end_soon([thread])
+        ended.set()
+        assert threads.end_soon([thread])
 
 
 class Warms(HttpClientPets):

@@ -262,6 +262,16 @@ def test_delay_holds_the_answer_back(petstore: PetStoreMock, caller: Caller) -> 
     assert entry.duration >= 0.05
 
 
+def test_delays_before_and_after_the_commit_add_up(petstore: PetStoreMock, caller: Caller) -> None:
+    for at in ("before_commit", "after_commit"):
+        petstore.inject(faults.delay(0.05), on="createPet", at=at, times=1)
+    began = time.monotonic()
+    assert caller.create().status_code == 201
+    assert time.monotonic() - began >= 0.1
+    assert petstore.journal.last.duration >= 0.1
+    assert not petstore._world.waits._held  # noqa: SLF001  # nothing is held any more
+
+
 def later(act: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=act)
     thread.start()
