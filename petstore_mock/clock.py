@@ -31,12 +31,13 @@ def http_date(timestamp: float) -> str:
     return f"{date_part} {hour:02d}:{minute:02d}:{second:02d} GMT"
 
 
-def as_moment(when: str | date | datetime, name: str = "when") -> datetime:
+def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str = "") -> datetime:
     """Return ``when`` as an aware datetime; a date means its midnight, and no zone means UTC.
 
     Args:
         when: the moment.
         name: what the caller's own argument is called, for the error.
+        or_else: what the caller takes beside a moment, for the error.
 
     Raises:
         PetstoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
@@ -51,7 +52,7 @@ def as_moment(when: str | date | datetime, name: str = "when") -> datetime:
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if not isinstance(moment, datetime):
         raise PetstoreMockError(
-            f"expected a date such as '2030-12-06', ISO 8601 text or a datetime; "
+            f"expected {or_else}a date such as '2030-12-06', ISO 8601 text or a datetime; "
             f"got {name}={when!r} ({type(when).__name__})"
         )
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -94,7 +95,8 @@ class Clock:
         """
         if isinstance(when, (int, float)) and not isinstance(when, bool) and abs(when) <= math.inf:
             return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
-        return as_moment(when, name).timestamp()  # type: ignore[arg-type]  # refuses what it can't read
+        # What is neither is refused there.
+        return as_moment(when, name, or_else="seconds from now, ").timestamp()  # type: ignore[arg-type]
 
     @property
     def moment(self) -> datetime:
