@@ -23,7 +23,15 @@ class DriveJava {
     Answer send(String method, URI address, byte[] body, String[] fields) throws IOException, InterruptedException;
   }
 
-  record Answer(int status, byte[] body) {}
+  static class Answer { // no record: Java 11 is to do
+    final int status;
+    final byte[] body;
+
+    Answer(int status, byte[] body) {
+      this.status = status;
+      this.body = body;
+    }
+  }
 
   static final Duration TIMEOUT = Duration.ofSeconds(20);
 
@@ -78,7 +86,7 @@ class DriveJava {
       String[] fields = Arrays.copyOfRange(texts, 3, texts.length);
       try {
         Answer answer = sender.send(texts[0], URI.create(texts[1]), decoded(words[2]), fields);
-        System.out.println(answer.status() + " " + encoded(answer.body()));
+        System.out.println(answer.status + " " + encoded(answer.body));
       } catch (IOException | InterruptedException thrown) {
         System.out.println(encoded(thrown.toString().getBytes(StandardCharsets.UTF_8)));
       }
