@@ -11,7 +11,7 @@ ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE_NAME = re.compile(r"# (\w+\.(?:py|toml|json))\n")
+_FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,22 +21,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PYTHON = blocks("python")
-SHELL = [(block.where, line) for block in blocks("sh") for line in block.text.splitlines() if line.strip()]
+SHELL = [
+    (block.where, line)
+    for block in blocks("sh")
+    if block.file_name is None
+    for line in block.text.splitlines()
+    if line.strip()
+]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with every named file of the documents, as a reader would have it."""
-    for block in blocks("python", "toml", "json"):
+    for block in blocks("python", "sh", "toml", "json"):
         if block.file_name is not None and not block.has_tests:
             (tmp_path / block.file_name).write_text(block.text, encoding="utf-8")
     return tmp_path
 
 
-def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -87,6 +96,54 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             assert all(option in shown for option in options if option.startswith("--")), where
         case _:
             pytest.fail(f"{where}: nothing checks {line!r}")
+
+
+# A program that knows of the service what its environment says; it exits with the number of animals in its first page.
+OTHER_PROGRAM = """
+import os, sys
+from shop import PetClient, ShopError
+client = PetClient(os.environ["PETSTORE_URL"], os.environ["PETSTORE_API_KEY"])
+try:
+    sys.exit(len(client.list_pets()))
+except ShopError:
+    sys.exit(len(client.list_pets()) + 1)
+"""
+
+
+@pytest.fixture
+def with_command(folder: Path) -> str:
+    """A search path on which ``petstore-mock`` is, installed beside this Python or not."""
+    command = folder / "petstore-mock"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m petstore_mock "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_command: str) -> None:
+    (folder / "stub.log").write_text("of an earlier run\n", encoding="utf-8")
+    result = _run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
+    assert (result.returncode, result.stdout, result.stderr) == (20, "", "")
+    serving, request = map(json.loads, (folder / "stub.log").read_text(encoding="utf-8").splitlines())
+    assert (serving["event"], request["status"]) == ("serving", 200)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", urlsplit(serving["url"]).port))
+
+
+def test_shell_script_ends_when_the_stub_can_not_start(folder: Path, with_command: str) -> None:
+    script = folder / "with_stub.sh"
+    script.write_text(script.read_text(encoding="utf-8").replace("--seed 20", "--seed nothing"), encoding="utf-8")
+    result = _run(folder, "sh", "with_stub.sh", "echo", "reached", PATH=with_command)
+    assert result.returncode != 0
+    assert "--seed" in result.stderr
+    assert result.stdout == ""
+
+
+def test_script_with_faults_judges_a_program(folder: Path) -> None:
+    result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", OTHER_PROGRAM)
+    assert (result.returncode, result.stderr) == (21, "")
+    result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", "")
+    assert result.returncode == 1
+    assert "never fired" in result.stderr
 
 
 SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make docs` writes it anew
