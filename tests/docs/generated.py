@@ -36,7 +36,8 @@ def failing_example() -> str:
     assert broken != example
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "test_shop.py").write_text(broken, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        unneeded = ("cacheprovider", "xdist", "hypothesispytest")
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", *(f"-pno:{plugin}" for plugin in unneeded)]
         output = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False).stdout
     return f"```text\n{_steady(output)}\n```"
 

@@ -46,12 +46,22 @@ def _run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProces
     )
 
 
-def _passes(folder: Path, blocks_of_one_run: list[Block]) -> None:
+# Whether a test of the documents works, few examples show.
+FEW_EXAMPLES = """
+from hypothesis import settings
+settings.register_profile("few", max_examples=10, database=None)
+settings.load_profile("few")
+"""
+# Unless told not to, Hypothesis's own plugin imports all of it, which takes a second.
+NO_HYPOTHESIS = "-pno:hypothesispytest"
+
+
+def _passes(folder: Path, blocks_of_one_run: list[Block], *options: str) -> None:
     expected = 0
     for block in blocks_of_one_run:
         (folder / f"test_{block.document.stem}_{block.line}.py").write_text(block.text, encoding="utf-8")
         expected += len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE))
-    result = _run(folder, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+    result = _run(folder, sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", *options, ".")
     passed = re.search(r"(\d+) passed", result.stdout)
     assert result.returncode == 0, result.stdout + result.stderr
     assert passed, result.stdout
@@ -60,6 +70,7 @@ def _passes(folder: Path, blocks_of_one_run: list[Block]) -> None:
 
 def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
     """One inner run for all blocks, each a module of its own."""
+    (folder / "conftest.py").write_text(FEW_EXAMPLES, encoding="utf-8")
     _passes(folder, [block for block in PYTHON if block.has_tests and not block.is_session_wide and not block.is_slow])
 
 
@@ -70,7 +81,7 @@ def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
 
 @pytest.mark.parametrize("block", [block for block in PYTHON if block.is_session_wide], ids=lambda block: block.where)
 def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
-    _passes(tmp_path, [block])
+    _passes(tmp_path, [block], NO_HYPOTHESIS)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +103,7 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             shown = _run(ROOT, sys.executable, "-m", "petstore_mock", command, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), shown
         case ["pytest", *options]:
-            shown = _run(ROOT, sys.executable, "-m", "pytest", "--help").stdout
+            shown = _run(ROOT, sys.executable, "-m", "pytest", NO_HYPOTHESIS, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), where
         case _:
             pytest.fail(f"{where}: nothing checks {line!r}")

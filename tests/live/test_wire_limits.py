@@ -255,7 +255,7 @@ def test_time_in_which_the_process_stood_still_is_no_clients(
     """A laptop that slept: the clients of this process could not send, either."""
 
     def stand_still(_: object) -> ApiResponse:
-        time.sleep(1.0)  # in the loop's thread
+        time.sleep(0.6)  # in the loop's thread
         return answer(200)
 
     echo.answers["/still"] = stand_still

@@ -57,8 +57,10 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
     def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:  # noqa: ANN401  # as makepyfile
         pytester.makeini(_SETTINGS.format(settings))
         pytester.makepyfile(client=_CLIENT, test_inner=_HEAD + textwrap.dedent(source), **files)
+        # By its plugin, a worker of xdist would import all of Hypothesis, which takes a second.
+        unneeded = ["cacheprovider", "pytest_httpserver", *(["hypothesispytest"] if {"-n1", "-n2"} & {*args} else [])]
         # This suite makes every warning an error; what a user sees is the default.
-        return pytester.runpytest_inprocess("-Wdefault", "-pno:cacheprovider", "-pno:pytest_httpserver", *args)
+        return pytester.runpytest_inprocess("-Wdefault", *(f"-pno:{plugin}" for plugin in unneeded), *args)
 
     return run
 

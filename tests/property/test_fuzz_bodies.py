@@ -187,7 +187,7 @@ INVALID_UTF8: Final = st.sampled_from(
 )
 
 
-MANY: Final = settings(max_examples=4 * settings().max_examples)  # each is quick
+MANY: Final = settings(max_examples=2 * settings().max_examples)  # each is quick
 
 
 @pytest.fixture(scope="module")

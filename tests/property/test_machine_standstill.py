@@ -154,13 +154,13 @@ def test_a_call_that_waits_after_its_answer_is_told_of_with_the_answer() -> None
     assert f"Waited in the client:\n\n{error.raised}" in str(error)
 
 
-def test_a_client_that_waits_some_seconds_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_waits_less_than_a_standstill_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even when the machine has become impatient."""
-    monkeypatch.setattr(_machine_watchdog, "_STANDSTILL", 3.0)
+    monkeypatch.setattr(_machine_watchdog, "_STANDSTILL", 2.0)
 
     class BacksOff(HttpClientPets):
         def list_pets(self, **given: Json) -> Json:
-            time.sleep(2)
+            time.sleep(1)
             return super().list_pets(**given)
 
     assert replay(BacksOff) is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -207,6 +207,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=max(1, settings().max_examples // 2))  # PyYAML takes its time
 @given(st.dictionaries(st.text(), json_values, max_size=4))
 def test_yaml_reads_back_as_the_same_object(value: dict[str, Any]) -> None:
     assert yaml.safe_load(as_yaml(value) if value else "{}") == value
