@@ -41,6 +41,8 @@ def folder(tmp_path: Path) -> Path:
 
 def _run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
+    # In a folder of its own, Hypothesis would make its table of characters anew, which takes seconds.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     return subprocess.run(
         command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=120, check=False
     )
