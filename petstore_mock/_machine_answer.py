@@ -52,7 +52,8 @@ def outcome_problem(call: Call, outcome: Outcome, allowed: Allowed) -> Problem |
     if outcome.kind in allowed.kinds:
         return None
     if allowed.value:
-        return Problem(f"{call} {outcome} although {allowed.why}", allowed.section, allowed.words)
+        check = _may_raise(call, allowed) if allowed.kinds else ("{call}",)
+        return Problem(f"{call} {outcome} although {allowed.why}", allowed.section, allowed.words, check)
     sentence = f"{call} {outcome}, which says {_meaning(outcome)}, when {allowed.why}"
     return Problem(sentence, allowed.section, allowed.words, _raises(call, allowed))
 
@@ -66,22 +67,30 @@ def _meaning(outcome: Outcome) -> str:
     return meaning
 
 
-def _raises(call: Call, allowed: Allowed) -> list[str]:
-    """Return the lines of a test in which the call raises what it may, or has asked again and got its answer."""
-    last = f"{{journal}}.for_operation({call.operation!r})[-1]" if allowed.asked_more else "{journal}.last"
+def _may_raise(call: Call, allowed: Allowed) -> list[str]:
+    """Return the lines of a test in which the call raises what it may, or nothing."""
+    last = _last(call, allowed)
     kinds = [repr(kind) for kind in sorted(allowed.kinds, key=str)]
     if not all(kind.isdecimal() and kind not in _ASKED_AGAIN for kind in kinds):
         kinds.append(f"{last}.status")  # of the next answer, if it asked again
     says = f"== {kinds[0]}" if len(kinds) == 1 else f"in {{{', '.join(kinds)}}}"
+    return ["try:", "    {call}", "except Exception as error:", f"    assert classify(error) {says}"]
+
+
+def _raises(call: Call, allowed: Allowed) -> list[str]:
+    """Return the lines of a test in which the call raises what it may, or has asked again and got its answer."""
+    last = _last(call, allowed)
     return [
-        "try:",
-        "    {call}",
-        "except Exception as error:",
-        f"    assert classify(error) {says}",
+        *_may_raise(call, allowed),
         "else:",
         f"    assert {last}.status == {OPERATIONS[call.operation].success}",
         f"    assert {last}.fault is None",
     ]
+
+
+def _last(call: Call, allowed: Allowed) -> str:
+    """Return the code of the request whose answer matters."""
+    return f"{{journal}}.for_operation({call.operation!r})[-1]" if allowed.asked_more else "{journal}.last"
 
 
 def pet_problem(call: Call, value: object, wanted: Mapping[str, Any]) -> Problem | None:

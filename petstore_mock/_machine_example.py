@@ -122,7 +122,7 @@ class Example(Scene):
         problem = self._judge(call, outcome, entries)
         if problem is not None:
             self._fail(call, problem, outcome)
-        place = self.script.add_call(actor.name, call, raises=outcome.error is not None)
+        place = self.script.add_call(actor.name, call, raises=outcome.error is not None or _may_raise(entries))
         outcome.error = None  # its traceback holds a frame that holds the outcome
         try:
             if isinstance(outcome.value, (Mapping, Sequence)) and len(outcome.value) <= _LARGEST_WATCHED:
@@ -177,9 +177,10 @@ class Example(Scene):
             raise PetstoreMockError(
                 f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.script}"
             ) from error
-        if problem is not None and entries[-1].fault is None and self._may_meet_fault(call.operation):
-            problem.allow_faults()
-        return problem or self._changed_result(call) or self._left_open(call)
+        problem = problem or self._changed_result(call)
+        if problem is not None and (_may_raise(entries) or self._may_meet_fault(call.operation)):
+            problem.allow_failures()
+        return problem or self._left_open(call)
 
     def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         """Return what is wrong with a call that the watchdog had to end."""
@@ -303,6 +304,11 @@ class Example(Scene):
         self.run.leaks = True
         problem = unclosed_problem(self.run.open_connections() - self._before)
         self._fail(self.actor.last or NO_CALL, problem, Outcome())
+
+
+def _may_raise(entries: Sequence[Entry]) -> bool:
+    """Whether a client that makes less of its answers than this one may raise: one was no plain success."""
+    return any(entry.fault is not None or entry.condition is not None for entry in entries)
 
 
 def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns

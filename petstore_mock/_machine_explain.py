@@ -88,7 +88,7 @@ class _Line:
         return f"{actor}.{call.code()}"
 
     def lines(self) -> list[str]:
-        if self.raises:  # as it may: that it raised is not what the test is about
+        if self.raises and self.result is None:  # as it may: that it raised is not what the test is about
             return ["with contextlib.suppress(Exception):", f"{_INDENT}{self.code}"]
         lines = [f"{self.result} = {self.code}" if self.result is not None else self.code]
         if self.kept:

@@ -157,12 +157,15 @@ def _violation(call: Call, entry: Entry) -> Problem | None:
         return None
     sentence = entry.sentence
     words = sentence.text if sentence is not None else ""
-    check = (
+    check = [
         "before = len({journal})",  # what is permitted may be a violation too: getPet after its removal
         "with contextlib.suppress(Exception):",
         "    {call}",
         "assert not any(entry.is_violation for entry in {journal}[before:])",
-    )
+    ]
+    if entry.condition is not None and entry.condition.name == "malformed_request":
+        # What never became whole is known as such a moment after the client has given it up.
+        check.insert(-1, "{journal}.wait_for(times=before + 1)")
     sent = f"{entry.method} {entry.target[:80]}"
     return Problem(f"{call} sent {sent}: {entry.reason}", entry.section or "4", words, check)
 
@@ -194,7 +197,11 @@ def _other_question(call: Call, entry: Entry) -> Problem | None:
         return {"createPet": _other_animal, "getPet": _other_id, "listPets": _other_list}[call.operation](call, entry)
     if entry.operation != "createPet":
         return None  # asking more than one operation is the client's own affair
-    check = ("{call}", "assert not {journal}.for_operation('createPet')")
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "assert not {journal}.for_operation('createPet')",
+    )
     return Problem(f"{call} sent POST {entry.target}", "4.2", "createPet adds an animal", check)
 
 
@@ -273,7 +280,7 @@ def _same(sent: object, wanted: dict[str, Any]) -> bool:
 def _body_of_a_get(call: Call, entry: Entry) -> Problem | None:
     if entry.method != "GET" or not entry.body:
         return None
-    check = ("{call}", "assert not {journal}.last.body")
+    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.last.body")
     section = OPERATIONS[call.operation].section
     return Problem(f"{call} sent a body of {len(entry.body)} bytes with GET", section, "Request body: none", check)
 
