@@ -16,6 +16,7 @@ from petstore_mock._machine_log import log_problem
 from petstore_mock._machine_manners import (
     MOST_CONNECTIONS,
     connections_problem,
+    earlier_key_problem,
     key_in_error_problem,
     leak_problem,
     runaway_problem,
@@ -103,6 +104,7 @@ class Example(Scene):
         self.run.steps += 1
         connections = self.run.open_connections()
         self._threads.before_call()
+        self.run.leftovers.clear()
         started = time.perf_counter()
         outcome = self._make(call, actor)
         outcome.seconds = time.perf_counter() - started
@@ -157,6 +159,8 @@ class Example(Scene):
         actor = self.actor
         others = [other for other in self._actors if other is not actor]
         problem = stray_problem(call, entries, others) or leak_problem(call, actor, self._elsewhere)
+        if problem is None and not entries:
+            problem = earlier_key_problem(call, outcome, self.run.leftovers)
         if problem is None:
             problem = self._ended_by_force(call, outcome, entries)
             if problem is not None:

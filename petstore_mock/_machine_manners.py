@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock._machine_call import Problem
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from petstore_mock._machine_call import Call, Outcome
     from petstore_mock.entry import Entry
     from petstore_mock.mock import PetStoreMock
+    from petstore_mock.worlds import Leak
 
 __all__ = [
     "MOST_CONNECTIONS",
     "connections_problem",
+    "earlier_key_problem",
     "key_in_error_problem",
     "leak_problem",
     "runaway_problem",
@@ -51,6 +54,28 @@ def stray_problem(call: Call, entries: Sequence[Entry], others: Iterable[Actor])
             words = "the API key is sent as a bearer token, on every operation"
             return Problem(f"{call} sent {stray.method} {stray.target} {how}", "5", words, check)
     return None
+
+
+def earlier_key_problem(call: Call, outcome: Outcome, leftovers: Sequence[Leak]) -> Problem | None:
+    """Return a request that bore the key of a client before this one, and got it refused.
+
+    Args:
+        call: what was asked of the client, which sent nothing with its own key.
+        outcome: what came of it.
+        leftovers: the requests that bore such a key; without the refusal they may be of a thread that is left over.
+    """
+    if outcome.kind != HTTPStatus.UNAUTHORIZED or not any(leak.bore_key for leak in leftovers):
+        return None
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "with {petstore}.fresh() as later:",
+        "    with contextlib.suppress(Exception):",
+        f"        make_client(later).{call.code()}",
+        f"    assert any(entry.status != {HTTPStatus.UNAUTHORIZED} for entry in later.journal), 'not its own key'",
+    )
+    words = "the API key is sent as a bearer token: each client's own, whatever its class or module holds"
+    return Problem(f"{call} sent {leftovers[-1].request} with the key of an earlier client", "5", words, check)
 
 
 def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Problem | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from petstore_mock._machine_shrink import Course
     from petstore_mock.behaviour import Behaviour
     from petstore_mock.server import Listener
+    from petstore_mock.worlds import Leak
 
 __all__ = ["Run"]
 
@@ -182,6 +183,11 @@ class Run:
         for listener in self._listeners:
             count += listener.open_connections
         return count
+
+    @property
+    def leftovers(self) -> list[Leak]:
+        """The requests that bore the key of an example that is over; to be cleared before each call."""
+        return self.petstore._worlds.leaks  # noqa: SLF001  # nobody else's: the listener is the run's own
 
     def start_over(self) -> None:
         """Close what an earlier example has left open, so that no example depends on another."""

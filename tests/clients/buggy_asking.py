@@ -364,6 +364,31 @@ class NameAsTemplate(HttpClientPets):
         return text.encode()
 
 
+class NegativeIdsMissing(HttpClientPets):
+    """Says of itself that there is no animal with a negative id."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        if pet_id < 0:
+            raise ApiError(404)
+        return super().get_pet(pet_id)
+
+
+class LengthKept(HttpClientPets):
+    """Merges the headers of each request into those of all that follow, and announces bodies that never come."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.merged = super().headers()
+
+    def headers(self) -> dict[str, str]:
+        return self.merged
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        encoded = super().encode(body)
+        self.merged["Content-Length"] = str(len(encoded))
+        return encoded
+
+
 ASKING = (
     LimitZeroForNone,
     StatusNoneAsText,
@@ -407,4 +432,6 @@ ASKING = (
     RetryAfterOn429Only,
     RedirectedInACircle,
     NameAsTemplate,
+    NegativeIdsMissing,
+    LengthKept,
 )

@@ -468,6 +468,34 @@ class RefreshedInBackground(HttpClientPets):
             other.ask("GET", "/pets?limit=100")
 
 
+class FirstHeadersKept(HttpClientPets):
+    """Keeps its headers in the class: those of the first client stay everybody's."""
+
+    kept: ClassVar[dict[str, str]] = {}
+
+    def headers(self) -> dict[str, str]:
+        for name, value in super().headers().items():
+            self.kept.setdefault(name, value)
+        return dict(self.kept)
+
+
+class CreatesLater(HttpClientPets):
+    """Returns new animals at once, and creates them together before it lists any."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.batch: list[dict[str, Any]] = []
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        self.batch.append({"name": name, "category_id": category_id, "status": status})
+        return {**self.body(name, category_id, status), "id": -len(self.batch)}
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        while self.batch:
+            super().create_pet(**self.batch.pop())
+        return super().list_pets(limit=limit, status=status)
+
+
 LIVING = (
     CreatesAgain,
     CreatesAgainAfterServerError,
@@ -509,4 +537,6 @@ LIVING = (
     SessionShared,
     LostLookedFor,
     RefreshedInBackground,
+    FirstHeadersKept,
+    CreatesLater,
 )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import http.client
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
 
-from petstore_mock import faults
+from petstore_mock import Behaviour, faults
+from petstore_mock._machine_shrink import Course
+from petstore_mock.stateful import client_machine
+from tests.clients.buggy_asking import LengthKept
+from tests.clients.buggy_living import FirstHeadersKept
+from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.property import leavings
 from tests.property.test_machine import raised_by
@@ -138,21 +143,36 @@ def test_a_correct_client_that_makes_less_of_its_answers_passes(
         assert raised_by(found.test, make_client) is None, found.test
 
 
-class LengthKept(HttpClientPets):
-    """Adds each request's headers to those of all that follow."""
+def test_the_key_of_an_earlier_client_is_told_as_such() -> None:
+    """Its requests reach no world of the example, and are no silence all the same."""
+    make_client, kept = make_buggy("FirstHeadersKept"), FirstHeadersKept.kept
+    kept.clear()
+    machine = client_machine(make_client)
+    with machine.run, machine.run.without_hurry():
+        assert machine.replay(Course(Behaviour(), (("list_some", (None, None)),))) is None
+        found = machine.replay(Course(Behaviour(), (("create", "Rex", 1, None),)))
+    assert found is not None
+    assert "sent POST /v1/pets with the key of an earlier client (§5" in found.sentence
+    assert isinstance(raised_by(found.test, make_client), AssertionError), found.test
+    kept.clear()  # as in a process of its own
+    assert isinstance(raised_by(found.test, make_client), AssertionError), found.test
+    for name in CORRECT:
+        assert raised_by(found.test, make_correct(name)) is None, found.test
 
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.kept = super().headers()
-        self.timeout = 0.2  # type: ignore[misc]  # of this one
 
-    def headers(self) -> dict[str, str]:
-        return self.kept
+@pytest.mark.parametrize(
+    ("name", "step"), [("CreatesLater", ("create", "Rex", 1, None)), ("NegativeIdsMissing", ("get_unknown", -1))]
+)
+def test_what_a_client_made_up_is_not_put_down_to_another(name: str, step: Step) -> None:
+    found = told(name, step)
+    assert found is not None
+    assert "it made that up, or remembers what an earlier client was answered" in found.sentence
+    assert "no request was sent" in str(raised_by(found.test, make_buggy(name))), found.test
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
 
-    def encode(self, body: dict[str, Any]) -> bytes:
-        encoded = super().encode(body)
-        self.kept["Content-Length"] = str(len(encoded))
-        return encoded
+
+class GivesUpSoon(LengthKept):
+    timeout = 0.2
 
 
 def test_a_client_that_refuses_other_types_is_correct() -> None:
@@ -161,11 +181,11 @@ def test_a_client_that_refuses_other_types_is_correct() -> None:
 
 def test_what_never_became_a_request_is_waited_for() -> None:
     """It is known as such once the client has given it up, which is a moment after its call."""
-    found = told(LengthKept, ("create", "Rex", 1, None), ("list_some", (None, None)))
+    found = told(GivesUpSoon, ("create", "Rex", 1, None), ("list_some", (None, None)))
     assert found is not None
     assert "the connection ended before the body did" in found.sentence
     assert "petstore.journal.wait_for(times=before + 1)" in found.test
-    failure = raised_by(found.test, lambda petstore: LengthKept(petstore.url, petstore.api_key))
+    failure = raised_by(found.test, lambda petstore: GivesUpSoon(petstore.url, petstore.api_key))
     assert isinstance(failure, AssertionError), found.test
     for name in CORRECT:
         assert raised_by(found.test, make_correct(name)) is None, found.test
