@@ -207,7 +207,7 @@ def _other_question(call: Call, entry: Entry) -> Problem | None:
 
 def _other_animal(call: Call, entry: Entry) -> Problem | None:
     sent = _json(entry.body)
-    if _same(sent, call.body):
+    if _same(sent, call.body) or _was_not_asked_for_its_body(entry):
         return None
     wanted = f"{{journal}}.last.json() == {literal(call.body)}"
     shown = _shown_body(sent, call.body)
@@ -215,6 +215,11 @@ def _other_animal(call: Call, entry: Entry) -> Problem | None:
         wanted, shown = f"{{journal}}.last.body and {wanted}", "no body"
     check = ("with contextlib.suppress(Exception):", "    {call}", f"assert {wanted}")
     return Problem(f"{call} sent {shown}", "4.2", SENTENCES["body"].text, check)
+
+
+def _was_not_asked_for_its_body(entry: Entry) -> bool:
+    """Whether a request waited for ``100 (Continue)``, and was refused instead, its body unread (RFC 9110 §10.1.1)."""
+    return not entry.body and entry.condition is not None and b"expect" in entry.request.fields.by_name
 
 
 def _shown_body(sent: Any, wanted: dict[str, Any]) -> str:  # noqa: ANN401  # a JSON value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import http.client
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -189,3 +189,21 @@ def test_what_never_became_a_request_is_waited_for() -> None:
     assert isinstance(failure, AssertionError), found.test
     for name in CORRECT:
         assert raised_by(found.test, make_correct(name)) is None, found.test
+
+
+class ExpectsContinue(HttpClientPets):
+    """Asks whether its bodies are welcome, and sends them all the same, as a client may (RFC 9110 §10.1.1)."""
+
+    def encode(self, body: dict[str, Any]) -> bytes:
+        self.expects = True
+        return super().encode(body)
+
+    def headers(self) -> dict[str, str]:
+        expects, self.expects = self.expects, False
+        return {**super().headers(), **({"Expect": "100-continue"} if expects else {})}
+
+    expects = False
+
+
+def test_a_body_that_the_service_did_not_ask_for_is_not_missed() -> None:
+    assert told(ExpectsContinue, ("create", "Rex", 1, None), ("revoke_key", 1)) is None
