@@ -269,12 +269,13 @@ class Problem:
                 lines.insert(place + 2, "time.sleep(0.1)  # the client has threads, which may ask as well")
         self.check = lines
 
-    def allow_failures(self) -> None:
-        """Let the check pass for a client that told of a fault or of a refusal, where this one went on."""
+    def allow_failures(self, operation: OperationName) -> None:
+        """Let the check pass for a client whose ``operation`` met a fault or a refusal, and that told of it."""
         first, *rest = self.check
         if first == "result = {call}":
             passed = ["except Exception:", "    pass  # as it may: what came first was no success"]
             self.check = ["try:", f"    {first}", *passed, "else:", *(f"    {line}" for line in rest)]
         elif first == "{call}":
-            raised = ["    if {journal}.last.fault is None and {journal}.last.status < 400:", "        raise"]
+            answered = f"    answered = {{journal}}.for_operation({operation!r})[-1]"
+            raised = [answered, "    if answered.fault is None and answered.status < 400:", "        raise"]
             self.check = ["try:", "    {call}", "except Exception:", *raised, *rest]

@@ -65,6 +65,7 @@ class Example(Scene):
         self._results: list[Result] = []
         self._threads = Threads()
         self._failed = False
+        self._asked_for_faults = False  # whether one met a request that not every client sends
         super().__init__(run, behaviour, odd_keys=odd_keys)  # makes the first client, for which the above must stand
 
     # What the client does
@@ -120,6 +121,7 @@ class Example(Scene):
         if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
             # The service closes what it has broken; a client that uses it again is to meet that, and no race.
             self.run.settles_at(max(connections - 1, 0), _CLOSING)
+        self._asked_for_faults |= _met_a_fault_by_itself(call, entries)
         actor.last = call
         problem = self._judge(call, outcome, entries)
         if problem is not None:
@@ -183,7 +185,7 @@ class Example(Scene):
             ) from error
         problem = problem or self._changed_result(call)
         if problem is not None and (_may_raise(entries) or self._may_meet_fault(call.operation)):
-            problem.allow_failures()
+            problem.allow_failures(call.operation)
         return problem or self._left_open(call)
 
     def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
@@ -225,7 +227,8 @@ class Example(Scene):
         if self.run.failing_example is None:
             self.run.failing_example = self.run.examples
         actor = self.actor
-        if any(handle.never_fired for handle in self._faults):  # for which a mock answers at the end of its block
+        unfired = any(handle.never_fired for handle in self._faults)
+        if unfired or self._asked_for_faults:  # for which a mock answers at the end of its block
             ends = (f"{one.world}.reset()  # what was planned may come to nothing" for one in self._actors)
             problem.check = (*problem.check, *ends)
         bug = self.run.latest_failure = explain(
@@ -313,6 +316,12 @@ class Example(Scene):
 def _may_raise(entries: Sequence[Entry]) -> bool:
     """Whether a client that makes less of its answers than this one may raise: one was no plain success."""
     return any(entry.fault is not None or entry.condition is not None for entry in entries)
+
+
+def _met_a_fault_by_itself(call: Call, entries: Sequence[Entry]) -> bool:
+    """Whether a fault met what a client asked beyond the one request of its call."""
+    met = (entry for place, entry in enumerate(entries) if place or entry.operation != call.operation)
+    return any(entry.fault is not None for entry in met)
 
 
 def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns

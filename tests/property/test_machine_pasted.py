@@ -111,8 +111,18 @@ class CreatesWhenListed(HttpClientPets):
             raise
 
 
+class ListsWhatItCreated(HttpClientPets):
+    """Lists animals once it has created one, and fails when that does."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        pet = super().create_pet(name=name, category_id=category_id, status=status)
+        self.list_pets()
+        return pet
+
+
 MANY: Step = ("seed_many", 101, False)
 FAILS: Step = ("inject", faults.server_error(500), ("listPets", 1, 0, False))
+THEN_FAILS: Step = ("inject", faults.server_error(500), ("listPets", 12, 1, False))
 LATER: Step = ("inject", faults.server_error(500), ("listPets", 1, 1, False))
 WRONG_TYPE: Step = ("inject", faults.wrong_content_type(), ("getPet", 1, 0, False))
 
@@ -125,6 +135,7 @@ WRONG_TYPE: Step = ("inject", faults.wrong_content_type(), ("getPet", 1, 0, Fals
         (CountsWhatFailed, [FAILS], "raised LookupError (no counter) although the service answered 200"),
         (KnowsOneType, [("seed", REX, None), WRONG_TYPE], "raised KeyError ('text/html') although the service"),
         (ChangesWhatItReturned, [LATER, ("repeat",)], "changed what list_pets() had returned"),
+        (ListsWhatItCreated, [THEN_FAILS, ("create", "Rex", 1, None)], "raised ApiError (500: b"),
         (CreatesWhenListed, [FAILS], "sent POST /v1/pets"),
     ],
 )
