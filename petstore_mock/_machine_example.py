@@ -65,7 +65,7 @@ class Example(Scene):
         self._results: list[Result] = []
         self._threads = Threads()
         self._failed = False
-        self._asked_for_faults = False  # whether one met a request that not every client sends
+        self._leaves_faults = False  # whether one met no request that every client sends
         super().__init__(run, behaviour, odd_keys=odd_keys)  # makes the first client, for which the above must stand
 
     # What the client does
@@ -121,7 +121,7 @@ class Example(Scene):
         if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
             # The service closes what it has broken; a client that uses it again is to meet that, and no race.
             self.run.settles_at(max(connections - 1, 0), _CLOSING)
-        self._asked_for_faults |= _met_a_fault_by_itself(call, entries)
+        self._leaves_faults |= _met_a_fault_by_itself(call, entries)
         actor.last = call
         problem = self._judge(call, outcome, entries)
         if problem is not None:
@@ -228,7 +228,7 @@ class Example(Scene):
             self.run.failing_example = self.run.examples
         actor = self.actor
         unfired = any(handle.never_fired for handle in self._faults)
-        if unfired or self._asked_for_faults:  # for which a mock answers at the end of its block
+        if unfired or self._leaves_faults:  # for which a mock answers at the end of its block
             ends = (f"{one.world}.reset()  # what was planned may come to nothing" for one in self._actors)
             problem.check = (*problem.check, *ends)
         bug = self.run.latest_failure = explain(
@@ -261,6 +261,7 @@ class Example(Scene):
         Raises:
             ClientBugError: a client does not close as it should.
         """
+        self._leaves_faults |= any(handle.never_fired for handle in self._faults)  # which no cancelled one is
         for handle in self._faults:
             handle.cancel()
         self._results.clear()

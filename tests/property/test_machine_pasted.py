@@ -154,6 +154,15 @@ def test_a_correct_client_that_makes_less_of_its_answers_passes(
         assert raised_by(found.test, make_client) is None, found.test
 
 
+def test_a_fault_that_was_still_to_come_fails_no_correct_client_at_the_end() -> None:
+    """Who is told of when it is closed has been asked all there was to ask."""
+    found = told("NeverClosed", ("inject", faults.server_error(500), ("getPet", 1, 1, False)))
+    assert found is not None
+    assert "stayed open after the client was closed" in found.sentence
+    for name in CORRECT:
+        assert raised_by(found.test, make_correct(name)) is None, found.test
+
+
 def test_the_key_of_an_earlier_client_is_told_as_such() -> None:
     """Its requests reach no world of the example, and are no silence all the same."""
     make_client, kept = make_buggy("FirstHeadersKept"), FirstHeadersKept.kept
