@@ -41,11 +41,11 @@ Open = Callable[["PetStoreMock"], AbstractContextManager[Send]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: its name in the table, how to get a function that sends, and the program that it needs."""
+    """A client: its name in the table, how to get a function that sends, and a command that succeeds if it is there."""
 
     name: str
     open: Open
-    program: str | None = None
+    probe: tuple[str, ...] = ()
 
 
 class FailedError(ValueError):
@@ -257,10 +257,11 @@ CLIENTS: Final = (
     Client("aiohttp", _aiohttp),
     Client("urllib.request", _simple(_urllib)),
     Client("http.client", _http_client),
-    Client("curl", _simple(_curl), program="curl"),
-    Client("wget", _simple(_wget), program="wget"),
-    Client("Node's fetch", _node, program="node"),
-    Client("Perl's HTTP::Tiny", _perl, program="perl"),
+    Client("curl", _simple(_curl), probe=("curl", "--version")),
+    Client("wget", _simple(_wget), probe=("wget", "--version")),
+    Client("Node's fetch", _node, probe=("node", "-e", "fetch")),
+    # Minimal distributions of Perl come without its modules.
+    Client("Perl's HTTP::Tiny", _perl, probe=("perl", "-MHTTP::Tiny", "-MJSON::PP", "-e", "1")),
 )
 
 
