@@ -28,6 +28,7 @@ REQUESTS = 1_000_000
 CYCLES = 10_000
 GROWTH = 10 << 20  # bytes
 CONNECTIONS = 8
+MORE_LOOKS = 3
 PIPELINED = 25
 
 ASKED = (
@@ -116,7 +117,12 @@ def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(pe
         before, answered = Footprint.now(), petstore.journal.total
         sent = load(pipelines, REQUESTS)
         assert petstore.journal.total - answered == sent
-        assert_flat(before, Footprint.now())
+        # What the allocator holds free comes and goes by some MiB; what leaks stays.
+        after = [Footprint.now()]
+        for _ in range(MORE_LOOKS):
+            load(pipelines, 50_000)
+            after.append(Footprint.now())
+        assert_flat(before, min(after, key=lambda footprint: footprint.memory))
 
 
 def cycle(petstore: PetStoreMock, number: int) -> None:
