@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MalformedJsonError",
+    "RepeatedMembers",
     "decode_json",
     "encode_flat",
     "encode_json",
     "integral_value",
+    "members_of",
     "percent_decode",
     "read_integer",
     "unbearable",
@@ -57,8 +59,12 @@ class MalformedJsonError(Exception):
         self.violation = violation
 
 
-class _Members(dict[str, Any]):
-    """An object some of whose members stand more than once; the last of them is kept."""
+class RepeatedMembers(dict[str, Any]):
+    """An object some of whose members stand more than once; the last of them is kept.
+
+    Attributes:
+        repeated: their names.
+    """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -86,20 +92,21 @@ class _Noted(threading.local):
 _noted: Final = _Noted()
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def members_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object as ``object_pairs_hook`` does; ``RepeatedMembers`` if one stands twice."""
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
     _noted.repeated = True
-    return _Members(pairs)
+    return RepeatedMembers(pairs)
 
 
 _decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=read_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
+    object_pairs_hook=members_of, parse_int=read_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
 # For a body that is too short for a number of too many digits: the scanner then makes its integers in C.
 _short_decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=JsonNumber, parse_constant=_refuse_constant
+    object_pairs_hook=members_of, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
 
 
@@ -164,7 +171,7 @@ def _syntax(error: json.JSONDecodeError) -> Violation:
 
 def _find_repeated(value: Any, steps: list[str | int], found: Violations) -> None:  # noqa: ANN401  # any JSON value
     """Add the repeated members of ``value``, a container that ``steps`` lead to; a path is written only where due."""
-    if isinstance(value, _Members):
+    if isinstance(value, RepeatedMembers):
         names = value.repeated[: found.room]
         found.omitted += len(value.repeated) - len(names)
         path = _path(steps) if names else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.behaviour import Behaviour
+from petstore_mock.decoding import RepeatedMembers, members_of
 from petstore_mock.errors import PetstoreMockError
 from petstore_mock.paths import as_path
 
@@ -132,9 +133,9 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
     return added
 
 
-def _seed(world: World, pet: Mapping[str, Any] | None, repeated: str | None = None) -> dict[str, Any]:
-    if repeated is not None:  # Python keeps the last of them, and says nothing
-        raise PetstoreMockError(f"expected each field once; got {repeated!r} twice")
+def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
+    if isinstance(pet, RepeatedMembers):  # of a file; the last of them was kept
+        raise PetstoreMockError(f"expected each field once; got {', '.join(map(repr, pet.repeated))} twice")
     if pet is None:  # what a list may hold by mistake; left out of a call, it would mean a plausible animal
         raise PetstoreMockError("expected an animal as a mapping; got None")
     return world.seed(pet, {})
@@ -142,19 +143,9 @@ def _seed(world: World, pet: Mapping[str, Any] | None, repeated: str | None = No
 
 def _seed_file(world: World, path: str | PathLike[str]) -> None:
     """Seed each animal of a JSON file that holds a list of them; an error says which line is wrong."""
-    repeated: dict[int, str] = {}  # by the identity of an object, which its list keeps alive
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in made:
-                repeated[id(made)] = name
-            made[name] = value
-        return made
-
     try:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
-        animals = json.loads(text, object_pairs_hook=members)
+        animals = json.loads(text, object_pairs_hook=members_of)
     except (OSError, UnicodeDecodeError) as error:
         raise PetstoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
     except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
@@ -163,7 +154,7 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
         raise PetstoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
     for index, animal in enumerate(animals):
         try:
-            _seed(world, animal, repeated.get(id(animal)))
+            _seed(world, animal)
         except PetstoreMockError as error:
             raise PetstoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
 
