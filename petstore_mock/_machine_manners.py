@@ -64,7 +64,8 @@ def earlier_key_problem(call: Call, outcome: Outcome, leftovers: Sequence[Leak])
         outcome: what came of it.
         leftovers: the requests that bore such a key; without the refusal they may be of a thread that is left over.
     """
-    if outcome.kind != HTTPStatus.UNAUTHORIZED or not any(leak.bore_key for leak in leftovers):
+    bearing = [leak for leak in leftovers if leak.bore_key]
+    if outcome.kind != HTTPStatus.UNAUTHORIZED or not bearing:
         return None
     check = (
         "with contextlib.suppress(Exception):",
@@ -75,7 +76,7 @@ def earlier_key_problem(call: Call, outcome: Outcome, leftovers: Sequence[Leak])
         f"    assert any(entry.status != {HTTPStatus.UNAUTHORIZED} for entry in later.journal), 'not its own key'",
     )
     words = "the API key is sent as a bearer token: each client's own, whatever its class or module holds"
-    return Problem(f"{call} sent {leftovers[-1].request} with the key of an earlier client", "5", words, check)
+    return Problem(f"{call} sent {bearing[-1].request} with the key of an earlier client", "5", words, check)
 
 
 def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Problem | None:

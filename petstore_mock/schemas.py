@@ -81,6 +81,8 @@ class Schemas:
     def judge(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
 
+        Of a value of the wrong type that is the type alone: what else it breaks follows from it.
+
         Args:
             name: one of ``SCHEMA_NAMES``.
             value: a decoded JSON value.
@@ -89,8 +91,7 @@ class Schemas:
         if self.accepts(name, value):
             return Violations()
         errors = list(self._judge_of(name).iter_errors(value))
-        # A value of the wrong type is told as that alone: what else it breaks (an enumeration, the bounds of an integer
-        # that came as a float) follows from it.
+        # What else: an enumeration, or the bounds of an integer that came as a float.
         mistyped = {error.json_path for error in errors if error.validator == "type"}
         return _gather(
             (error for error in errors if error.validator == "type" or error.json_path not in mistyped), location
