@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from petstore_mock.wsgi import WsgiApp
+    from petstore_mock.transport.wsgi import WsgiApp
 
 __all__ = ["ANIMALS", "KEY", "NEW_PET", "Bodies", "bodies", "call", "environ"]
 

@@ -205,8 +205,8 @@ def _prism(port: int, folder: Path) -> list[str]:
 
 
 def _openapi_with_examples() -> dict[str, Any]:
-    from petstore_mock.openapi import openapi_document  # noqa: PLC0415
-    from petstore_mock.schemas import default_schemas  # noqa: PLC0415
+    from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415
+    from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
 
     document: dict[str, Any] = json.loads(json.dumps(openapi_document(default_schemas())))
     shown = bodies()

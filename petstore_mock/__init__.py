@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from petstore_mock import faults as faults
     from petstore_mock import stateful as stateful
     from petstore_mock import strategies as strategies
-    from petstore_mock.behaviour import Behaviour as Behaviour
+    from petstore_mock.contract.behaviour import Behaviour as Behaviour
     from petstore_mock.errors import ContractViolationError as ContractViolationError
     from petstore_mock.errors import ContractWarning as ContractWarning
     from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
     from petstore_mock.errors import PetstoreMockError as PetstoreMockError
     from petstore_mock.errors import VerificationError as VerificationError
-    from petstore_mock.messages import ApiRequest as ApiRequest
-    from petstore_mock.mock import PetStoreMock as PetStoreMock
+    from petstore_mock.messages.request import ApiRequest as ApiRequest
+    from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ApiRequest": "messages",
-    "Behaviour": "behaviour",
+    "ApiRequest": "messages.request",
+    "Behaviour": "contract.behaviour",
     "ContractViolationError": "errors",
     "ContractWarning": "errors",
     "DeprecatedOperationWarning": "errors",
-    "PetStoreMock": "mock",
+    "PetStoreMock": "mock.petstore",
     "PetstoreMockError": "errors",
     "VerificationError": "errors",
 }

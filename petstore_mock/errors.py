@@ -1,6 +1,6 @@
 """The two families of errors that people meet: the test author's mistakes and failed verifications.
 
-What a *client* does wrong is neither: it becomes an answer with a 4xx status (:mod:`petstore_mock.messages`).
+What a *client* does wrong is neither: it becomes an answer with a 4xx status (:mod:`petstore_mock.messages.request`).
 """
 
 from __future__ import annotations

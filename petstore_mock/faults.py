@@ -1,4 +1,4 @@
-"""Faults: what may go wrong, as values. :mod:`petstore_mock.plan` decides when.
+"""Faults: what may go wrong, as values. :mod:`petstore_mock.core.fault_plan` decides when.
 
 A fault *replaces* the answer (a status, a hang, a reset, an empty reply), *garbles* it (cut, dribbled, malformed, of a
 wrong type) or *delays* it. Those of the connection (:attr:`Fault.needs_socket`) can't be had in process.
@@ -14,10 +14,10 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from petstore_mock.clock import as_moment, http_date
+from petstore_mock.common.dates import as_moment, http_date
+from petstore_mock.common.suggestions import nearest
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.messages import BODILESS_STATUSES, Delivery, is_field
-from petstore_mock.suggestion import nearest
+from petstore_mock.messages.response import BODILESS_STATUSES, Delivery, is_field
 
 __all__ = [
     "Fault",

@@ -6,16 +6,16 @@ import json as json_module
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.messages import ApiRequest
-from petstore_mock.schemas import default_schemas
-from petstore_mock.world import World
-from petstore_mock.worlds import Worlds
+from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.core.world import World
+from petstore_mock.core.world_registry import Worlds
+from petstore_mock.messages.request import ApiRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petstore_mock.journal import Journal
-    from petstore_mock.messages import ApiResponse
+    from petstore_mock.journal.journal import Journal
+    from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["OWN_KEY", "Core"]
 

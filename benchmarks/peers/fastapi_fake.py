@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI, Header, HTTPException, Query
 from pydantic import BaseModel
 
-from petstore_mock.plausible import plausible_pet
+from petstore_mock.core.sample_pets import plausible_pet
 
 
 class PetStatus(StrEnum):

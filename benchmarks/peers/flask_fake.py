@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Flask, jsonify, request
 
-from petstore_mock.plausible import plausible_pet
+from petstore_mock.core.sample_pets import plausible_pet
 
 app = Flask(__name__)
 numbers = itertools.count(21)

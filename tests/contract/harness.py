@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from petstore_mock import PetStoreMock
-    from petstore_mock.entry import Entry
+    from petstore_mock.journal.entry import Entry
 
 Fields = tuple[tuple[str, str], ...]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock.gaps import GAPS
+from petstore_mock.contract.gaps import GAPS
 from tests.contract.harness import check_error_body, condition_of
 
 if TYPE_CHECKING:

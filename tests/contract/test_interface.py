@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.contract import OPERATIONS
+from petstore_mock.contract.interface import OPERATIONS
 from tests import data_cases
 from tests.contract.harness import condition_of, last_entry
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.contract import SENTENCES
+from petstore_mock.contract.interface import SENTENCES
 from tests.contract.harness import condition_of, last_entry
 
 if TYPE_CHECKING:

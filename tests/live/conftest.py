@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.wire import WireServer
+from petstore_mock.transport.server import WireServer
 from tests.live.raw import Echo, RawClient
 
 if TYPE_CHECKING:

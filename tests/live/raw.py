@@ -7,16 +7,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from petstore_mock.conditions import CONDITIONS
-from petstore_mock.messages import ApiResponse, Delivery, Head
+from petstore_mock.contract.error_conditions import CONDITIONS
+from petstore_mock.messages.response import ApiResponse, Delivery, Head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from petstore_mock.messages import ApiRequest, Waits
-    from petstore_mock.server import Listener
-    from petstore_mock.wire import WireServer
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import Waits
+    from petstore_mock.transport.listener import Listener
+    from petstore_mock.transport.server import WireServer
 
 PATIENCE: Final = 5.0  # seconds until a test that waits for bytes fails
 DESCRIPTORS: Final = Path("/proc/self/fd")

@@ -15,13 +15,13 @@ from werkzeug import Request, Response
 
 from petstore_mock import PetStoreMock
 from petstore_mock.errors import PetstoreMockError, VerificationError
-from petstore_mock.server import Listener
+from petstore_mock.transport.listener import Listener
 from tests.live.raw import DATE, Answer, Echo, RawClient, answer, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from petstore_mock.messages import ApiRequest
+    from petstore_mock.messages.request import ApiRequest
 
 
 class Journalling(Echo):

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.messages import Dress
+from petstore_mock.messages.response import Dress
 from tests.live.raw import Held, RawClient, answer, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.messages import ApiRequest, ApiResponse
-    from petstore_mock.wire import WireServer
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.transport.server import WireServer
     from tests.live.raw import Echo
 
 TICK = 0.002  # seconds: uvloop counts in whole milliseconds, from the beginning of its turn

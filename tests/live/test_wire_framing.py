@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.messages import Dress
-from petstore_mock.wire import connection, shared
+from petstore_mock.messages.response import Dress
+from petstore_mock.transport import http_connection as connection
+from petstore_mock.transport import server_state as shared
 from tests.live.raw import RawClient, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.messages import ApiRequest, ApiResponse
-    from petstore_mock.wire import WireServer
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.transport.server import WireServer
     from tests.live.raw import Echo
 
 GET = b"GET /a?b=c HTTP/1.1\r\nHost: x\r\nX-One: two\r\n\r\n"

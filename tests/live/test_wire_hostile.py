@@ -21,8 +21,9 @@ from tests.live.raw import RawClient, answer, eventually, open_descriptors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.messages import ApiRequest, ApiResponse
-    from petstore_mock.wire import WireServer
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.transport.server import WireServer
     from tests.live.raw import Echo
 
 KEY = "Bearer petstore-secret-000001"

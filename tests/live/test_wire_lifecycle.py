@@ -20,14 +20,15 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.errors import PetstoreMockError
-from petstore_mock.wire import WireServer
-from petstore_mock.wire.connection import Connection
+from petstore_mock.transport.http_connection import Connection
+from petstore_mock.transport.server import WireServer
 from tests.live.raw import Echo, Held, RawClient, answer, eventually, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.messages import ApiRequest, ApiResponse
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
 
 
 def run(script: str, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> subprocess.CompletedProcess[str]:
@@ -37,7 +38,7 @@ def run(script: str, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> subpr
     prologue = f"""
         import os, sys, threading
         {where}
-        from petstore_mock.wire import WireServer
+        from petstore_mock.transport.server import WireServer
         from tests.live.raw import Echo, RawClient, eventually
         echo = Echo()
         echo.deliver("/hang", "hang")
@@ -130,7 +131,7 @@ def test_name_of_both_families_is_served_over_ipv4(echo: Echo, monkeypatch: pyte
     def both(_: str, port: int, **options: int) -> list[object]:
         return [*resolve("::1", port, **options), *resolve("127.0.0.1", port, **options)]
 
-    monkeypatch.setattr("petstore_mock.wire.serving.socket.getaddrinfo", both)
+    monkeypatch.setattr("petstore_mock.transport.server.socket.getaddrinfo", both)
     server = WireServer(echo, "localhost")
     server.start()
     try:
@@ -302,7 +303,7 @@ def test_stop_from_inside_a_request_raises(client: RawClient, echo: Echo, server
 def test_stop_says_what_blocks_it(
     client: RawClient, echo: Echo, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("petstore_mock.wire.serving.STOP_PATIENCE", 0.05)
+    monkeypatch.setattr("petstore_mock.transport.server.STOP_PATIENCE", 0.05)
     gate, entered = threading.Event(), threading.Event()
 
     def block(request: ApiRequest) -> ApiResponse:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.messages import UNASKED_BODY
-from petstore_mock.wire import line
-from petstore_mock.wire.request import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
+from petstore_mock.messages.request import UNASKED_BODY
+from petstore_mock.transport import tcp_connection as line
+from petstore_mock.transport.request_parsing import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.messages import ApiResponse
-    from petstore_mock.wire import WireServer
+    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.transport.server import WireServer
     from tests.live.raw import Echo
 
 LINE = b"GET / HTTP/1.1\r\nHost: x\r\n"

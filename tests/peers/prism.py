@@ -22,7 +22,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import run as run_command
-from petstore_mock.contract import BASE_PATH
+from petstore_mock.contract.interface import BASE_PATH
 from tests.contract.harness import Answer, Service
 from tests.peers.tools import node_tool
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import petstore_mock.journal.rendering
+import petstore_mock.mock.petstore
+import petstore_mock.pytest_plugin.exploration
+
 # pytester forgets the modules that an inner run is the first to import, and the package would keep two of each.
-import petstore_mock._pytest_coverage
-import petstore_mock._pytest_explore
-import petstore_mock.mock
-import petstore_mock.report
-import petstore_mock.server  # noqa: F401
+import petstore_mock.pytest_plugin.outcome_coverage
+import petstore_mock.transport.listener  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock._pytest_explore import pick
-from petstore_mock.gaps import GAPS
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.pytest_plugin.exploration import pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock._pytest_report import file_name
+from petstore_mock.pytest_plugin.reporting import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,10 +264,10 @@ def test_a_failure_before_the_first_test_of_the_fake_says_nothing_of_it(inner: I
 def test_a_report_that_fails_hides_no_failure(inner: Inner, output: Output) -> None:
     result = inner(
         """
-        import petstore_mock.report
+        import petstore_mock.journal.rendering
 
         def test_it(petstore, monkeypatch):
-            monkeypatch.setattr(petstore_mock.report, "render_journal", None)
+            monkeypatch.setattr(petstore_mock.journal.rendering, "render_journal", None)
             call(petstore)
             assert 1 == 2
         """

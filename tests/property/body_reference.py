@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.violations import member_path
+from petstore_mock.contract.violations import member_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import Behaviour, PetStoreMock
-from petstore_mock.gaps import GAPS
-from petstore_mock.schemas import default_schemas
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.schemas import default_schemas
 from tests.contract.harness import Answer, Service, SocketTransport, WsgiTransport
 
 BEHAVIOURS = st.fixed_dictionaries({name: st.sampled_from(list(gap.alternatives)) for name, gap in GAPS.items()}).map(

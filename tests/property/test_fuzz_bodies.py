@@ -15,7 +15,7 @@ from tests.property.body_reference import judge_body, judge_target
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from petstore_mock.messages import ApiResponse
+    from petstore_mock.messages.response import ApiResponse
 
 # Texts that are JSON, and texts that nearly are
 

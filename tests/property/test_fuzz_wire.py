@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import PetStoreMock
-from petstore_mock.wire import WireServer
+from petstore_mock.transport.server import WireServer
 from tests.live.raw import PATIENCE, Answer, RawClient
 from tests.property.wire_grammar import KEY, pieces, streams
 from tests.property.wire_reference import Verdict, read_answers, reason_to_refuse, reason_to_take, verdicts
@@ -22,7 +22,7 @@ from tests.property.wire_reference import Verdict, read_answers, reason_to_refus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from petstore_mock.entry import Entry
+    from petstore_mock.journal.entry import Entry
 
 # What the wire refuses before there is a request, or without reading on. A path that is badly encoded is among them.
 HTTP_REFUSALS: Final = {
@@ -45,7 +45,7 @@ def patient() -> Iterator[PetStoreMock]:
 def hasty() -> Iterator[PetStoreMock]:
     """A mock that gives up on a client soon."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("petstore_mock.server.WireServer", impatient)
+        patch.setattr("petstore_mock.transport.listener.WireServer", impatient)
         petstore = PetStoreMock(self_check=True, api_key=KEY)
         petstore.start()
     with petstore:

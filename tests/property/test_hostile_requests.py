@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import Behaviour, PetStoreMock
-from petstore_mock.gaps import GAPS
-from petstore_mock.messages import ApiRequest
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.messages.request import ApiRequest
 from tests.contract.harness import Answer, check_every_answer
 
 BEHAVIOURS = st.fixed_dictionaries({}, optional={

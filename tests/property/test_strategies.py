@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from werkzeug.test import Client
 
-from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, _generation, faults, strategies
-from petstore_mock.gaps import GAPS
-from petstore_mock.schemas import default_schemas
+from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, faults, strategies
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.strategies import from_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -276,7 +277,7 @@ def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp
 
 
 def test_integers_are_drawn_where_the_bounds_leave_none_of_the_edges() -> None:
-    assert find(_generation.integers({"minimum": 9, "maximum": 15, "multipleOf": 7}), lambda _: True) == 14
+    assert find(from_schema.integers({"minimum": 9, "maximum": 15, "multipleOf": 7}), lambda _: True) == 14
 
 
 def test_a_field_that_a_changed_schema_has_lost_is_named(tmp_path: Path) -> None:

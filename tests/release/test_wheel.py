@@ -114,7 +114,7 @@ def test_wheel_does_not_bring_what_is_the_users_own(programs: Path, module: str)
 
 
 def test_installed_package_reads_the_schemas_that_it_ships(programs: Path) -> None:
-    code = "from petstore_mock.schemas import default_schemas; print(default_schemas().directory)"
+    code = "from petstore_mock.contract.schemas import default_schemas; print(default_schemas().directory)"
     directory = Path(run(programs / "python", "-c", code, cwd=programs).strip())
     assert directory.is_relative_to(programs.parent)
     assert directory.name == "_schemas"

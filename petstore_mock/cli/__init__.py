@@ -1,0 +1,267 @@
+"""The command ``petstore-mock``: the stub on a port, the gap register, the OpenAPI document.
+
+Each command's own module is imported when that command runs: ``serve`` must answer soon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+
+from petstore_mock import __version__
+from petstore_mock.errors import PetstoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main", "make_parser", "run"]
+
+UNWRITTEN: Final = 1
+BAD_USAGE: Final = 2  # what argparse, grep and most commands exit with
+INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
+_LARGEST_PORT: Final = 65535
+
+
+class _UsageError(Exception):
+    """The arguments can't be right."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one sentence what is wrong, and leaves printing to :func:`run`."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message} (see '{self.prog} --help')")
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(_LARGEST_PORT)) else -1
+    if not 0 <= port <= _LARGEST_PORT:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to {_LARGEST_PORT}; got {text!r}")
+    return port
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected GAP=VALUE, such as list_order=by_name; got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _seed(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected how many animals, or a JSON file of them; got {text!r}")
+    return text
+
+
+def _address(text: str) -> str:
+    from urllib.parse import urlsplit  # noqa: PLC0415  # only for those who name one
+
+    try:
+        parts = urlsplit(text)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port, or of brackets
+        right = False
+    if not right or not text.isprintable() or " " in text:
+        raise argparse.ArgumentTypeError(f"expected a base address such as http://127.0.0.1:8080/v1; got {text!r}")
+    return text
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line; its errors are exceptions for :func:`run` to print."""
+    parser = _Parser(
+        prog="petstore-mock",
+        description="A fake of the pet store service, for testing its clients.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+
+    serve = commands.add_parser(
+        "serve",
+        help="answer requests on a port until Ctrl-C",
+        description="Answer requests in the foreground until Ctrl-C or SIGTERM.",
+        allow_abbrev=False,
+    )
+    _add_serve_options(serve)
+
+    gaps = commands.add_parser(
+        "gaps",
+        help="print what the interface leaves open, and the alternatives",
+        description="Print every gap of the interface with its alternatives, the default first.",
+        allow_abbrev=False,
+    )
+    gaps.add_argument(
+        "--format", choices=("table", "json", "markdown"), default="table", help="how to print (default: %(default)s)"
+    )
+
+    openapi = commands.add_parser(
+        "openapi",
+        help="print the interface as an OpenAPI 3.1 document",
+        description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
+        allow_abbrev=False,
+    )
+    openapi.add_argument(
+        "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
+    )
+    openapi.add_argument(
+        "--server",
+        type=_address,
+        metavar="URL",
+        help="a base address to name first, such as http://127.0.0.1:8080/v1",
+    )
+    return parser
+
+
+def _add_serve_options(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    serve.add_argument("--port", type=_port, default=8080, help="port, 0 for any free one (default: %(default)s)")
+    serve.add_argument(
+        "--api-key",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="a valid API key; repeat it for several (default: one is made up and printed)",
+    )
+    serve.add_argument(
+        "--seed",
+        type=_seed,
+        metavar="FILE.json|N",
+        help="animals to begin with: a JSON file with a list of them, or how many",
+    )
+    serve.add_argument(
+        "--behaviour", metavar="FILE.toml|PRESET", help="what to do where the interface shows nothing (default: strict)"
+    )
+    serve.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="GAP=VALUE",
+        help="choose one alternative (see 'petstore-mock gaps'); repeat it for several",
+    )
+    serve.add_argument("--at", metavar="DATE", help="the fake's date, such as 2030-12-06 (default: today)")
+    serve.add_argument("--quiet", action="store_true", help="log no requests")
+    serve.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how to print (default: %(default)s)"
+    )
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    options, unknown = make_parser().parse_known_args(arguments)
+    if unknown:  # argparse itself would name the help of the whole, which shows no option of a command
+        names = " ".join(unknown)
+        raise _UsageError(f"unrecognized arguments: {names} (see 'petstore-mock {options.command} --help')")
+    return options
+
+
+def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
+    """Carry out a command line.
+
+    Args:
+        arguments: what follows the name of the command.
+        stdout: where results and the request log go.
+        stderr: where the one sentence about what is wrong goes.
+
+    Returns:
+        The exit code: 0, or 2 when the arguments can't be right or the port is taken.
+    """
+    try:
+        with contextlib.redirect_stdout(stdout):  # --help and --version print by themselves
+            options = _parse(arguments)
+    except SystemExit:
+        return 0  # they were asked for: errors raise _UsageError
+    except _UsageError as error:
+        print(f"petstore-mock: {error}", file=stderr)
+        return BAD_USAGE
+    try:
+        return _carry_out(options, stdout)
+    except PetstoreMockError as error:
+        print(f"petstore-mock: {error}", file=stderr)
+        return BAD_USAGE
+
+
+def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
+    if options.command == "serve":
+        from petstore_mock.cli.serve import ServeOptions, serve  # noqa: PLC0415  # asyncio, only where it is needed
+
+        return serve(
+            ServeOptions(
+                host=options.host,
+                port=options.port,
+                api_keys=tuple(options.api_key),
+                seed=options.seed,
+                behaviour=options.behaviour,
+                settings=tuple(options.set),
+                at=options.at,
+                quiet=options.quiet,
+                log_format=options.log_format,
+            ),
+            stdout,
+        )
+    if options.command == "gaps":
+        from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above
+
+        if options.format != "table":
+            _write_utf_8(stdout)
+        stdout.write(render_gaps(options.format))
+    else:
+        from petstore_mock.contract.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
+        from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
+
+        _write_utf_8(stdout)
+        document = openapi_document(default_schemas(), server=options.server)
+        if options.format == "yaml":
+            stdout.write(as_yaml(document))
+        else:
+            import json  # noqa: PLC0415  # as above
+
+            stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _write_utf_8(stdout: TextIO) -> None:
+    """Let a document, which programs read, be UTF-8 (RFC 8259 §8.1) where the locale's encoding is another.
+
+    That is so on Windows above all, for whatever is no terminal. A terminal is for people, and gets what it can show.
+    """
+    reconfigure = getattr(stdout, "reconfigure", None)
+    if reconfigure is not None and not stdout.isatty():
+        reconfigure(encoding="utf-8")
+
+
+def _open_closed_streams() -> None:
+    """Let what is written to a stream that was closed for us (``>&-``) go nowhere.
+
+    The first sockets would take its descriptor otherwise, and uvloop aborts when it is to close one below 3.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with ``arguments``, or those of the process, and return its exit code."""
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")  # a name from a request must not end the server
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
+            sys.stderr.write(f"petstore-mock: {error.strerror or error}\n")  # most of all that the disk is full
+        with contextlib.suppress(OSError, ValueError):  # else Python complains once more at its exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNWRITTEN
+    except KeyboardInterrupt:  # before the server was up, or a second Ctrl-C while it stops
+        return INTERRUPTED
+    return code

@@ -1,0 +1,245 @@
+"""``Behaviour``: one chosen alternative for each gap of the interface, as a frozen value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from petstore_mock.common.paths import as_path
+from petstore_mock.common.suggestions import did_you_mean
+from petstore_mock.contract.gaps import GAPS, Catalogue, Fields
+from petstore_mock.errors import PetstoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+    from os import PathLike
+    from random import Random
+
+__all__ = ["PRESETS", "Behaviour", "Policies", "check_gap", "policies"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What the fake does where the interface shows nothing: a field a gap, the strict default first.
+
+    ``petstore-mock gaps`` prints what each gap is about. Instances are values: frozen, hashable, comparable.
+
+    Raises:
+        PetstoreMockError: a gap got a value that is none of its alternatives.
+    """
+
+    invalid_limit: Literal["reject", "clamp", "ignore"] = "reject"
+    invalid_status_filter: Literal["reject", "empty", "ignore"] = "reject"
+    unknown_query: Literal["reject", "ignore"] = "reject"
+    repeated_query: Literal["reject", "first", "last"] = "reject"
+    unknown_body_field: Literal["reject", "ignore"] = "reject"
+    null_status: Literal["reject", "as_omitted"] = "reject"
+    integral_float: Literal["reject", "accept"] = "reject"
+    duplicate_member: Literal["reject", "last"] = "reject"
+    name_rule: Literal["any", "non_empty", "max_255"] = "any"
+    category_rule: Literal["any", "positive"] = "any"
+    malformed_pet_id: Literal["not_found", "bad_request"] = "not_found"
+    media_type: Literal["unsupported_415", "bad_request", "accept"] = "unsupported_415"
+    body_limit: Literal["one_mebibyte", "none"] = "one_mebibyte"
+    unknown_route: Literal["not_found", "not_implemented"] = "not_found"
+    status_when_omitted: Literal["absent", "available", "pending", "sold"] = "absent"
+    list_order: Literal["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"] = "id_ascending"
+    id_assignment: Literal["sequential", "sparse", "random_int64", "beyond_2_53"] = "sequential"
+    error_codes: Literal["standard", "terse", "numeric_strings"] = "standard"
+    extra_response_fields: Literal["none", "present"] = "none"
+    after_removal: Literal["gone", "not_found", "still_served"] = "gone"
+    json_style: Literal["compact", "pretty", "ascii", "shuffled_members"] = "compact"
+    paging_headers: Literal["none", "link", "total_count"] = "none"
+    location_header: Literal["absent", "present"] = "absent"
+    deprecation_headers: Literal["present", "absent"] = "present"
+    content_type: Literal["plain", "with_charset"] = "plain"
+    content_coding: Literal["identity", "gzip"] = "identity"
+    answer_framing: Literal["content_length", "chunked"] = "content_length"
+    header_names: Literal["canonical", "lower_case"] = "canonical"
+    connection: Literal["kept", "closed_after_answer"] = "kept"
+    rate_limit: Literal["none", "retry_after_seconds", "retry_after_date"] = "none"
+    key_rotation: Literal["never", "mid_session"] = "never"
+    visibility: Literal["immediate", "delayed"] = "immediate"
+
+    def __post_init__(self) -> None:
+        for name, gap in GAPS.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in gap.alternatives:
+                check_gap(name, value)
+
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.differences().items())
+        return f"Behaviour({changed})"
+
+    def differences(self) -> dict[str, str]:
+        """Return the gaps that differ from the default, with their alternatives."""
+        return {name: getattr(self, name) for name, gap in GAPS.items() if getattr(self, name) != gap.default}
+
+    def replace(self, **gaps: str) -> Behaviour:
+        """Return a copy with other alternatives for ``gaps``.
+
+        Raises:
+            PetstoreMockError: there is no such gap or alternative; the message suggests the nearest.
+        """
+        for name, value in gaps.items():
+            check_gap(name, value)
+        return replace(self, **gaps)  # type: ignore[arg-type]  # checked against the register above
+
+    @classmethod
+    def preset(cls, name: str) -> Behaviour:
+        """Return the behaviour called ``strict``, ``lenient``, ``helpful`` or ``hostile``.
+
+        Raises:
+            PetstoreMockError: there is no such preset.
+        """
+        asked: object = name  # from TOML, anything may come
+        if not isinstance(asked, str) or asked not in PRESETS:
+            raise PetstoreMockError(
+                f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}{did_you_mean(name, PRESETS)}"
+            )
+        return cls().replace(**PRESETS[name])
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
+        """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
+
+        Raises:
+            PetstoreMockError: the file can't be read or says something else; names the line, the key and the
+                nearest right spelling.
+        """
+        import tomllib  # noqa: PLC0415  # only for those who have a file: the stub is to answer soon
+
+        try:
+            text = as_path(path, "path").read_text(encoding="utf-8-sig")  # editors on Windows put a mark before it
+            table = tomllib.loads(text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise PetstoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise PetstoreMockError(f"expected TOML in {path}; {error}") from error
+        behaviour = cls()
+        entries = dict(table)
+        try:
+            if "preset" in entries:
+                key = "preset"
+                behaviour = cls.preset(entries.pop("preset"))
+            for key, value in entries.items():  # the except clause names the key
+                check_gap(key, value)
+        except PetstoreMockError as error:
+            raise PetstoreMockError(f"{path}, line {_line_of(text, key)}: {error}") from None
+        return behaviour.replace(**entries)
+
+    def to_toml(self) -> str:
+        """Return every gap as a line of TOML, readable by :meth:`from_toml`."""
+        return "".join(f'{field.name} = "{getattr(self, field.name)}"\n' for field in fields(self))
+
+
+def _line_of(text: str, key: str) -> int:
+    # A key stands before "=" or, as the name of a table, in brackets; quotes and a dotted rest don't matter.
+    found = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
+
+
+def check_gap(name: str, value: object) -> None:
+    """Raise unless ``value`` is an alternative of the gap ``name``.
+
+    Raises:
+        PetstoreMockError: names the gap, its alternatives and the nearest spelling.
+    """
+    gap = GAPS.get(name)
+    if gap is None:
+        raise PetstoreMockError(
+            f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}{did_you_mean(name, GAPS)}"
+        )
+    if not isinstance(value, str) or value not in gap.alternatives:
+        raise PetstoreMockError(
+            f"expected {name} to be one of {', '.join(gap.alternatives)}; got {name}={value!r} "
+            f"({type(value).__name__}){did_you_mean(value, gap.alternatives)}"
+        )
+
+
+PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "strict": {},
+        "lenient": {
+            "invalid_limit": "clamp",
+            "invalid_status_filter": "empty",
+            "unknown_query": "ignore",
+            "repeated_query": "last",
+            "unknown_body_field": "ignore",
+            "null_status": "as_omitted",
+            "integral_float": "accept",
+            "duplicate_member": "last",
+            "media_type": "accept",
+            "body_limit": "none",
+        },
+        "helpful": {
+            "status_when_omitted": "available",
+            "paging_headers": "total_count",
+            "location_header": "present",
+            "deprecation_headers": "present",
+            "content_type": "with_charset",
+        },
+        "hostile": {
+            "list_order": "arbitrary",
+            "id_assignment": "random_int64",
+            "error_codes": "numeric_strings",
+            "extra_response_fields": "present",
+            "json_style": "shuffled_members",
+            "deprecation_headers": "absent",
+            "content_type": "with_charset",
+            "content_coding": "gzip",
+            "answer_framing": "chunked",
+            "header_names": "lower_case",
+            "connection": "closed_after_answer",
+            "after_removal": "not_found",
+            "malformed_pet_id": "bad_request",
+        },
+    }
+)
+
+
+class Policies(NamedTuple):
+    """The chosen function of each gap; the pipeline calls these and compares nothing."""
+
+    invalid_limit: Callable[[str, int, int, int], int | None]
+    invalid_status_filter: Callable[[str], str | None]
+    unknown_query: Callable[[str], bool]
+    repeated_query: Callable[[list[str]], str | None]
+    unknown_body_field: Callable[[str], bool]
+    null_status: Callable[[], bool]
+    integral_float: Callable[[], bool]
+    duplicate_member: Callable[[str], bool]
+    name_rule: Callable[[str], tuple[str, str] | None]
+    category_rule: Callable[[int], tuple[str, str] | None]
+    malformed_pet_id: Callable[[], str]
+    media_type: Callable[[], str | None]
+    body_limit: Callable[[], int | None]
+    unknown_route: Callable[[], str]
+    status_when_omitted: Callable[[], str | None]
+    list_order: Callable[[Catalogue, str | None, int, Random], Iterable[int]]
+    id_assignment: Callable[[int, Random], int]
+    error_codes: Callable[[str, int], str]
+    extra_response_fields: Callable[[bytes], bytes]
+    after_removal: Callable[[], str | None]
+    json_style: Callable[[bytes], bytes]
+    paging_headers: Callable[[int, str | None, int], Fields]
+    location_header: Callable[[int], Fields]
+    deprecation_headers: Callable[[datetime | None], Fields]
+    content_type: Callable[[], str]
+    content_coding: Callable[[], bool]
+    answer_framing: Callable[[], bool]
+    header_names: Callable[[], bool]
+    connection: Callable[[], bool]
+    rate_limit: Callable[[int, float], str | None]
+    key_rotation: Callable[[int], bool]
+    visibility: Callable[[], int]
+
+
+@lru_cache(maxsize=4096)
+def policies(behaviour: Behaviour) -> Policies:
+    """Return the functions that ``behaviour`` chooses, once for each behaviour."""
+    return Policies(**{name: gap.alternatives[getattr(behaviour, name)] for name, gap in GAPS.items()})

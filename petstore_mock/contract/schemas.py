@@ -1,0 +1,263 @@
+"""Compiles ``schemas/*.json``, decodes JSON strictly, and returns violations as data.
+
+The schemas are the only source of the rules for bodies and parameters. Two things that JSON Schema leaves open
+are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decides before the judge is asked), and
+``int64`` is asserted by bounds in the schemas, since ``format`` asserts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.fast_validator import compile_acceptor
+from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
+from petstore_mock.contract.schema_requirements import check_demands
+from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+__all__ = ["SCHEMA_NAMES", "Schemas", "default_schemas"]
+
+SCHEMA_NAMES: Final = (
+    "Error",
+    "NewPet",
+    "Pet",
+    "PetStatus",
+    "Pets",
+    "createPet.parameters",
+    "getPet.parameters",
+    "listPets.parameters",
+)
+
+# Keywords that assert nothing. The judge's copy goes without them: jsonschema walks over every keyword of a schema,
+# and `$id` opens a new resource at each descent, which costs more than the checks themselves.
+_ANNOTATIONS: Final = frozenset({"$schema", "$id", "title", "description", "format", "default", "$comment", "examples"})
+
+
+class Schemas:
+    """The rules of one directory of schemas.
+
+    Args:
+        directory: where ``NewPet.json`` and its like are.
+
+    Raises:
+        PetstoreMockError: a schema is missing, no valid JSON Schema, or none that the service could follow; raised
+            here, once, not at a request.
+    """
+
+    def __init__(self, directory: Path, *, check: bool = True) -> None:
+        self.directory = directory
+        self.documents: dict[str, dict[str, Any]] = {name: read_document(directory, name) for name in SCHEMA_NAMES}
+        if check:
+            for name, document in self.documents.items():
+                check_document(name, document)
+        self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
+        if check:
+            check_demands(self.resolved)
+        self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
+        self._acceptors = {name: compile_acceptor(schema) for name, schema in self._asserting.items()}
+        self._judges: dict[str, Validator] = {}
+
+    def __repr__(self) -> str:
+        return f"<Schemas {self.directory}>"
+
+    def lookup(self, reference: str) -> Mapping[str, Any]:
+        """Return the schema that a ``$ref`` of these schemas leads to."""
+        return follow(self.documents, reference, "the schemas")[1]
+
+    def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
+        """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`judge` knows."""
+        accepts = self._acceptors[name]
+        return accepts is not None and accepts(value)
+
+    def judge(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
+        """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
+
+        Of a value of the wrong type that is the type alone: what else it breaks follows from it.
+
+        Args:
+            name: one of ``SCHEMA_NAMES``.
+            value: a decoded JSON value.
+            location: where it was found, ``body`` or ``query`` or ``path``: the first part of each path.
+        """
+        if self.accepts(name, value):
+            return Violations()
+        errors = list(self._judge_of(name).iter_errors(value))
+        # What else: an enumeration, or the bounds of an integer that came as a float.
+        mistyped = {error.json_path for error in errors if error.validator == "type"}
+        return _gather(
+            (error for error in errors if error.validator == "type" or error.json_path not in mistyped), location
+        )
+
+    def warm(self) -> None:
+        """Make every judge now: the first one costs the import of jsonschema, some 70 ms."""
+        for name in SCHEMA_NAMES:
+            self._judge_of(name)
+
+    def _judge_of(self, name: str) -> Validator:
+        judge = self._judges.get(name)
+        if judge is None:
+            judge = self._judges[name] = _compile(self._asserting[name])
+        return judge
+
+    def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the properties of the object schema ``name``, with their references resolved."""
+        found: Mapping[str, Any] = self.resolved[name].get("properties", {})
+        # `true` and `false` are schemas, too; whoever asks here wants keywords, of which they have none.
+        return {field: schema if isinstance(schema, dict) else {} for field, schema in found.items()}
+
+
+def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
+    """Return the part of a resolved schema that asserts something."""
+    if not isinstance(node, dict):
+        return node
+    kept = {key: value for key, value in node.items() if key not in _ANNOTATIONS}
+    if "properties" in kept:
+        kept["properties"] = {name: _strip(schema) for name, schema in kept["properties"].items()}
+    if "items" in kept:
+        kept["items"] = _strip(kept["items"])
+    return kept
+
+
+@cache
+def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first judged
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
+
+    def is_integer(_checker: object, instance: object) -> bool:
+        return isinstance(instance, int) and not isinstance(instance, bool)
+
+    theirs: Any = Draft202012Validator.VALIDATORS["additionalProperties"]
+
+    def closed(validator: Validator, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:  # noqa: ANN401
+        if allowed is not False or "patternProperties" in schema:
+            yield from theirs(validator, allowed, instance, schema)
+        elif isinstance(instance, dict) and not instance.keys() <= schema.get("properties", {}).keys():
+            yield ValidationError("")  # theirs sorts and writes out all the names, to no use here
+
+    divided: Any = Draft202012Validator.VALIDATORS["multipleOf"]
+
+    def multiple(validator: Validator, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:  # noqa: ANN401
+        try:
+            yield from divided(validator, step, instance, schema)
+        except OverflowError:  # theirs divides as doubles; 1e400 is none, nor is an integer of 400 digits
+            if isinstance(instance, float) or Fraction(instance) % Fraction(step):
+                yield ValidationError("")
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+    extended = {"additionalProperties": closed, "multipleOf": multiple}
+    return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
+
+
+def _compile(schema: Mapping[str, Any]) -> Validator:
+    judge: Validator = _judge_class()(schema)
+    return judge
+
+
+def _gather(errors: Iterable[ValidationError], location: str) -> Violations:
+    """Make the violations, in path order. A client can add unknown members without end: they take what room is left."""
+    made: dict[Violation, None] = {}
+    unknown = []
+    for error in errors:
+        if error.validator == "additionalProperties":
+            unknown.append(error)
+        else:
+            made.update(dict.fromkeys(_violations(error, location)))
+    found = Violations(made)
+    for error in unknown:
+        instance: Any = error.instance
+        names = [name for name in instance if name not in _known(error)]
+        shown = names[: found.room]
+        found.omitted += len(names) - len(shown)
+        found += dict.fromkeys(_unknown_members(error, shown, location))  # shortened names may be one path
+    found.sort(key=lambda violation: (violation.path, violation.rule))
+    found.omitted += len(found[MOST_VIOLATIONS:])
+    del found[MOST_VIOLATIONS:]
+    return found
+
+
+def _path(error: ValidationError, location: str) -> str:
+    path = location
+    for step in error.absolute_path:
+        path = member_path(path, str(step))
+    return path
+
+
+def _known(error: ValidationError) -> Mapping[str, Any]:
+    schema: Any = error.schema  # an object schema, for the keywords that look at it
+    known: Mapping[str, Any] = schema.get("properties", {})
+    return known
+
+
+def _unknown_members(error: ValidationError, names: Iterable[str], location: str) -> list[Violation]:
+    instance: Any = error.instance
+    path = _path(error, location)
+    known = _known(error)
+    return [
+        Violation(
+            member_path(path, name),
+            "additionalProperties",
+            no_such_name(name, known, "field here", given=instance),
+            instance[name],
+        )
+        for name in names
+    ]
+
+
+def _violations(error: ValidationError, location: str) -> list[Violation]:
+    """Turn one error of jsonschema into our violations, from its parts and never from its text."""
+    path = _path(error, location)
+    rule = str(error.validator)
+    schema: Any = error.schema  # an object, for the keywords that are told
+    instance: Any = error.instance
+    if rule == "required":
+        missing = [name for name in schema["required"] if name not in instance]
+        return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
+    expected = _expected(rule, error.validator_value)
+    if rule == "type" and "enum" in schema:  # not told apart: it would say the same value again
+        expected += f", {_one_of(schema['enum'])}"
+    return [Violation(path, rule, expected, instance)]
+
+
+def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword
+    if rule == "type":
+        return "must be " + " or ".join(map(_with_article, [wanted] if isinstance(wanted, str) else wanted))
+    if rule == "enum":
+        return f"must be {_one_of(wanted)}"
+    words, unit = {
+        "minimum": ("must be at least", ""),
+        "maximum": ("must be at most", ""),
+        "exclusiveMinimum": ("must be more than", ""),
+        "exclusiveMaximum": ("must be less than", ""),
+        "minLength": ("must have at least", f" character{'' if wanted == 1 else 's'}"),
+        "maxLength": ("must have at most", f" character{'' if wanted == 1 else 's'}"),
+        "pattern": ("must match", ""),
+        "multipleOf": ("must be a multiple of", ""),
+    }.get(rule, (f"must satisfy {rule}", ""))
+    return f"{words} {wanted}{unit}"
+
+
+def _one_of(allowed: Iterable[Any]) -> str:
+    return "one of " + ", ".join(item if isinstance(item, str) else json.dumps(item) for item in allowed)
+
+
+def _with_article(kind: str) -> str:
+    if kind == "null":
+        return kind
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+@cache
+def default_schemas() -> Schemas:
+    """Return the schemas that ship with the package; in a checkout, those at its top level."""
+    here = Path(__file__).parent.parent
+    shipped = here / "_schemas"
+    return Schemas(shipped if shipped.is_dir() else here.parent / "schemas", check=False)  # our own suite checks them

@@ -1,0 +1,136 @@
+"""The fake's own time: it drives ``Date``, ``Sunset``, the expiry of keys and the removal of getPet."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from petstore_mock.common.dates import EARLIEST, LATEST, as_moment, http_date
+from petstore_mock.errors import PetstoreMockError
+
+__all__ = ["Clock"]
+
+
+_LARGEST: Final = 1e18  # seconds: as good as for ever
+
+
+class Clock:
+    """A clock that runs with the real one, displaced by what a test asks for."""
+
+    __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start")
+
+    def __init__(self, at: str | date | datetime | None = None) -> None:
+        self._start = None if at is None else as_moment(at, "at")
+        self._date = b""
+        self._date_second = -1
+        self._offset = 0.0
+        self._frozen: float | None = None
+        self.reset()
+
+    def __repr__(self) -> str:
+        state = "frozen at" if self._frozen is not None else "running, now"
+        return f"<Clock {state} {self.moment.isoformat()}>"
+
+    def now(self) -> float:
+        """Return the fake's time in seconds since 1970."""
+        frozen = self._frozen
+        return time.time() + self._offset if frozen is None else frozen
+
+    def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
+        """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.
+
+        Args:
+            when: the moment.
+            name: what the caller's own argument is called, for the error.
+
+        Raises:
+            PetstoreMockError: ``when`` is neither.
+        """
+        if isinstance(when, (int, float)) and not isinstance(when, bool) and abs(when) <= math.inf:
+            return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
+        # What is neither is refused there.
+        return as_moment(when, name, or_else="seconds from now, ").timestamp()  # type: ignore[arg-type]
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time as an aware datetime in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+    @property
+    def displaced(self) -> bool:
+        """Whether the fake's time is another than the real one."""
+        return self._frozen is not None or abs(self._offset) > 0
+
+    def http_date(self, now: float | None = None) -> bytes:
+        """Return the value of ``Date`` (RFC 9110 §6.6.1) for ``now``, the present time; made once a second."""
+        now = int(self.now() if now is None else now)
+        if now != self._date_second:
+            self._date = http_date(now).encode("ascii")
+            self._date_second = now
+        return self._date
+
+    def travel_to(self, when: str | date | datetime) -> None:
+        """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
+
+        Raises:
+            PetstoreMockError: ``when`` is no moment, see :func:`as_moment`.
+        """
+        target = as_moment(when).timestamp()
+        if self._frozen is not None:
+            self._frozen = target
+        else:
+            self._offset = target - time.time()
+
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Move the fake's time forward (or back, by negative amounts).
+
+        Raises:
+            PetstoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
+        """
+        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
+        got = ", ".join(f"{name}={amount!r}" for name, amount in amounts.items() if amount != 0)
+        try:
+            step = timedelta(**amounts).total_seconds()
+        except OverflowError:
+            step = math.inf
+        except (TypeError, ValueError) as error:
+            raise PetstoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
+        if not EARLIEST <= self.now() + step <= LATEST:
+            raise PetstoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
+        if self._frozen is not None:
+            self._frozen += step
+        else:
+            self._offset += step
+
+    def freeze(self) -> None:
+        """Let the fake's time stand still until :meth:`unfreeze` or a reset."""
+        self._frozen = self.now()
+
+    def unfreeze(self) -> None:
+        """Let the fake's time run on from where it stands."""
+        if self._frozen is not None:
+            self._offset = self._frozen - time.time()
+            self._frozen = None
+
+    def start_at(self, at: str | date | datetime | None) -> None:
+        """Make ``at`` the time that :meth:`reset` returns to; None for the real one.
+
+        Raises:
+            PetstoreMockError: ``at`` is no moment, see :func:`as_moment`.
+        """
+        self._start = None if at is None else as_moment(at, "at")
+
+    def reset(self) -> None:
+        """Return to the time of the start."""
+        self._frozen = None
+        self._offset = 0.0 if self._start is None else self._start.timestamp() - time.time()
+
+    def snapshot(self) -> tuple[float, float | None]:
+        """Return the displacement, for :meth:`restore`."""
+        return self._offset, self._frozen
+
+    def restore(self, snapshot: tuple[float, float | None]) -> None:
+        """Return to a displacement that :meth:`snapshot` gave."""
+        self._offset, self._frozen = snapshot

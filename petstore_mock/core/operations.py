@@ -1,0 +1,111 @@
+"""Carries the three operations out on one world, and has their answers rendered. No I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from petstore_mock.contract.strict_json import encode_flat
+from petstore_mock.core.responses import refused, rendered
+from petstore_mock.core.routing import Refusal
+from petstore_mock.core.self_check import check_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from petstore_mock.contract.interface import Operation
+    from petstore_mock.core.routing import Route
+    from petstore_mock.core.world import World
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.response import ApiResponse
+
+__all__ = ["execute"]
+
+
+def execute(
+    world: World, route: Route, document: Mapping[str, Any] | None, entry: Entry, *, commit: bool
+) -> ApiResponse:
+    """Carry an operation out and render its answer.
+
+    Args:
+        world: whose state it meets; its lock is held.
+        route: which operation it is, with its parameters.
+        document: the body, valid; None when the operation has none.
+        entry: the request's, which is told whether the operation was carried out.
+        commit: whether what it changes is kept.
+    """
+    operation = route.operation
+    assert operation is not None  # noqa: S101  # for the type checker: the caller has looked
+    match operation.name:
+        case "listPets":
+            response = _list(world, route, entry)
+        case "createPet":
+            assert document is not None  # noqa: S101  # for the type checker: createPet has a body
+            response = _create(world, document, entry, commit=commit)
+        case "getPet":
+            response = _get(world, operation, route.pet_id, entry)
+    if world.self_check:
+        check_answer(world, operation, response)
+    return response
+
+
+def _latest(world: World, entry: Entry) -> int:
+    """Return the number of the latest request: this one, unless others came while it was held."""
+    return max(entry.number, world.journal.total)
+
+
+def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
+    """§4.1: at most ``limit`` animals, only those of the status."""
+    store, chosen = world.store, world.rules.policies
+    limit, status = route.limit, route.status
+    if world.hidden and world.hides(number := _latest(world, entry)):
+        ids = chosen.list_order(store, status, limit + len(world.hidden), world.random)
+        ids = world.visible(ids, number)[:limit]
+        total = len(world.visible(store.every(status), number))
+    else:
+        ids = chosen.list_order(store, status, limit, world.random)
+        total = store.count(status)
+    entry.executed = True
+    return rendered(world, 200, store.page(ids), chosen.paging_headers(limit, status, total))
+
+
+def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
+    """§4.2: the created animal with the id that the service assigned."""
+    chosen = world.rules.policies
+    pet_id = world.assign_id()
+    document: dict[str, Any] = {"id": pet_id}
+    for name in world.rules.new_pet_fields:
+        if name in sent:
+            document[name] = sent[name]
+    if "status" not in sent:
+        status = chosen.status_when_omitted()
+        if status is not None:
+            document["status"] = status
+    if commit:
+        body = world.store.put(document)
+        delay = chosen.visibility()
+        if delay:
+            number = _latest(world, entry)
+            world.hides(number)  # forgets the others, lest they pile up where nobody lists
+            world.hidden[pet_id] = number + 1 + delay
+        entry.executed = True
+    else:
+        body = encode_flat(document)
+    return rendered(world, 201, body, chosen.location_header(pet_id))
+
+
+def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse:
+    """§4.3: the animal, with the signs of its operation's deprecation (§9)."""
+    chosen = world.rules.policies
+    removed_at = operation.removed_at
+    fields = chosen.deprecation_headers(removed_at)
+    if removed_at is not None and world.now >= removed_at.timestamp():
+        condition = chosen.after_removal()
+        if condition is not None:
+            return refused(world, entry, Refusal(condition), fields)
+    body = world.store.get(pet_id)
+    if body is not None and world.hidden and world.hidden.get(pet_id, 0) > _latest(world, entry):
+        body = None
+    if body is None:
+        return refused(world, entry, Refusal("absent_pet", detail=f"petId {pet_id}"), fields)
+    entry.executed = True
+    return rendered(world, 200, body, fields)

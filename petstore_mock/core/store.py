@@ -1,0 +1,268 @@
+"""The in-memory store: one dict of canonical bytes, the order of ids by status, and undo to the starting state."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, insort
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.strict_json import encode_flat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["LARGEST_ID", "SortedIds", "Store", "StoreSnapshot"]
+
+LARGEST_ID: Final = 2**63 - 1  # §2: int64
+
+# Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
+# load of the sortedcontainers package, measured there as the optimum for lists of pointers.
+_RUN: Final = 1000
+_KEPT_PAGES: Final = 32  # a client asks for a few; an arbitrary order makes new ones for ever
+
+
+class SortedIds:
+    """A sorted set of ids in short runs; the lowest and highest pages cost their length only."""
+
+    __slots__ = ("_highest", "_runs", "_size")
+
+    def __init__(self) -> None:
+        self._runs: list[list[int]] = []
+        self._highest: list[int] = []  # the last id of each run
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        return chain.from_iterable(self._runs)
+
+    def __reversed__(self) -> Iterator[int]:
+        return chain.from_iterable(reversed(run) for run in reversed(self._runs))
+
+    def add(self, number: int) -> None:
+        """Insert ``number``, which must not be in yet."""
+        self._size += 1
+        runs, highest = self._runs, self._highest
+        if not runs:
+            runs.append([number])
+            highest.append(number)
+            return
+        if number > highest[-1]:  # the usual case: ids grow
+            at = len(runs) - 1
+            runs[at].append(number)
+            highest[at] = number
+        else:
+            at = bisect_left(highest, number)
+            insort(runs[at], number)
+        run = runs[at]
+        if len(run) > 2 * _RUN:
+            runs[at : at + 1] = [run[:_RUN], run[_RUN:]]
+            highest[at : at + 1] = [run[_RUN - 1], run[-1]]
+
+    def discard(self, number: int) -> None:
+        """Take ``number`` out, if it is in."""
+        at = bisect_left(self._highest, number)
+        if at == len(self._runs):
+            return
+        run = self._runs[at]
+        index = bisect_left(run, number)
+        if index == len(run) or run[index] != number:
+            return
+        del run[index]
+        self._size -= 1
+        if run:
+            self._highest[at] = run[-1]
+        else:
+            del self._runs[at], self._highest[at]
+
+    def first(self, limit: int) -> list[int]:
+        """Return the ``limit`` lowest ids."""
+        if self._runs and limit <= len(self._runs[0]):
+            return self._runs[0][:limit]
+        return list(islice(self, limit))
+
+    def last(self, limit: int) -> list[int]:
+        """Return the ``limit`` highest ids, highest first."""
+        return list(islice(reversed(self), limit))
+
+
+class StoreSnapshot:
+    """A copy of a store's animals; immutable, for :meth:`Store.restore`."""
+
+    __slots__ = ("last", "pets")
+
+    def __init__(self, pets: dict[int, bytes], last: int) -> None:
+        self.pets = pets
+        self.last = last
+
+
+class Store:
+    """The animals of one world. Not locked: the world's lock covers it.
+
+    Every animal is kept as its canonical bytes, made once; whoever reads one as a dict gets a fresh copy.
+    """
+
+    __slots__ = ("_by_name", "_index", "_pages", "_pets", "_start_last", "_start_size", "_undo", "last")
+
+    def __init__(self) -> None:
+        self._pets: dict[int, bytes] = {}
+        self._index: dict[str | None, SortedIds] = {None: SortedIds()}
+        # Kept until the next change. The journal then holds one page, not a copy of it for each time it was asked for.
+        self._pages: dict[tuple[int, ...], bytes] = {}
+        self._by_name: dict[str | None, list[int]] = {}
+        # What each changed animal was at the starting state, so that a reset costs what changed.
+        self._undo: dict[int, bytes | None] = {}
+        self._start_last = 0
+        self._start_size = 0
+        self.last = 0  # the highest id ever given: an id is never given twice
+
+    def __len__(self) -> int:
+        return len(self._pets)
+
+    def __contains__(self, pet_id: int) -> bool:
+        return pet_id in self._pets
+
+    def __repr__(self) -> str:
+        return f"<Store of {len(self._pets)} animals>"
+
+    # Reading
+
+    def get(self, pet_id: int) -> bytes | None:
+        """Return the bytes of one animal, or None."""
+        return self._pets.get(pet_id)
+
+    def page(self, ids: Iterable[int]) -> bytes:
+        """Return the JSON array of the animals ``ids``, in that order."""
+        wanted = tuple(ids)
+        page = self._pages.get(wanted)
+        if page is None:
+            if len(self._pages) >= _KEPT_PAGES:
+                self._pages.clear()
+            page = self._pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
+        return page
+
+    def documents(self, ids: Iterable[int] | None = None) -> list[dict[str, Any]]:
+        """Return copies of the animals ``ids``; without them, of all in the order of their ids."""
+        pets = self._pets
+        return [json.loads(pets[pet_id]) for pet_id in (self._index[None] if ids is None else ids)]
+
+    def ascending(self, status: str | None, limit: int) -> list[int]:
+        """Return the ``limit`` lowest ids of that status (None: of all)."""
+        ids = self._index.get(status)
+        return ids.first(limit) if ids is not None else []
+
+    def descending(self, status: str | None, limit: int) -> list[int]:
+        """Return the ``limit`` highest ids of that status, highest first."""
+        ids = self._index.get(status)
+        return ids.last(limit) if ids is not None else []
+
+    def by_name(self, status: str | None, limit: int) -> list[int]:
+        """Return the ``limit`` first ids in the order of name, then id. Sorts once after each change."""
+        order = self._by_name.get(status)
+        if order is None:
+            order = sorted(self.every(status), key=lambda pet_id: (self._name(pet_id), pet_id))
+            if status in self._index:  # of any other text a client might send, nothing is kept
+                self._by_name[status] = order
+        return order[:limit]
+
+    def _name(self, pet_id: int) -> str:
+        name = json.loads(self._pets[pet_id]).get("name")
+        return name if isinstance(name, str) else ""  # a changed schema may require none, or no text
+
+    def every(self, status: str | None) -> Iterable[int]:
+        """Return all ids of that status, ascending."""
+        return self._index.get(status, ())
+
+    def count(self, status: str | None) -> int:
+        """Return how many animals have that status."""
+        ids = self._index.get(status)
+        return len(ids) if ids is not None else 0
+
+    def lowest_free_id(self) -> int:
+        """Return the lowest positive id that is not taken: for a store whose highest id is the last of all."""
+        candidate = 1
+        for taken in self._index[None]:
+            if taken > candidate:
+                break
+            candidate = max(candidate, taken + 1)
+        return candidate
+
+    # Changing
+
+    def put(self, document: Mapping[str, Any]) -> bytes:
+        """Store an animal, a new one or one in place of its former self; return its canonical bytes."""
+        body = encode_flat(document)
+        self._write(document["id"], body, document.get("status"))
+        return body
+
+    def remove(self, pet_id: int) -> bool:
+        """Take an animal out; return whether there was one."""
+        if pet_id not in self._pets:
+            return False
+        self._write(pet_id, None, None)
+        return True
+
+    def _write(self, pet_id: int, body: bytes | None, status: str | None) -> None:
+        former = self._pets.get(pet_id)
+        if pet_id not in self._undo:
+            self._undo[pet_id] = former
+        if former is not None:
+            former_status = json.loads(former).get("status")
+            if former_status is not None:
+                self._index[former_status].discard(pet_id)
+        if body is None:
+            del self._pets[pet_id]
+            self._index[None].discard(pet_id)
+        else:
+            if former is None:
+                self._index[None].add(pet_id)
+            self._pets[pet_id] = body
+            if status is not None:
+                ids = self._index.get(status)
+                if ids is None:
+                    ids = self._index[status] = SortedIds()
+                ids.add(pet_id)
+            self.last = max(self.last, pet_id)
+        self._forget_pages()
+
+    def _forget_pages(self) -> None:
+        if self._by_name:
+            self._by_name.clear()
+        if self._pages:
+            self._pages.clear()
+
+    # Going back
+
+    def mark_start(self) -> None:
+        """Make the present state the one that :meth:`reset` returns to."""
+        self._undo = {}
+        self._start_last = self.last
+        self._start_size = len(self._pets)
+
+    def reset(self) -> None:
+        """Return to the starting state, at the cost of what changed since."""
+        if not self._start_size:  # as in most tests, where one step does instead of one for each animal
+            self._pets.clear()
+            self._index = {None: SortedIds()}
+            self._forget_pages()
+        else:
+            self._put_back(self._undo)
+        self._undo = {}
+        self.last = self._start_last
+
+    def _put_back(self, former: Mapping[int, bytes | None]) -> None:
+        for pet_id, body in list(former.items()):
+            if self._pets.get(pet_id) != body:
+                self._write(pet_id, body, json.loads(body).get("status") if body is not None else None)
+
+    def snapshot(self) -> StoreSnapshot:
+        """Return a copy of the state."""
+        return StoreSnapshot(dict(self._pets), self.last)
+
+    def restore(self, snapshot: StoreSnapshot) -> None:
+        """Return to a copy of the state."""
+        gone = {pet_id: None for pet_id in self._pets if pet_id not in snapshot.pets}
+        self._put_back({**gone, **snapshot.pets})
+        self.last = snapshot.last

@@ -1,0 +1,117 @@
+"""Judging the body of a request: pure functions of the request and the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.strict_json import MalformedJsonError, decode_json, integral_value, unbearable
+from petstore_mock.contract.violations import JsonNumber, Violation
+from petstore_mock.core.routing import Refusal
+
+if TYPE_CHECKING:
+    from petstore_mock.core.routing import Rules
+    from petstore_mock.messages.request import ApiRequest
+
+__all__ = ["judge_body", "judge_head", "with_body_violations"]
+
+_JSON: Final = (b"application/json",)  # as nearly every client sends it
+
+
+def _is_json(request: ApiRequest) -> bool:
+    types = request.fields.by_name.get(b"content-type", ())
+    # Parameters and letter case are irrelevant (RFC 9110 §8.3.1).
+    return types == _JSON or (
+        len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+    )
+
+
+def judge_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
+    """Judge what can be known of a body before it is read: its media type and its declared length in bytes."""
+    if not _is_json(request):
+        condition = rules.policies.media_type()
+        if condition is not None:
+            types = request.values("content-type")
+            came = f"Content-Type came as {', '.join(types)[:80]!r}" if types else "Content-Type is missing"
+            return Refusal(condition, detail=came)
+    limit = rules.policies.body_limit()
+    if limit is not None and length is not None and length > limit:
+        return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
+    return None
+
+
+def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
+    """Decode and judge the body of createPet (§4.2); return the NewPet, or every rule that it breaks."""
+    body = request.body
+    refusal = judge_head(rules, request, len(body))
+    if refusal is not None:
+        return refusal
+    if request.oversized:
+        return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit()} bytes are read")
+    try:
+        value, repeated = decode_json(body)
+    except MalformedJsonError as error:
+        return Refusal("malformed_json", (error.violation,))
+    if (
+        not repeated
+        and rules.schemas.accepts("NewPet", value)
+        and not (rules.limits_values and _by_gap_rules(rules, value))
+    ):
+        # The usual case. What an open schema lets through beside the fields that it names, createPet does not read.
+        accepted: dict[str, Any] = value
+        return accepted
+    if isinstance(value, dict):
+        _let_pass(rules, value)
+    violations = [one for one in repeated if rules.policies.duplicate_member(one.path)]
+    omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
+    broken = rules.schemas.judge("NewPet", value, "body")
+    violations += broken
+    omitted += broken.omitted
+    if isinstance(value, dict):
+        wrong = {one.path for one in violations}
+        violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
+        if not violations:
+            kept = {name: member for name, member in value.items() if name in rules.new_pet_names}
+            violations = unbearable(kept, "body")
+            omitted = violations.omitted
+    if violations:
+        return Refusal("invalid_body", tuple(violations), omitted=omitted)
+    document: dict[str, Any] = value
+    return document
+
+
+def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) -> Refusal:
+    """Add what is wrong with the fields of the body to the refusal of a query, all at once."""
+    judged = judge_body(rules, request)
+    if isinstance(judged, Refusal) and judged.condition == "invalid_body":
+        violations = (*invalid.violations, *judged.violations)
+        return Refusal(invalid.condition, violations, invalid.detail, invalid.omitted + judged.omitted)
+    return invalid
+
+
+def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
+    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    chosen = rules.policies
+    if "status" in document and document["status"] is None and not chosen.null_status():
+        del document["status"]
+    if not document.keys() <= rules.new_pet_names:
+        for name in document.keys() - rules.new_pet_names:
+            if not chosen.unknown_body_field(name):
+                del document[name]
+    for name in rules.integer_fields:
+        number = document.get(name)
+        if isinstance(number, JsonNumber) and not chosen.integral_float():
+            whole = integral_value(number)
+            if whole is not None:
+                document[name] = whole
+
+
+def _by_gap_rules(rules: Rules, document: dict[str, Any]) -> list[Violation]:
+    found = []
+    name, number = document.get("name"), document.get("categoryId")
+    broken = rules.policies.name_rule(name) if isinstance(name, str) else None
+    if broken is not None:
+        found.append(Violation("body.name", *broken, name))
+    broken = rules.policies.category_rule(number) if isinstance(number, int) else None
+    if broken is not None:
+        found.append(Violation("body.categoryId", *broken, number))
+    return found

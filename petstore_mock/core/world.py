@@ -1,0 +1,384 @@
+"""A world: the state that one test sees. Store, keys, journal, fault plan, behaviour and clock, behind one lock."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.behaviour import Behaviour
+from petstore_mock.contract.strict_json import encode_json
+from petstore_mock.contract.violations import member_path, no_such_name
+from petstore_mock.core.clock import Clock
+from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.core.resettable_random import Draws
+from petstore_mock.core.routing import Rules, rules_for
+from petstore_mock.core.sample_pets import plausible_category, plausible_name, plausible_pet
+from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import date, datetime
+
+    from petstore_mock.contract.schemas import Schemas
+
+__all__ = ["Key", "Snapshot", "Waiting", "World"]
+
+_SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
+_PET_ORDER: Final = ("id", "name", "categoryId", "status")
+
+
+class Key:
+    """An API key (§5): valid until it is revoked or expires."""
+
+    __slots__ = ("expires", "revoked", "uses")
+
+    def __init__(self, expires: float | None = None) -> None:
+        self.revoked = False
+        self.expires = expires  # seconds since 1970 by the fake's clock
+        self.uses = 0
+
+
+class Waiting:
+    """The answers of a world that are held back, until all are let go at once; implements ``messages.Waits``."""
+
+    def __init__(self) -> None:
+        self._held: set[Callable[[], None]] = set()
+        self._lock = threading.Lock()
+        self._over = False
+
+    def add(self, release: Callable[[], None]) -> None:
+        """Remember how to let a held answer go; one that comes after all were let go is let go at once."""
+        with self._lock:
+            if not self._over:
+                self._held.add(release)
+                return
+        release()  # the core decided before the reset, and the adapter began to wait after it
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Forget an answer that is held no longer."""
+        with self._lock:
+            self._held.discard(release)
+
+    def release(self) -> None:
+        """Let every held answer go, and whatever is still added."""
+        with self._lock:
+            self._over = True
+            held, self._held = self._held, set()
+        for release in held:
+            release()
+
+
+class Snapshot:
+    """A copy of a world's state, for ``restore``."""
+
+    __slots__ = ("answered", "behaviour", "clock", "hidden", "keys", "random", "rotating", "seeded", "store")
+
+    def __init__(self, world: World, seeded: int) -> None:
+        self.store: StoreSnapshot = world.store.snapshot()
+        self.keys = {name: (key.revoked, key.expires, key.uses) for name, key in world.keys.items()}
+        self.behaviour = world.rules.behaviour
+        self.clock = world.clock.snapshot()
+        self.random = world.random.getstate()
+        # Relative: the journal may have begun anew by the time of the restore.
+        self.hidden = {pet_id: until - world.journal.total for pet_id, until in world.hidden.items()}
+        self.rotating = world.rotating
+        self.answered = world.answered
+        self.seeded = seeded
+
+
+def _as_id(pet_id: Any) -> int:  # noqa: ANN401  # judges whatever a test passes
+    if isinstance(pet_id, bool) or not isinstance(pet_id, int):
+        raise PetstoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
+    return pet_id
+
+
+def _shown(pet_id: object) -> str:
+    """Return an id for a sentence, into which Python writes no integer of thousands of digits."""
+    return "a number of hundreds of digits" if isinstance(pet_id, int) and pet_id.bit_length() > 1000 else repr(pet_id)
+
+
+class World:
+    """The state that one test sees.
+
+    Args:
+        key: the first valid API key.
+        schemas: the rules of bodies and parameters.
+        behaviour: what the fake does where the interface shows nothing.
+        at: the fake's date at the start.
+        random_seed: seeds everything that is drawn.
+        self_check: hold the fake's own answers against the schemas.
+        journal_limit: how many requests the journal keeps.
+        ring: whether older ones may go silently.
+    """
+
+    def __init__(  # the starting state, each part by its name
+        self,
+        key: str,
+        schemas: Schemas,
+        *,
+        behaviour: Behaviour | None = None,
+        at: str | date | datetime | None = None,
+        random_seed: int = 0,
+        self_check: bool = False,
+        journal_limit: int = FIXTURE_LIMIT,
+        ring: bool = False,
+    ) -> None:
+        self.lock = threading.RLock()  # re-entrant: a `when` predicate may look at the store
+        self.schemas = schemas
+        self.start_behaviour = behaviour or Behaviour()
+        self.rules: Rules = rules_for(self.start_behaviour, schemas)
+        self.self_check = self_check
+        self.owner: str | None = None
+        self.store = Store()
+        self.clock = Clock(at)
+        self.journal = Journal(journal_limit, ring=ring, keys=lambda: tuple(self.keys), schemas=schemas)
+        self.plan = FaultPlan(self.lock)
+        self.waits = Waiting()
+        self.errors: list[BaseException] = []  # the fake's own failures, for the verification
+        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
+        self.generation = 0  # a request that began before a reset must not change what came after
+        self.keys: dict[str, Key] = {key: Key()}
+        self.rotating: str | None = None  # the key that was used first (gap key_rotation)
+        self.answered = 0  # requests that were valid so far (gap rate_limit)
+        self.now = self.clock.now()  # the fake's time at the present request, asked for once
+        self._seeded = 0
+        self._start_seeded = 0
+        self.random = Draws(random_seed)
+
+    # Going back
+
+    def mark_start(self) -> None:
+        """Make the animals now in the store those that :meth:`reset` returns to."""
+        self.store.mark_start()
+        self._start_seeded = self._seeded
+        self.random.mark_start()
+
+    def reset(self, keys: Iterable[str]) -> None:
+        """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
+        with self.lock:
+            self.generation += 1
+            self.store.reset()
+            self._seeded = self._start_seeded
+            self.rules = rules_for(self.start_behaviour, self.schemas)
+            self.clock.reset()
+            self.journal.clear()
+            self.plan.clear()
+            self.errors.clear()
+            self.hidden.clear()
+            self.keys = {key: Key() for key in keys}
+            self.rotating = None
+            self.answered = 0
+            self.random.reset()
+            waits, self.waits = self.waits, Waiting()
+        waits.release()
+
+    def let_go(self) -> None:
+        """Let every held answer go; the state stays, and what they were to commit is not."""
+        with self.lock:
+            self.generation += 1
+            waits, self.waits = self.waits, Waiting()
+        waits.release()
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state: animals, keys, behaviour, clock and randomness."""
+        with self.lock:
+            return Snapshot(self, self._seeded)
+
+    def restore(self, snapshot: Snapshot, current: str) -> None:
+        """Return to a copy of the state. The journal and the faults stay; held answers are let go.
+
+        Args:
+            snapshot: the copy.
+            current: the key that the world has by now; valid even if the copy is older than the key.
+        """
+        with self.lock:
+            self.store.restore(snapshot.store)
+            self.rules = rules_for(snapshot.behaviour, self.schemas)
+            self.clock.restore(snapshot.clock)
+            self.random.setstate(snapshot.random)
+            self.hidden = {pet_id: until + self.journal.total for pet_id, until in snapshot.hidden.items()}
+            self.rotating = snapshot.rotating
+            self.answered = snapshot.answered
+            self._seeded = snapshot.seeded
+            issued_since = self.keys.keys() - snapshot.keys.keys()
+            self.keys = {name: Key() for name in (current, *issued_since)}
+            for name in issued_since - {current}:
+                self.keys[name].revoked = True  # this world's still: a request that bears it is no leak
+            for name, (revoked, expires, uses) in snapshot.keys.items():
+                key = self.keys[name] = Key(expires)
+                key.revoked, key.uses = revoked, uses
+            self.generation += 1  # what is still held was asked of the state that ends here
+        self.let_go()
+
+    def set_behaviour(self, behaviour: Behaviour) -> None:
+        """Behave otherwise from now on."""
+        rules = rules_for(behaviour, self.schemas)
+        with self.lock:
+            self.rules = rules
+
+    # Keys (§5)
+
+    def key_problem(self, name: str) -> str:
+        """Return the condition that refuses the key ``name`` now, or an empty text."""
+        key = self.keys.get(name)
+        return "unknown_key" if key is None else self._problem(name, key)
+
+    def _problem(self, name: str, key: Key) -> str:
+        if key.revoked:
+            return "revoked_key"
+        if key.expires is not None and self.clock.now() >= key.expires:
+            return "expired_key"
+        rotates = name == self.rotating and self.rules.policies.key_rotation(key.uses + 1)
+        return "revoked_key" if rotates else ""
+
+    def use_key(self, name: str) -> str:
+        """Let a request bear the key ``name``: return as :meth:`key_problem`, and count the use (gap key_rotation)."""
+        key = self.keys.get(name)
+        if key is None:
+            return "unknown_key"
+        problem = self._problem(name, key)
+        if not problem:
+            key.uses += 1
+            if self.rotating is None:
+                self.rotating = name
+        elif problem == "revoked_key":
+            key.revoked = True  # from the first use that came too late
+        return problem
+
+    # Animals
+
+    def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Add one animal; judged by the schema alone. Returns it as a fresh dict.
+
+        Raises:
+            PetstoreMockError: a field is wrong, or the id is taken.
+        """
+        if pet is not None and not hasattr(pet, "keys"):
+            raise PetstoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+        given = {**(pet or {}), **fields}
+        with self.lock:
+            number = self._seeded + 1
+            document = {
+                "id": given["id"] if "id" in given else self.assign_id(),
+                "name": given["name"] if "name" in given else plausible_name(number),
+                "categoryId": given["categoryId"] if "categoryId" in given else plausible_category(number),
+                **{name: value for name, value in given.items() if name not in {"id", "name", "categoryId"}},
+            }
+            self._check_animal(document, "seed")
+            if document["id"] in self.store:
+                raise PetstoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
+            self.store.put(document)
+            self._seeded = number
+        return document
+
+    def seed_plausible(self) -> dict[str, Any]:
+        """Add a plausible animal, the next of those of every status, and return it."""
+        with self.lock:
+            self._seeded += 1
+            pet = {"id": self.assign_id(), **plausible_pet(self._seeded)}
+            if not self.schemas.accepts("Pet", pet):  # those that ship do
+                self._check_animal(pet, "seed_many")
+            self.store.put(pet)
+        return pet
+
+    def _check_animal(self, document: dict[str, Any], call: str) -> None:
+        try:
+            judged = self.schemas.judge("Pet", document, call)
+        except ValueError:  # Python writes no integer of thousands of digits into any sentence
+            raise PetstoreMockError(
+                f"expected an animal that Pet.json allows (§2); got a number of thousands of digits in {call}(): "
+                "id and categoryId are int64, of 19 digits at most"
+            ) from None
+        violations = [str(one) for one in judged]
+        known = self.schemas.properties("Pet")
+        if not any(one.rule == "additionalProperties" for one in judged):  # Pet.json leaves them to the behaviour
+            violations += [
+                f"{member_path(call, str(name))} {no_such_name(str(name), known, 'field of Pet')}"
+                for name in document
+                if name not in known
+            ]
+        if not violations:
+            violations += [
+                f"{member_path(call, name)} {problem}" for name in document if (problem := _unwritable(document[name]))
+            ]
+        if violations:
+            more = len(violations) + judged.omitted - _SHOWN_VIOLATIONS
+            shown = [*violations[:_SHOWN_VIOLATIONS], *([f"and {more} more"] if more > 0 else [])]
+            raise PetstoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(shown)}")
+
+    def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Change an animal as another actor would (§3); ``status=None`` takes the status away.
+
+        Raises:
+            PetstoreMockError: there is no such animal, or a field is wrong.
+        """
+        with self.lock:
+            body = self.store.get(_as_id(pet_id))
+            if body is None:
+                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
+            if fields.get("id", pet_id) != pet_id:
+                came = _shown(fields["id"])
+                raise PetstoreMockError(f"expected the id to stay (§2: assigned on creation); got id={came}")
+            document = {**self.document(body), **fields}
+            if document.get("status", "") is None:
+                del document["status"]
+            document = {name: document[name] for name in (*_PET_ORDER, *document) if name in document}
+            self._check_animal(document, "update")
+            self.store.put(document)
+        return document
+
+    def remove(self, pet_id: int) -> None:
+        """Take an animal out as another actor would (§3).
+
+        Raises:
+            PetstoreMockError: there is no such animal.
+        """
+        with self.lock:
+            if not self.store.remove(_as_id(pet_id)):
+                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
+            self.hidden.pop(pet_id, None)
+
+    @staticmethod
+    def document(body: bytes) -> dict[str, Any]:
+        """Return a fresh dict of an animal's bytes."""
+        document: dict[str, Any] = json.loads(body)
+        return document
+
+    def assign_id(self) -> int:
+        """Return a free id, as the behaviour assigns them (§2, gap id_assignment)."""
+        store = self.store
+        candidate = self.rules.policies.id_assignment(store.last, self.random)
+        if candidate <= LARGEST_ID and candidate not in store:
+            return candidate
+        for _ in range(8):
+            candidate = self.random.randint(1, LARGEST_ID)
+            if candidate not in store:
+                return candidate
+        return store.lowest_free_id()
+
+    def hides(self, number: int) -> bool:
+        """Say whether request ``number`` can't see some animal yet, and forget those that every later one sees."""
+        self.hidden = {pet_id: until for pet_id, until in self.hidden.items() if until > number}
+        return bool(self.hidden)
+
+    def visible(self, ids: Iterable[int], number: int) -> list[int]:
+        """Return ``ids`` without the animals that request ``number`` can't see yet (gap visibility)."""
+        hidden = self.hidden
+        return [pet_id for pet_id in ids if hidden.get(pet_id, 0) <= number]
+
+
+def _unwritable(value: object) -> str:
+    """Say why no JSON text can hold ``value``; empty when one can."""
+    try:
+        if type(value) is str:
+            value.encode("utf-8")
+        elif type(value) is not int or value.bit_length() > 64:
+            encode_json(value)
+    except UnicodeEncodeError:
+        return "must not hold a lone surrogate, which UTF-8 can't carry"
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"must be a JSON value; {error}"
+    return ""

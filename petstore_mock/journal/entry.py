@@ -1,0 +1,311 @@
+"""One entry of the request journal: the request, what was decided about it, and the answer."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
+from petstore_mock.contract.interface import SENTENCES, Sentence
+from petstore_mock.messages.content_coding import coded, coding_fields
+from petstore_mock.messages.request import KNOWN_METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from petstore_mock.contract.error_conditions import Condition
+    from petstore_mock.contract.violations import Violation
+    from petstore_mock.faults import Fault
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
+
+__all__ = ["Entry"]
+
+_ANSWERLESS: Final = frozenset({"hang", "reset", "empty_reply"})  # deliveries after which no status has gone out
+_CUT_SHORT: Final = frozenset({"client gone", "reset"})  # outcomes of an answer that was held back and never sent
+# What an entry weighs beside its bytes, measured; a refused body stays decoded in its violations, some times larger.
+_BASE_WEIGHT: Final = 1000
+_DECODED_WEIGHT: Final = 16
+
+
+def _no_keys() -> Iterable[str]:
+    return ()
+
+
+class Entry:
+    """What happened to one request. Keys are masked wherever they would show, but for :attr:`request` and the bodies.
+
+    Attributes:
+        number: its place in the journal, from 1.
+        owner: the test that owned the world, or None.
+        request: the request as it came, nothing masked.
+        timestamp: the fake's time when it came, in seconds since 1970.
+        duration: seconds from its first byte to the answer, by the real clock.
+        condition: why it was refused, or None.
+        detail: what is to be said beside the condition's own message.
+        violations: the rules that it broke; of thousands, the first.
+        omitted: how many more it broke.
+        fault: the fault that met it, or None; of two, the one after the commit.
+        delayed_by: the delay that came before that other fault, or None.
+        executed: whether the operation was carried out (and what it changes was kept).
+        outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
+        expected: whether the test said that this violation would come.
+        neighbour: whether an expectation of ``httpserver`` answered it.
+        keys: gives the keys to be masked.
+    """
+
+    __slots__ = (
+        "_response",
+        "condition",
+        "delayed_by",
+        "detail",
+        "duration",
+        "executed",
+        "expected",
+        "fault",
+        "keys",
+        "neighbour",
+        "number",
+        "omitted",
+        "outcome",
+        "owner",
+        "request",
+        "timestamp",
+        "violations",
+        "weight",
+    )
+
+    def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
+        self.number = number
+        self.owner = owner
+        self.request = request
+        self._response: ApiResponse | None = None
+        self.timestamp = timestamp
+        self.duration = 0.0
+        self.condition: Condition | None = None
+        self.detail = ""
+        self.violations: tuple[Violation, ...] = ()
+        self.omitted = 0
+        self.fault: Fault | None = None
+        self.delayed_by: Fault | None = None
+        self.executed = False
+        self.outcome: str | None = None
+        self.expected = False
+        self.neighbour = False
+        self.keys: Callable[[], Iterable[str]] = _no_keys
+        self.weight = 0  # what the journal counted it as
+
+    def __repr__(self) -> str:
+        parts = [f"<Entry {self.number} {self.request_line}", str(self.status or self.outcome or "unanswered")]
+        if self.operation is not None:
+            parts.append(self.operation)
+        if self.condition is not None or self.fault is not None:
+            parts.append(f"({self.decision})")
+        return printable(f"{' '.join(parts)}>")
+
+    def answered(self, response: ApiResponse) -> None:
+        """Take note of the answer; of one that is only promised, once it is made."""
+        if response.resume is None:
+            self._response = response
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the entry holds on to."""
+        request, response = self.request, self._response
+        body = len(request.body)
+        size = _BASE_WEIGHT + body + len(request.target) + request.fields.size
+        if self.violations:
+            size += body * _DECODED_WEIGHT
+        return size if response is None else size + len(response.body)
+
+    # The request
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time when it came."""
+        return datetime.fromtimestamp(self.timestamp, UTC)
+
+    @property
+    def connection(self) -> int:
+        """The number of its connection, from 1; 0 without a socket."""
+        return self.request.connection
+
+    @property
+    def exchange(self) -> int:
+        """Which request on its connection it is, from 1."""
+        return self.request.exchange
+
+    @property
+    def method(self) -> str:
+        """The method as sent, keys masked."""
+        method = self.request.method
+        return method if method in KNOWN_METHODS else self.masked(method)
+
+    @property
+    def target(self) -> str:
+        """The target as sent, percent-encoded: path and query, keys masked."""
+        return mask_target(self.request.target, self.secrets)
+
+    @property
+    def request_line(self) -> str:
+        """Method and target as they may be shown in a line of text: printable, bounded, keys masked."""
+        return request_line(self.request.method, self.request.target, self.secrets)
+
+    @property
+    def path(self) -> str:
+        """The path, percent-decoded, keys masked."""
+        return unquote(self.target.partition("?")[0])
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query parameters, decoded, keys masked; a repeated one shows its last value."""
+        text = self.target.partition("?")[2]
+        return dict(parse_qsl(text, keep_blank_values=True)) if text else {}
+
+    @property
+    def operation(self) -> str | None:
+        """The operation that the route found, or None."""
+        return self.request.operation
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The request's header fields in the order sent, keys masked."""
+        keys = self.secrets
+        found = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
+        return [(mask_text(name, keys), mask_field(name, value, keys)) for name, value in found]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The request's header fields with lower-case names, keys masked; a repeated one shows its last."""
+        return {name.lower(): value for name, value in self.fields}
+
+    @property
+    def body(self) -> bytes:
+        """The request's body, as sent."""
+        return self.request.body
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the request's body; raises ValueError when it is no JSON, or nests too deep to tell."""
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("the body nests too deep to be decoded") from error
+
+    # Keys
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown: the keys of its world, and the credentials that it bore itself."""
+        return (*self.keys(), *self.request.credentials)
+
+    def masked(self, text: str) -> str:
+        """Return ``text`` without the keys that this request is known to have had to do with."""
+        return mask_text(text, self.secrets)
+
+    @property
+    def misplaced_keys(self) -> tuple[str, ...]:
+        """Where a key stands beside Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""
+        request, keys = self.request, self.secrets
+        places = ["target"] if mask_target(request.target, keys) != request.target else []
+        for raw_name, raw_value in request.fields:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+            if name != "authorization" and mask_text(value, keys) != value:
+                places.append(name)
+        body = request.body.decode("latin-1")
+        return (*places, "body") if mask_text(body, keys) != body else tuple(places)
+
+    # The answer
+
+    @property
+    def status(self) -> int | None:
+        """The status of the answer; None when there was none, or is none yet."""
+        response = self._response
+        if response is None:
+            return None
+        if response.delivery is None:
+            return None if self.outcome in _CUT_SHORT else response.status
+        return None if response.delivery.kind in _ANSWERLESS else response.status
+
+    @property
+    def response_fields(self) -> list[tuple[str, str]]:
+        """The answer's header fields without those of its framing, keys masked; none without an answer."""
+        response = self._response
+        if response is None or self.status is None:
+            return []
+        keys = self.secrets
+        found = [
+            *response.head.fields,
+            *coding_fields(self.request.fields, response),
+            ("Date", response.date.decode("ascii")),
+        ]
+        return [(name, mask_field(name, value, keys)) for name, value in found]
+
+    @property
+    def response_headers(self) -> dict[str, str]:
+        """The answer's header fields with lower-case names, keys masked; a repeated one shows its last."""
+        return {name.lower(): value for name, value in self.response_fields}
+
+    @property
+    def response_body(self) -> bytes:
+        """The answer's body, empty without an answer and for HEAD; readable and whole, whatever went out of it."""
+        response = self._response
+        return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
+
+    @property
+    def response_size(self) -> int:
+        """The bytes of the answer's body in its content coding (gap ``content_coding``)."""
+        response, body = self._response, self.response_body
+        return len(coded(self.request.fields, response)[1]) if response is not None and body else len(body)
+
+    # The decision
+
+    @property
+    def is_violation(self) -> bool:
+        """Whether the client broke the contract with it."""
+        return self.condition is not None and self.condition.violation
+
+    @property
+    def sentence(self) -> Sentence | None:
+        """The sentence of the interface that decided, when it was refused."""
+        if self.violations:
+            return self.violations[0].sentence
+        return SENTENCES[self.condition.subject] if self.condition is not None else None
+
+    @property
+    def section(self) -> str | None:
+        """The section of the interface that it broke."""
+        if self.violations:
+            return self.violations[0].sentence.section
+        return self.condition.section if self.condition is not None else None
+
+    @property
+    def where(self) -> str:
+        """The section that it broke as it stands in a sentence: `` (§4.1)``, `` (RFC 9110 §15.5.6)`` or nothing."""
+        section = self.section
+        if not section:
+            return ""
+        return f" ({section})" if section.startswith("RFC") else f" (§{section})"
+
+    @property
+    def reason(self) -> str:
+        """Why it was answered as it was, in words; empty for what went as it should."""
+        if self.violations:
+            return self.masked("; ".join(map(str, self.violations)))
+        if self.condition is not None:
+            return self.masked(f"{self.condition.message}{f': {self.detail}' if self.detail else ''}")
+        return f"fault {self.fault}" if self.fault is not None else ""
+
+    @property
+    def decision(self) -> str:
+        """What was decided, in a few words: ``executed``, ``fault reset()``, ``refused: invalid_body (§2)``."""
+        parts = [f"fault {self.delayed_by}"] if self.delayed_by is not None else []
+        parts += ["executed"] if self.executed else []
+        if self.fault is not None:
+            parts.append(f"fault {self.fault}")
+        if self.condition is not None:
+            parts.append(f"refused: {self.condition.name}{self.where}")
+        if self.neighbour and self._response is not None:
+            parts.append("answered by httpserver")
+        return ", ".join(parts) or ("answered" if self._response is not None else "held back")

@@ -1,0 +1,399 @@
+"""The request journal: every request in order, with what was decided about it.
+
+Entries are added under the world's lock, mostly in the listener's thread, while a test reads in its own. Readers take
+no lock: ``tuple(deque)`` copies within one call into C, and the rare copy that meets an append is made again. What was
+answered before a read is in it, since an entry is added before its answer goes out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, overload
+
+from petstore_mock.common.masking import mask_text
+from petstore_mock.contract.interface import require_operation
+from petstore_mock.errors import PetstoreMockError, VerificationError
+from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.har import write_har
+from petstore_mock.journal.rendering import render_line
+from petstore_mock.journal.waiting import running_loop, wait_async, wait_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from os import PathLike
+
+    from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.journal.entry import Entry
+
+__all__ = ["Journal"]
+
+# A test that looks back further than this has lost sight of it; and a million requests must not fill the memory.
+FIXTURE_LIMIT: Final = 10_000
+BYTES_LIMIT: Final = 32 * 1024 * 1024
+
+_LONGEST_WAIT: Final = 86400.0  # seconds: the operating system can't wait for any number of them
+_SHOWN: Final = 5  # requests that a failing assertion lists: what is meant is among the nearest, or in none
+
+
+class Journal:
+    """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all of them.
+
+    A request is in it from the moment at which the fake has decided, before its answer goes out; one whose answer is
+    held back has the status None until then. Keys are masked.
+
+    The number of entries is bounded, the oldest go first. A test is never told half the truth: a question whose answer
+    could depend on entries that are gone raises ``PetstoreMockError``. With ``ring`` what is gone is gone.
+
+    Args:
+        limit: how many entries are kept.
+        ring: whether old entries may go silently, as in a stub that runs for days.
+        keys: gives the keys to be masked wherever an entry shows them.
+        schemas: say which arguments the operations have; those that ship unless given.
+    """
+
+    def __init__(
+        self,
+        limit: int = FIXTURE_LIMIT,
+        *,
+        ring: bool = False,
+        keys: Callable[[], Iterable[str]] = tuple,
+        schemas: Schemas | None = None,
+    ) -> None:
+        self._entries: deque[Entry] = deque()
+        self._limit = limit
+        self._ring = ring
+        self._keys = keys
+        self._schemas = schemas
+        self._size = 0
+        self._evicted_violations = 0
+        self.listeners: tuple[Callable[[], None], ...] = ()  # replaced, never changed: `add` reads it without a lock
+        self._listening = threading.Lock()
+        self.total = 0  # the number of the latest entry
+        self.clears = 0  # how often the numbers began anew
+
+    def __repr__(self) -> str:
+        return f"<Journal of {self.total} requests>"
+
+    # Recording
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry; its number is the next one. The world's lock is held."""
+        if entry.number != self.total + 1:  # a `when` has reset the world since
+            entry.number = self.total + 1
+        entry.keys = self._keys
+        entries = self._entries
+        entries.append(entry)
+        self.total = entry.number
+        entry.weight = weight = entry.size
+        self._size += weight
+        if len(entries) > self._limit or self._size > BYTES_LIMIT:
+            self._evict()
+        for listener in self.listeners:
+            listener()
+
+    def weigh_again(self, entry: Entry) -> None:
+        """Count what ``entry`` has come to hold: its answer was held back and is there. The world's lock is held."""
+        entries = self._entries
+        at = entry.number - entries[0].number if entries else -1
+        if not 0 <= at < len(entries) or entries[at] is not entry:
+            return  # gone meanwhile
+        weight = entry.size
+        self._size += weight - entry.weight
+        entry.weight = weight
+        self._evict()
+
+    def _evict(self) -> None:
+        entries = self._entries
+        while len(entries) > 1 and (len(entries) > self._limit or self._size > BYTES_LIMIT):
+            gone = entries.popleft()
+            self._size -= gone.weight
+            self._evicted_violations += gone.is_violation
+
+    def clear(self) -> None:
+        """Forget every entry; numbers begin at 1 again. The world's lock is held."""
+        self._entries.clear()
+        self._size = 0
+        self._evicted_violations = 0
+        self.total = 0
+        self.clears += 1
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` after each entry, in the thread that adds it; it must be quick and must not raise."""
+        with self._listening:
+            self.listeners = (*self.listeners, listener)
+
+    def unlisten(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` no more."""
+        with self._listening:
+            self.listeners = tuple(other for other in self.listeners if other != listener)
+
+    # Reading
+
+    def _kept(self) -> tuple[Entry, ...]:
+        """Return the entries that are still here, as of one moment."""
+        while True:
+            try:
+                return tuple(self._entries)
+            except RuntimeError:  # an append came between; the next copy meets none, or the one after
+                continue
+
+    @property
+    def kept(self) -> list[Entry]:
+        """The entries that are still here, the oldest first, whatever is gone; for those who show rather than judge."""
+        return list(self._kept())
+
+    def _gone(self, kept: Sequence[Entry]) -> int:
+        """Return how many entries came before ``kept``, as far as that can make an answer wrong."""
+        return 0 if self._ring or not kept else kept[0].number - 1
+
+    def _all(self) -> tuple[Entry, ...]:
+        """Return every entry since the reset.
+
+        Raises:
+            PetstoreMockError: some of them are gone.
+        """
+        kept = self._kept()
+        if self._gone(kept):
+            raise self._lost(kept)
+        return kept
+
+    def _lost(self, kept: Sequence[Entry]) -> PetstoreMockError:
+        return PetstoreMockError(
+            f"expected a question that the latest {len(kept)} requests can answer; the journal keeps {self._limit} "
+            f"requests or {BYTES_LIMIT >> 20} MiB, and {kept[0].number - 1} earlier ones are gone: "
+            "ask sooner, or reset() in between"
+        )
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Entry]: ...
+    def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
+        """Return the entry at ``index``, from 0, or the entries of a slice.
+
+        Raises:
+            IndexError: there was no such request.
+            PetstoreMockError: it is gone.
+        """
+        kept = self._kept()
+        total = kept[-1].number if kept else 0
+        first = kept[0].number - 1 if kept else 0
+        if isinstance(index, slice):
+            wanted = range(total)[index]
+            if not self._ring and wanted and min(wanted[0], wanted[-1]) < first:
+                raise self._lost(kept)
+            return [kept[at - first] for at in wanted if at >= first]
+        at = index + total if index < 0 else index
+        if not 0 <= at < total:
+            raise IndexError(f"expected an index of one of {total} requests; got {index}")
+        if at < first:
+            raise IndexError(f"request {at + 1} is gone: a ring keeps the latest") if self._ring else self._lost(kept)
+        return kept[at - first]
+
+    @property
+    def last(self) -> Entry:
+        """The latest entry.
+
+        Raises:
+            IndexError: no request came yet.
+        """
+        if not self.total:
+            raise IndexError("expected a request before journal.last; none came yet")
+        return self[-1]
+
+    @property
+    def violations(self) -> list[Entry]:
+        """The entries in which the client broke the contract.
+
+        Raises:
+            PetstoreMockError: some of them are gone.
+        """
+        kept = self._kept()
+        if self._evicted_violations and self._gone(kept):
+            raise self._lost(kept)
+        return [entry for entry in kept if entry.is_violation]
+
+    def for_operation(self, operation: str) -> list[Entry]:
+        """Return the entries of the requests that the route led to ``operation``, refused ones included.
+
+        Raises:
+            PetstoreMockError: the interface has no such operation (suggests the nearest), or entries are gone.
+        """
+        name = require_operation(operation).name
+        return [entry for entry in self._all() if entry.operation == name]
+
+    # Asserting
+
+    def assert_called(self, operation: str | None, times: int | None = None, **criteria: Any) -> list[Entry]:  # noqa: ANN401  # each criterion judges its own value
+        """Assert that requests for ``operation`` came that meet all the ``criteria``, and return them.
+
+        Args:
+            operation: the operation; None for any request.
+            times: how many exactly; None for one or more.
+            criteria: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``, ``query``,
+                ``headers`` (those named, letter case of names aside), ``method``, ``path``, ``fault`` (its kind),
+                ``condition`` (why it was refused), and any argument by the interface's own name: ``name``,
+                ``categoryId``, ``limit``, ``petId``; None means that it was not sent.
+
+        Raises:
+            VerificationError: they did not; lists the nearest requests and why each differs.
+            PetstoreMockError: no such operation or criterion, or the answer depends on entries that are gone.
+        """
+        __tracebackhide__ = True
+        if times is not None:
+            _check_count(times, 0)
+        asked = Criteria(operation, criteria, self._schemas)
+        kept = self._kept()
+        found = [entry for entry in kept if asked.matches(entry)]
+        if self._gone(kept) and (not found if times is None else len(found) <= times):
+            raise self._lost(kept)
+        if found if times is None else len(found) == times:
+            return found
+        claim = f"expected {asked.claim('at least once' if times is None else _times(times))}"
+        too_few = times is None or len(found) < times
+        raise VerificationError(self._mask(_failure(claim, kept, found, asked if too_few else None)))
+
+    def assert_not_called(self, operation: str | None = None) -> None:
+        """Assert that no request for ``operation`` came; without one, no request at all.
+
+        Raises:
+            VerificationError: one came; lists those that did.
+            PetstoreMockError: no such operation, or the answer depends on entries that are gone.
+        """
+        __tracebackhide__ = True
+        asked = Criteria(operation, {})
+        kept = self._kept()
+        found = [entry for entry in kept if asked.matches(entry)]
+        if found:
+            claim = f"expected no {operation or 'request'}"
+            raise VerificationError(self._mask(_failure(claim, kept, found, None)))
+        if self._gone(kept):
+            raise self._lost(kept)
+
+    def _mask(self, text: str) -> str:
+        return mask_text(text, self._keys())
+
+    # Waiting
+
+    def wait_for(self, operation: str | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:
+        """Wait until ``times`` requests for ``operation`` have come since the reset, and return them.
+
+        A request has come once the fake has decided about it, even if its answer is still held back.
+
+        Args:
+            operation: the operation; None for any request.
+            times: how many, at least.
+            timeout: seconds to wait.
+
+        Raises:
+            VerificationError: fewer came in time.
+            PetstoreMockError: an argument can't be right, entries are gone, or an event loop runs in this thread.
+        """
+        __tracebackhide__ = True
+        loop = running_loop()
+        if loop is not None:
+            raise PetstoreMockError(
+                f"expected wait_for() outside of an event loop, which it would block; {loop} runs in this thread: "
+                "await journal.wait_for_async(...) instead"
+            )
+        done, result = self._waiting_for(operation, times, timeout)
+        wait_blocking(self, done, timeout)
+        return result()
+
+    async def wait_for_async(self, operation: str | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:  # noqa: ASYNC109  # the blocking one's twin
+        """Wait as :meth:`wait_for` does, under asyncio or trio."""
+        __tracebackhide__ = True
+        done, result = self._waiting_for(operation, times, timeout)
+        await wait_async(self, done, timeout)
+        return result()
+
+    def _waiting_for(
+        self, operation: str | None, times: int, timeout: float
+    ) -> tuple[Callable[[], bool], Callable[[], list[Entry]]]:
+        """Return what says whether a wait is over, and what returns its entries or raises."""
+        _check_count(times, 1)
+        _check_timeout(timeout)
+        asked = Criteria(operation, {})
+
+        def done() -> bool:
+            return self.total >= times and sum(map(asked.matches, self._kept())) >= times
+
+        def result() -> list[Entry]:
+            __tracebackhide__ = True
+            kept = self._kept()
+            found = [entry for entry in kept if asked.matches(entry)]
+            if len(found) >= times:
+                return found
+            if self._gone(kept):
+                raise self._lost(kept)
+            claim = f"expected {asked.claim(_times(times))} within {timeout:g} s"
+            raise VerificationError(self._mask(_failure(claim, kept, found, asked)))
+
+        return done, result
+
+    # Handing on
+
+    def to_har(self, path: str | PathLike[str], *, base_url: str | None = None) -> None:
+        """Write the entries as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
+
+        Args:
+            path: the file; an existing one is replaced.
+            base_url: scheme and host of the URLs; by default each request's own ``Host``.
+
+        Raises:
+            PetstoreMockError: entries are gone, or the file can't be written.
+        """
+        write_har(path, self._all(), base_url=base_url)
+
+
+def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # judges whatever a test passes
+    if isinstance(times, bool) or not isinstance(times, int) or times < least:
+        raise PetstoreMockError(
+            f"expected times as a whole number of at least {least}; got times={times!r} ({type(times).__name__})"
+        )
+
+
+def _check_timeout(timeout: Any) -> None:  # noqa: ANN401
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout <= _LONGEST_WAIT:
+        raise PetstoreMockError(
+            f"expected timeout in seconds, 0 to {_LONGEST_WAIT:g}; got timeout={timeout!r} ({type(timeout).__name__})"
+        )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _failure(claim: str, kept: Sequence[Entry], found: Sequence[Entry], nearest: Criteria | None) -> str:
+    """Say what came instead: the requests that match, and, with ``nearest``, the misses that come nearest to it."""
+    lines = [f"{claim}; it came {_times(len(found)) if found else 'never'}, among {len(kept)} requests"]
+    if found:
+        lines.append("these came:")
+        lines += [f"  {render_line(entry, numbered=True)}" for entry in found[-2 * _SHOWN :]]
+    if nearest is not None:
+        lines += _misses(nearest, kept, bool(found))
+    return "\n".join(lines)
+
+
+def _misses(asked: Criteria, kept: Sequence[Entry], some_matched: bool) -> list[str]:  # noqa: FBT001  # private
+    """Return a line for each of the nearest misses, with the reasons why it differs."""
+    missed = [(asked.differences(entry), entry) for entry in kept]
+    missed = [(differences, entry) for differences, entry in missed if differences]
+    # Another operation is worth a line only if the right one was never called.
+    right = [miss for miss in missed if asked.operation in {None, miss[1].operation}]
+    missed = right if right or some_matched else missed
+    missed.sort(key=lambda miss: (len(miss[0]), -miss[1].number))
+    lines = [
+        f"  {render_line(entry, numbered=True, reason=False)}: {'; '.join(differences)}"
+        for differences, entry in missed[:_SHOWN]
+    ]
+    more = [f"  and {len(missed) - _SHOWN} more"] if len(missed) > _SHOWN else []
+    title = "the nearest others:" if some_matched else "the nearest:"
+    return [title, *lines, *more] if lines else []

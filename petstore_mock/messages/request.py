@@ -1,0 +1,132 @@
+"""A request, as the core sees it: neither a socket nor an environ, which the adapters of ``transport`` translate."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from petstore_mock.contract.interface import OperationName
+
+__all__ = ["KNOWN_METHODS", "NO_FIELDS", "UNASKED_BODY", "ApiRequest", "Fields"]
+
+# RFC 9110 §9.3, RFC 5789 and draft-ietf-httpbis-safe-method-w-body (QUERY; OpenAPI 3.2 describes it too): methods that
+# a server recognises. Any other token is answered 501 (RFC 9110 §9.1).
+KNOWN_METHODS: Final = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
+)
+
+UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before it asks the core for its limit
+
+
+# What a field holds on to beside its text, measured; the few that clients send always are in what any request weighs.
+_FIELD_WEIGHT: Final = 350
+_USUAL_FIELDS: Final = 12
+
+
+class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tuple would have to be empty
+    """A request's header fields as (name, value), in the order sent and names in the case sent.
+
+    What each request asks of them is worked out once: on the wire, requests with the same head share one object.
+
+    Attributes:
+        by_name: the values by the field's name in lower case; read-only.
+        size: about how many bytes they hold on to, beyond what the fields of any request do.
+    """
+
+    by_name: Mapping[bytes, tuple[bytes, ...]]
+    size: int
+
+    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = ()) -> None:  # the tuple is made of them by now
+        by_name: dict[bytes, tuple[bytes, ...]] = {}
+        size = 0
+        for name, value in self:
+            lower = name.lower()
+            by_name[lower] = (*by_name.get(lower, ()), value)
+            size += len(name) + len(value)
+        self.by_name = MappingProxyType(by_name)  # a `when=` of the test author gets it, and others share it
+        self.size = size + max(0, len(self) - _USUAL_FIELDS) * _FIELD_WEIGHT
+
+
+NO_FIELDS: Final = Fields()
+
+
+class ApiRequest:
+    """A whole request, as the core sees it. What ``when=`` predicates of :meth:`PetStoreMock.inject` get.
+
+    Attributes:
+        method: the method token as sent.
+        target: origin-form target as sent, still percent-encoded: ``/v1/pets?limit=2``.
+        fields: the header fields in the order sent, names in the case sent, as bytes.
+        body: the body, decoded from its transfer coding.
+        connection: which connection it came on, from 1; 0 without a socket.
+        exchange: which request on that connection it is, from 1.
+        started: ``time.perf_counter()`` when its first byte came.
+        oversized: the body passed the limit and was not kept whole.
+        operation: the operation that the route found, or None.
+    """
+
+    __slots__ = ("body", "connection", "exchange", "fields", "method", "operation", "oversized", "started", "target")
+
+    def __init__(  # noqa: PLR0917  # called for every request: keywords cost
+        self,
+        method: str,
+        target: str,
+        fields: Iterable[tuple[bytes, bytes]] = NO_FIELDS,
+        body: bytes = b"",
+        connection: int = 0,
+        exchange: int = 0,
+        started: float = 0.0,
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.fields = fields if type(fields) is Fields else Fields(fields)
+        self.body = body
+        self.connection = connection
+        self.exchange = exchange
+        self.started = started
+        self.oversized = False
+        self.operation: OperationName | None = None
+
+    def __repr__(self) -> str:
+        keys = self.credentials
+        return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
+
+    @property
+    def path(self) -> str:
+        """The path, percent-decoded."""
+        return unquote(self.target.partition("?")[0])
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query parameters, decoded; a repeated one shows its last value."""
+        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+    @property
+    def credentials(self) -> list[str]:
+        """What its Authorization fields bear after the scheme: a key, right or wrong. Not to be shown to anybody.
+
+        The texts that stand for a missing setting are no secret, but what a client's author must see.
+        """
+        last = [words[-1] for value in self.values("authorization") if (words := value.split())]
+        return [word for word in last if word.lower() not in NO_KEYS]
+
+    def values(self, name: str) -> list[str]:
+        """Return every value of the header ``name``, in the order sent."""
+        found = self.fields.by_name.get(name.lower().encode("latin-1", "replace"), ())
+        return [value.decode("latin-1") for value in found]
+
+    def header(self, name: str, default: str | None = None) -> str | None:
+        """Return the value of the header ``name``, repeated ones joined by a comma, or ``default``."""
+        values = self.values(name)
+        return ", ".join(values) if values else default
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the body as JSON; raises ValueError when it is none."""
+        return json.loads(self.body)

@@ -1,0 +1,165 @@
+"""An answer of the core, and how it is to be sent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+from petstore_mock.errors import PetstoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "BODILESS_STATUSES",
+    "PLAIN",
+    "UNSIZED_STATUSES",
+    "ApiResponse",
+    "Delivery",
+    "Dress",
+    "Head",
+    "Waits",
+    "is_field",
+    "reason_phrase",
+]
+
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
+
+BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
+UNSIZED_STATUSES: Final = frozenset({204, 304})  # those that go without Content-Length (RFC 9110 §8.6); a 205 says 0
+
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
+
+
+def reason_phrase(status: int) -> str:
+    """Return the reason phrase of ``status``, empty for a status that no RFC names."""
+    return _PHRASES.get(status, "")
+
+
+def is_field(name: str, value: str) -> bool:
+    """Say whether HTTP allows a header field (RFC 9110 §5); the value is sent as Latin-1."""
+    return _FIELD_NAME.fullmatch(name) is not None and _FIELD_VALUE.fullmatch(value) is not None
+
+
+class Head:
+    """The status and the fixed header fields of an answer; immutable, shared between answers, encoded once.
+
+    ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding`` are not in it: the adapters add them.
+    """
+
+    __slots__ = ("fields", "status", "wire")
+
+    def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
+        for name, value in fields:
+            if not is_field(name, value):
+                raise PetstoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
+        self.status = status
+        self.fields: tuple[tuple[str, str], ...] = tuple(fields)
+        lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
+        self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+    def __repr__(self) -> str:
+        return f"<Head {self.status} {dict(self.fields)!r}>"
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of the header ``name``, or None."""
+        wanted = name.lower()
+        return next((value for field, value in self.fields if field.lower() == wanted), None)
+
+    def with_fields(self, *more: tuple[str, str]) -> Head:
+        """Return a copy in which ``more`` replace the fields of the same names; an empty value takes one away."""
+        names = {name.lower() for name, _ in more}
+        kept = [field for field in self.fields if field[0].lower() not in names]
+        return Head(self.status, (*kept, *((name, value) for name, value in more if value)))
+
+
+DeliveryKind = Literal["hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How an adapter sends an answer other than whole and at once. Every kind needs a socket.
+
+    ``value`` is the fraction of the body that ``truncate`` sends, the bytes per second of ``dribble``.
+    """
+
+    kind: DeliveryKind
+    value: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """How a behaviour sends its answers; HTTP allows any of it. All but ``gzip`` is the wire's: WSGI has no say in it.
+
+    Attributes:
+        chunked: frame the body in chunks instead of by its length (gap ``answer_framing``).
+        close: end the connection after the answer (gap ``connection``).
+        lower_case: write header names in lower case (gap ``header_names``).
+        gzip: compress the body for a client that takes that (gap ``content_coding``).
+    """
+
+    chunked: bool = False
+    close: bool = False
+    lower_case: bool = False
+    gzip: bool = False
+
+
+PLAIN: Final = Dress()
+
+
+class Waits(Protocol):
+    """Where an adapter says that it holds an answer back, so that ``reset()`` and ``stop()`` can let it go."""
+
+    def add(self, release: Callable[[], None]) -> None:
+        """Call ``release`` (from any thread) when the waiting must end."""
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Forget ``release``: its waiting ended by itself."""
+
+
+class Recorded(Protocol):
+    """The part of a journal entry that an adapter completes."""
+
+    duration: float
+    outcome: str | None
+
+
+class ApiResponse:
+    """An answer of the core.
+
+    Attributes:
+        head: status and header fields.
+        body: the bytes of the body. For a HEAD request the adapter sends their length and leaves them out.
+        date: the value of ``Date`` by the fake's clock (RFC 9110 §6.6.1).
+        dress: how the behaviour sends it.
+        delay: seconds to wait before it is sent, or before ``resume`` is called.
+        resume: when set, this is no answer yet: wait ``delay`` seconds, call it, and send what it returns. It
+            isn't called when the client has gone by then: what was to be committed is not.
+        delivery: how the answer goes out, when not whole and at once.
+        waits: where to register a held answer.
+        entry: the journal's entry, for its duration and outcome.
+    """
+
+    # Defaults of the class, not of each instance: most answers set none of these, and one is made for every request.
+    dress: Dress = PLAIN
+    delay: float = 0.0
+    resume: Callable[[], ApiResponse] | None = None
+    delivery: Delivery | None = None
+    waits: Waits | None = None
+    entry: Recorded | None = None
+
+    def __init__(self, head: Head, body: bytes, date: bytes) -> None:
+        self.head = head
+        self.body = body
+        self.date = date
+
+    def __repr__(self) -> str:
+        return f"<ApiResponse {self.head.status} {len(self.body)} bytes>"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.head.status

@@ -1,0 +1,128 @@
+"""What the worlds of one mock share: the registry of keys, the WSGI app and the listener."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.masking import cut
+from petstore_mock.contract.interface import BASE_PATH
+from petstore_mock.core.world_registry import Worlds
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.transport import no_proxy
+from petstore_mock.transport.wsgi import WsgiApp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_httpserver import RequestHandler
+
+    from petstore_mock.transport.listener import Listener
+
+__all__ = ["Host"]
+
+_SHOWN_UNMET: Final = 5  # expectations of a kind that are told one by one
+_SHOWN_MATCHER: Final = 500  # characters: a matcher shows the whole body that it wants
+
+
+class Host:
+    """The way in to the worlds of one mock.
+
+    Args:
+        address: the address to listen on.
+        port: the port; 0 takes a free one.
+    """
+
+    def __init__(self, address: str, port: int) -> None:
+        self.worlds = Worlds()
+        self.app = WsgiApp(self.worlds)
+        self._address = address
+        self._port = port
+        self._listener: Listener | None = None
+
+    @property
+    def listener(self) -> Listener:
+        """The listener, made on first use: its imports are the heaviest of the package."""
+        if self._listener is None:
+            from petstore_mock.transport.listener import Listener  # noqa: PLC0415
+
+            self._listener = Listener(self.worlds, host=self._address, port=self._port)
+        return self._listener
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether clients can connect."""
+        return self._listener is not None and self._listener.is_running()
+
+    @property
+    def url(self) -> str:
+        """The base address, ending in ``/v1`` (§1).
+
+        Raises:
+            PetstoreMockError: nobody listens.
+        """
+        if not self.is_listening:
+            raise PetstoreMockError(
+                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
+            )
+        return str(self.listener.url_for(BASE_PATH))
+
+    def start(self) -> None:
+        """Listen; harmless when it listens already.
+
+        Raises:
+            PetstoreMockError: the address is taken.
+        """
+        if not self.is_listening:
+            self.listener.start()
+            no_proxy.exempt(self._address)
+
+    def stop(self) -> None:
+        """Stop listening; harmless when it does not listen."""
+        if self.is_listening:
+            self.listener.stop()
+            no_proxy.unexempt(self._address)
+
+    def clear(self) -> None:
+        """Forget the expectations."""
+        if self._listener is not None:
+            self._listener.clear()
+
+    def expectations(self) -> list[str]:
+        """Return the expectations that are in force, as text; the first ones, if they are many."""
+        listener = self._listener
+        if listener is None:
+            return []
+        every = [*listener.ordered_handlers, *listener.oneshot_handlers, *listener.handlers]
+        return [cut(repr(one.matcher), _SHOWN_MATCHER) for one in every[:_SHOWN_UNMET]]
+
+    def problems(self) -> list[str]:
+        """Return what went wrong with the expectations, and forget it.
+
+        That is: failed handlers and assertions, and ordered or one-shot expectations that were not met.
+        """
+        listener = self._listener
+        if listener is None:
+            return []
+        problems = []
+        while True:
+            try:
+                listener.check()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  # pytest.fail() in a handler raises no Exception
+                problems.append(f"httpserver: {type(error).__name__}: {error}")
+            else:
+                break
+        problems += _unmet("an ordered expectation", listener.ordered_handlers)
+        problems += _unmet("an expectation for one request", listener.oneshot_handlers)
+        return problems
+
+
+def _unmet(what: str, expectations: Sequence[RequestHandler]) -> list[str]:
+    """Return a line for each expectation that was not met, and for those beyond the first ones together."""
+    lines = [
+        f"httpserver: {what} was not met: {cut(repr(one.matcher), _SHOWN_MATCHER)}"
+        for one in expectations[:_SHOWN_UNMET]
+    ]
+    more = len(expectations) - _SHOWN_UNMET
+    return [*lines, f"httpserver: and {more} more like it were not met"] if more > 0 else lines

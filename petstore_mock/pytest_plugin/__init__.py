@@ -1,0 +1,198 @@
+"""The pytest plugin: the fixture ``petstore``, its options and markers.
+
+pytest imports this module in every run once the package is installed, used or not: it imports nothing else, and what
+it does without (``_pytest_start`` and below) is loaded by the first test, option or setting that needs it.
+What the options of the starting state mean is decided in this order, the first that says something wins:
+
+1. the marker ``@pytest.mark.petstore(...)`` of a test,
+2. the command line (``--petstore-at``, ``--petstore-random-seed``),
+3. the fixture ``petstore_options``,
+4. the environment (``PETSTORE_API_KEY``, ``PETSTORE_HOST``, ...),
+5. the settings file (``petstore_api_key``, ``petstore_host``, ...).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+    from petstore_mock.mock.petstore import PetStoreMock
+
+__all__ = ["petstore", "petstore_options"]
+
+_MARKERS = (
+    (
+        "petstore(behaviour=None, seed=None, at=None, strict=None): the starting state of this test's fake, on top "
+        "of petstore_options: a Behaviour, preset or TOML file; more animals; its date; whether violations fail it."
+    ),
+    "petstore_each(*gaps): run the test once under each alternative of these gaps of the interface.",
+    (
+        "petstore_assumes(**gaps): the client is known to lean on these alternatives: the fake behaves so, "
+        "exploration leaves them alone, and its summary lists them."
+    ),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the group ``petstore`` and the settings."""
+    group = parser.getgroup("petstore", "petstore: the fake pet store service")
+    group.addoption(
+        "--petstore-explore",
+        type=int,
+        default=0,
+        metavar="N",
+        help="Run each test that uses petstore as it is, then under N behaviours that differ in one gap each.",
+    )
+    group.addoption(
+        "--petstore-random-seed",
+        type=int,
+        metavar="S",  # no default: what was not said must not win over petstore_options
+        help="Which behaviours --petstore-explore picks, and what the fake draws (default: 0).",
+    )
+    group.addoption(
+        "--petstore-at",
+        metavar="DATE",
+        help="Run the suite at this date of the fake, such as 2030-12-06, and list the tests that still need getPet.",
+    )
+    group.addoption("--petstore-har", metavar="DIR", help="Write a HAR file of the requests of each failing test here.")
+    group.addoption(
+        "--petstore-coverage",
+        action="store_true",
+        help="Tell at the end which documented outcomes and faults the tests showed to the client.",
+    )
+    # Text, whatever it means: the same words may come from the environment.
+    parser.addini("petstore_api_key", "A fixed API key, for clients of session scope (or PETSTORE_API_KEY).")
+    parser.addini("petstore_host", "The address to listen on, 127.0.0.1 unless set (or PETSTORE_HOST).")
+    parser.addini("petstore_port", "The port to listen on, a free one unless set (or PETSTORE_PORT).")
+    parser.addini("petstore_behaviour", "A preset or a TOML file of gaps (or PETSTORE_BEHAVIOUR).")
+    parser.addini("petstore_seed", "Animals of each test: how many, or a JSON file (or PETSTORE_SEED).")
+    parser.addini("petstore_strict", "Whether contract violations fail the test (or PETSTORE_STRICT).", type="bool")
+    parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_LEAKS).")
+    parser.addini(
+        "petstore_assumes",
+        "Gaps that the client is known to lean on, a line each: gap = alternative.",
+        type="linelist",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, and refuse options and settings that can't be right."""
+    for line in _MARKERS:
+        config.addinivalue_line("markers", line)
+    asked = any(map(config.getoption, ("petstore_at", "petstore_coverage", "petstore_explore")))
+    if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_LEAKS" in os.environ:
+        from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # many runs do without
+
+        keeper_of(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Multiply tests by the gaps of the interface, once all other parameters are known."""
+    config = metafunc.config
+    count = config.getoption("petstore_explore")
+    if count or metafunc.definition.get_closest_marker("petstore_each") is not None:
+        from petstore_mock.pytest_plugin.exploration import multiply  # noqa: PLC0415  # as above
+        from petstore_mock.pytest_plugin.options import assumed_gaps  # noqa: PLC0415  # as above
+
+        multiply(metafunc, count, config.getoption("petstore_random_seed") or 0, assumed_gaps(config))
+
+
+@pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Load the parts if a test has to do with the fixture, and refuse markers that can't be right."""
+    if any(map(_is_concerned, items)):
+        from petstore_mock.pytest_plugin.activation import check, keeper_of  # noqa: PLC0415  # as above
+
+        keeper_of(config)
+        check(config, items)
+
+
+def _is_concerned(item: pytest.Item) -> bool:
+    """Return whether a test asks for the fixture, bears a marker of ours, or may ask for it in a Hypothesis example."""
+    names = getattr(item, "fixturenames", ())
+    return (
+        "petstore" in names
+        or any(mark.name.startswith("petstore") for mark in item.iter_markers())
+        or ("request" in names and hasattr(getattr(item, "obj", None), "hypothesis"))
+    )
+
+
+_running: list[pytest.Item] = []  # the test that runs; one that runs pytest itself (pytester) has others inside
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Know the test that runs."""
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.pop()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Judge a test whose body is the first of all to ask for the fixture: the part that would was not there yet."""
+    __tracebackhide__ = True
+    if item.config.pluginmanager.hasplugin("petstore-worlds"):
+        return (yield)
+    try:
+        result = yield
+    except BaseException as error:
+        if (judge := _judge_of(item)) is not None:
+            judge.throw(error)
+        raise
+    if (judge := _judge_of(item)) is not None:
+        with contextlib.suppress(StopIteration):
+            judge.send(result)
+    return result
+
+
+def _judge_of(item: pytest.Item) -> Generator[None, object, object] | None:
+    """Return what judges a test in its call, waiting for the outcome; None if the test did without the fixture."""
+    keeper = item.config.pluginmanager.get_plugin("petstore-worlds")
+    if keeper is None:
+        return None
+    judge: Generator[None, object, object] = keeper.pytest_runtest_call(item)
+    next(judge)
+    return judge
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401  # xdist's, which may not be installed
+    """Take over what a worker of xdist has seen of finished tests: its controller runs none itself."""
+    if found := (getattr(node, "workeroutput", None) or {}).get("petstore_leaks"):
+        from petstore_mock.pytest_plugin.activation import leaks_of  # noqa: PLC0415  # as above
+
+        leaks_of(node.config).take(found)
+
+
+@pytest.fixture(scope="session")
+def petstore_options() -> Mapping[str, Any]:
+    """Keywords of ``PetStoreMock`` for the fixture ``petstore``: override it to give every test a starting state."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
+    """Give a fake pet store service that listens on loopback, as new in each test and each Hypothesis example.
+
+    It is one object a session: only its state is a test's own. What a fixture of wider scope than the test puts
+    into it is gone when the next test begins; ``petstore_options`` gives every test a starting state.
+    """
+    from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # as above
+    from petstore_mock.pytest_plugin.options import start_mock  # noqa: PLC0415  # as above
+
+    # Not by `request`: pytest makes one for each test whose fixtures ask for it, even for those that are made once.
+    item = _running[-1]
+    keeper = keeper_of(item.config)
+    keeper.meet(item)
+    with keeper.open(start_mock(item.config, petstore_options)) as mock:
+        yield mock

@@ -1,0 +1,84 @@
+"""What a pytest run loads once it has to do with the fake: the parts of the plugin, and the judges of its options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.pytest_plugin.isolation import KEEPER, Keeper
+from petstore_mock.pytest_plugin.options import (
+    Refusal,
+    assumed_gaps,
+    check_at,
+    check_explore,
+    check_markers,
+    check_options,
+    leak_mode,
+)
+from petstore_mock.pytest_plugin.reporting import FailureReport, Leaks, Removal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["check", "keeper_of", "leaks_of"]
+
+_LEAKS = "petstore-leaks"
+
+
+def keeper_of(config: pytest.Config) -> Keeper:
+    """Return the keeper of the session's fake; the first time, register it with all the parts that this run needs.
+
+    Raises:
+        pytest.UsageError: an option or a setting can't be right.
+    """
+    keeper = config.stash.get(KEEPER, None)
+    if keeper is not None:
+        return keeper
+    leaks = leak_mode(config)
+    check_at(config)
+    check_explore(config)
+    assumed = assumed_gaps(config)
+    keeper = config.stash[KEEPER] = Keeper(assumed)
+    register = config.pluginmanager.register
+    register(keeper, "petstore-worlds")
+    register(Leaks(keeper, leaks), _LEAKS)
+    register(FailureReport(config, keeper), "petstore-report")
+    if config.getoption("petstore_at"):
+        register(Removal(keeper), "petstore-removal")
+    if config.getoption("petstore_coverage"):
+        from petstore_mock.pytest_plugin.outcome_coverage import Coverage  # noqa: PLC0415  # most runs do without
+
+        register(Coverage(keeper), "petstore-coverage")
+    if config.getoption("petstore_explore"):
+        from petstore_mock.pytest_plugin.exploration import Exploration  # noqa: PLC0415  # as above
+
+        register(Exploration(config, keeper, assumed), "petstore-exploration")
+    return keeper
+
+
+def leaks_of(config: pytest.Config) -> Leaks:
+    """Return what collects the requests of finished tests."""
+    keeper_of(config)
+    leaks = config.pluginmanager.get_plugin(_LEAKS)
+    assert isinstance(leaks, Leaks)  # noqa: S101  # for the type checker
+    return leaks
+
+
+def check(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Refuse markers and options of ``items`` that can't be right, before any test runs.
+
+    Raises:
+        pytest.UsageError: one can't; on a worker of xdist, which would lose it, each test fails with it instead.
+    """
+    try:
+        check_markers(items)
+        check_options(items)
+        if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
+            from petstore_mock.pytest_plugin.exploration import check_each  # noqa: PLC0415  # most runs do without
+
+            check_each(items)
+    except pytest.UsageError as error:
+        if not hasattr(config, "workerinput"):
+            raise
+        config.pluginmanager.register(Refusal(error), "petstore-refusal")

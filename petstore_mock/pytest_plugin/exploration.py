@@ -1,0 +1,202 @@
+"""Exploration: run tests under behaviours that differ in one gap, and tell which silences the client leans on."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from petstore_mock.common.suggestions import did_you_mean
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.pytest_plugin.run import (
+    FIXTURE,
+    VARIANT,
+    assumptions_of,
+    name_without_variant,
+    variant_of,
+    variant_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping
+
+    from petstore_mock.pytest_plugin.isolation import Keeper
+
+__all__ = ["Exploration", "check_each", "multiply"]
+
+# A refused body is no leaning: these would refuse what the tests themselves send.
+_NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
+_ATTRIBUTE: Final = "petstore_exploration"  # of a report: it crosses xdist
+_SHOWN_TESTS: Final = 20
+
+_HIDDEN: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
+
+
+def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[str, str]]:
+    """Return ``count`` variants of a test: one alternative of one gap each, every gap once before any twice.
+
+    They depend on the test's name and the seed alone, so that a failing id can be run again by itself.
+    """
+    random = Random(f"{seed} {nodeid}")  # noqa: S311  # reproducible on purpose
+    skipped = {*_NEVER_VARIED, *held}
+    gaps = [gap for gap in GAPS.values() if gap.step != "event" and gap.name not in skipped]
+    random.shuffle(gaps)
+    columns = [random.sample(others, len(others)) for others in (list(gap.alternatives)[1:] for gap in gaps)]
+    rounds = max(map(len, columns), default=0)
+    chosen = [
+        {gap.name: column[number]}
+        for number in range(rounds)
+        for gap, column in zip(gaps, columns, strict=True)
+        if number < len(column)
+    ]
+    return chosen[:count]
+
+
+def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[str, str]) -> None:
+    """Run a test under variants: those of exploration, after the test as it is, and those of ``petstore_each``."""
+    definition = metafunc.definition
+    named = [name for mark in definition.iter_markers("petstore_each") for name in mark.args if _is_gap(name)]
+    # A gap may be named twice, by a class and by its method; what is none is refused once all tests are collected.
+    variants = [{name: alternative} for name in dict.fromkeys(named) for alternative in GAPS[name].alternatives]
+    first: list[Any] = []
+    if count and FIXTURE in metafunc.fixturenames:
+        first = [pytest.param({}, id=_HIDDEN)]
+        explored = pick(definition.nodeid, count, seed, {**assumed, **assumptions_of(definition)})
+        variants += [variant for variant in explored if variant not in variants]
+    if not variants:
+        return
+    metafunc.fixturenames.append(VARIANT)  # a name of ours, of function scope: pytest regroups no tests for it
+    params = [*first, *(pytest.param(variant, id=variant_text(variant)) for variant in variants)]
+    metafunc.parametrize(VARIANT, params, indirect=True)
+
+
+def _is_gap(name: object) -> bool:
+    return isinstance(name, str) and name in GAPS
+
+
+def check_each(items: Iterable[pytest.Item]) -> None:
+    """Refuse ``petstore_each`` that can't be right, and let Hypothesis know which tests are multiplied.
+
+    Raises:
+        pytest.UsageError: there is no such gap, or the test can't be multiplied.
+    """
+    for item in items:
+        for mark in item.iter_markers("petstore_each"):
+            where = f"@pytest.mark.petstore_each of {item.nodeid}"
+            for name in mark.args:
+                if not _is_gap(name):
+                    came = f"{name!r}{did_you_mean(name, GAPS)}"
+                    raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'; got {came}")
+            if not mark.args or mark.kwargs:
+                raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'")
+            if not is_multiplied(item):
+                raise pytest.UsageError(f"{where}: pytest can't multiply a method of unittest.TestCase")
+        if is_multiplied(item) and hasattr(getattr(item, "obj", None), "hypothesis"):
+            # Hypothesis takes one test on several instances for a mistake, unless it sees this mark.
+            item.add_marker(pytest.mark.parametrize(VARIANT, [variant_of(item)]))
+
+
+def is_multiplied(item: pytest.Item) -> bool:
+    """Return whether the item is one of several behaviours of its test, the one as it is included."""
+    return VARIANT in getattr(getattr(item, "callspec", None), "params", {})
+
+
+class Exploration:
+    """Collects how tests went under their variants, here or on the workers of xdist, and sums it up."""
+
+    def __init__(self, config: pytest.Config, keeper: Keeper, assumed: Mapping[str, str]) -> None:
+        self._count: int = config.getoption("petstore_explore")
+        self._seed: int = config.getoption("petstore_random_seed") or 0
+        self._keeper = keeper
+        self._assumed = assumed
+        self._failed: dict[str, dict[str, bool]] = {}  # test -> variant -> whether it failed; "" is as it is
+        self._declared: dict[str, list[str]] = {}  # gap=alternative -> tests
+        self._not_explored: list[str] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note on the report which variant of which test it is about."""
+        report = yield
+        run = self._keeper.run
+        if run is not None and run.item is item and run.uses_petstore:
+            report.__dict__[_ATTRIBUTE] = {
+                "test": name_without_variant(item),
+                "variant": variant_text(variant_of(item)),
+                "multiplied": is_multiplied(item),
+                "assumes": assumptions_of(item),
+            }
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a report into account."""
+        noted: dict[str, Any] | None = getattr(report, _ATTRIBUTE, None)
+        if noted is None:
+            return
+        test = noted["test"]
+        if not noted["multiplied"]:
+            if test not in self._not_explored:
+                self._not_explored.append(test)
+        else:
+            variants = self._failed.setdefault(test, {})
+            variants[noted["variant"]] = variants.get(noted["variant"], False) or report.failed
+        for gap, alternative in noted["assumes"].items():
+            tests = self._declared.setdefault(f"{gap}={alternative}", [])
+            if test not in tests:
+                tests.append(test)
+
+    def leanings(self) -> dict[str, dict[str, list[str]]]:
+        """Return which gaps the client leans on: gap, alternative, and the tests that failed under it alone."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for test, variants in sorted(self._failed.items()):
+            if variants.get(""):
+                continue  # it fails as it is: its variants tell nothing
+            for variant, failed in variants.items():
+                if failed:
+                    found.setdefault(variant.partition("=")[0], {}).setdefault(variant, []).append(test)
+        return {name: found[name] for name in GAPS if name in found}
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say on one page what the client believes beyond the contract."""
+        write = terminalreporter.write_line
+        terminalreporter.section("petstore exploration")
+        write(
+            f"{len(self._failed)} tests as they are and under up to {self._count} behaviours each "
+            f"(--petstore-explore={self._count} --petstore-random-seed={self._seed})"
+        )
+        leanings = self.leanings()
+        write("")
+        if not leanings:
+            write("No test shows that the client leans on what the interface leaves open.")
+        for name, alternatives in leanings.items():
+            gap = GAPS[name]
+            write(f"The client, or a test of it, leans on {name} (§{gap.section}): {gap.sentence}", yellow=True)
+            write(f"  It must not assume {gap.lesson}.")
+            for variant, tests in alternatives.items():
+                write(f"  {variant}: {_listed(tests)}")
+        _write_tests(
+            write,
+            "Fail as they are, so that their variants tell nothing:",
+            [test for test, variants in self._failed.items() if variants.get("")],
+        )
+        if self._assumed or self._declared:
+            write("")
+            write("Declared assumptions, held as they are:")
+            for name, alternative in self._assumed.items():
+                write(f"  {name}={alternative}: the setting petstore_assumes")
+            for variant, tests in sorted(self._declared.items()):
+                write(f"  {variant}: {_listed(tests)}")
+        _write_tests(write, "Not explored (unittest classes, getfixturevalue):", self._not_explored)
+
+
+def _listed(tests: list[str]) -> str:
+    more = len(tests) - _SHOWN_TESTS
+    return ", ".join(tests[:_SHOWN_TESTS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _write_tests(write: Callable[..., None], title: str, tests: list[str]) -> None:
+    if tests:
+        write("")
+        write(title)
+        for test in sorted(tests):
+            write(f"  {test}")

@@ -1,0 +1,276 @@
+"""What the settings, the environment, the command line and the markers of a pytest run ask for."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from petstore_mock.mock.petstore import PetStoreMock
+
+__all__ = [
+    "LEAK_MODES",
+    "Refusal",
+    "assumed_gaps",
+    "check_at",
+    "check_explore",
+    "check_markers",
+    "check_options",
+    "leak_mode",
+    "start_mock",
+]
+
+LEAK_MODES: Final = ("error", "warn", "ignore")
+
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
+_DIGITS: Final = 20  # Python reads none of thousands
+_MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
+_MOCK_KEYWORDS: Final = (
+    "host",
+    "port",
+    "api_key",
+    "seed",
+    "behaviour",
+    "at",
+    "strict",
+    "self_check",
+    "random_seed",
+    "schemas",
+)
+
+
+def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
+    """Return the text of a setting, where it came from, and what its relative paths are relative to."""
+    variable = f"PETSTORE_{name.upper()}"
+    text = os.environ.get(variable, "")
+    if text:
+        return text, f"the environment variable {variable}", config.invocation_params.dir
+    try:
+        value = config.getini(f"petstore_{name}")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
+        raise pytest.UsageError(f"the setting petstore_{name}: {error}") from None
+    base = config.inipath.parent if config.inipath is not None else config.rootpath
+    return str(value or ""), f"the setting petstore_{name}", base
+
+
+def _number(text: str, source: str) -> int:
+    if not text.isdecimal() or not text.isascii() or len(text) > _DIGITS:
+        raise pytest.UsageError(f"expected a whole number of at least 0 in {source}; got {text[:40]!r}")
+    return int(text)
+
+
+def _flag(text: str, source: str) -> bool:
+    if text.lower() not in _TRUE | _FALSE:
+        raise pytest.UsageError(f"expected true or false in {source}; got {text!r}")
+    return text.lower() in _TRUE
+
+
+def leak_mode(config: pytest.Config) -> str:
+    """Return what a request of a finished test means: ``error``, ``warn`` or ``ignore``.
+
+    Raises:
+        pytest.UsageError: the setting says something else.
+    """
+    text, source, _ = _setting(config, "leaks")
+    if text and text not in LEAK_MODES:
+        raise pytest.UsageError(f"expected one of {', '.join(LEAK_MODES)} in {source}; got {text!r}")
+    return text or "error"
+
+
+def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
+    """Return the session's mock, which listens; fail the test, without a traceback, if it can't.
+
+    Args:
+        config: where the settings and the command line are.
+        given: what ``petstore_options`` returned: wins over settings and environment; the command line wins over it.
+
+    Raises:
+        pytest.fail.Exception: an option can't be right, or nobody can listen there; says where each option comes from.
+    """
+    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415  # only users of the fixture need them
+    from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # heavy, too
+
+    origins: dict[str, str] = {}
+    try:
+        return PetStoreMock(**_options_of(config, given, origins)).start()
+    except (PetstoreMockError, pytest.UsageError) as error:
+        text = f"petstore: {error}"
+        if hasattr(config, "workerinput") and getattr(error.__cause__, "errno", None) == errno.EADDRINUSE:
+            text += ". Each worker of pytest-xdist has a fake of its own, and needs a port of its own"
+    if origins:
+        text += f"\n({'; '.join(f'{name} comes from {origin}' for name, origin in origins.items())})"
+    pytest.fail(text, pytrace=False)
+
+
+def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[str, str]) -> dict[str, Any]:
+    """Return the keywords of the session's ``PetStoreMock``, and note where each of them comes from.
+
+    Raises:
+        PetstoreMockError: a number of animals is too large.
+        pytest.UsageError: a setting or a keyword can't be right.
+    """
+    from petstore_mock.core.starting_state import seed_of  # noqa: PLC0415  # as above
+
+    if not isinstance(given, Mapping):
+        raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
+    _check_names("petstore_options", given, _MOCK_KEYWORDS)
+    options: dict[str, Any] = {}
+    for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
+        text, source, base = _setting(config, name)
+        if not text:
+            continue
+        origins[name] = source
+        if name == "port":
+            options[name] = _number(text, source)
+        elif name == "strict":
+            options[name] = _flag(text, source)
+        elif name == "seed":
+            options[name] = seed_of(text, base)
+        elif name == "behaviour" and text.endswith(".toml"):
+            options[name] = base / text
+        else:
+            options[name] = text
+    options |= given
+    origins |= dict.fromkeys(given, "petstore_options")
+    for name in ("at", "random_seed"):
+        if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
+            options[name] = value
+            origins[name] = f"--petstore-{name.replace('_', '-')}"
+    return options
+
+
+def check_at(config: pytest.Config) -> None:
+    """Refuse a ``--petstore-at`` that is no date, before any test runs.
+
+    Raises:
+        pytest.UsageError: it is none.
+    """
+    at = config.getoption("petstore_at")
+    if at:
+        from petstore_mock.common.dates import as_moment  # noqa: PLC0415
+        from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+
+        try:
+            as_moment(at, "at")
+        except PetstoreMockError as error:
+            raise pytest.UsageError(f"--petstore-at: {error}") from None
+
+
+def check_explore(config: pytest.Config) -> None:
+    """Refuse a negative ``--petstore-explore``.
+
+    Raises:
+        pytest.UsageError: it is negative.
+    """
+    count = config.getoption("petstore_explore")
+    if count < 0:
+        raise pytest.UsageError(f"--petstore-explore: expected how many behaviours, 0 or more; got {count}")
+
+
+def assumed_gaps(config: pytest.Config) -> dict[str, str]:
+    """Return the gaps that the setting ``petstore_assumes`` declares.
+
+    Raises:
+        pytest.UsageError: a line is no ``gap = alternative``, or there is no such gap.
+    """
+    assumed = {}
+    for line in config.getini("petstore_assumes"):
+        name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
+        if not equals:
+            raise pytest.UsageError(f"expected gap = alternative in each line of petstore_assumes; got {line!r}")
+        assumed[name] = value
+    _check_gaps("the setting petstore_assumes", assumed)
+    return assumed
+
+
+def check_markers(items: Iterable[pytest.Item]) -> None:
+    """Refuse markers that can't be right, before any test runs.
+
+    Raises:
+        pytest.UsageError: names the test, and the keywords that there are.
+    """
+    for item in items:
+        for mark in item.iter_markers():
+            where = f"@pytest.mark.{mark.name} of {item.nodeid}"
+            if mark.name == "petstore":
+                _check_start(where, mark)
+            elif mark.name == "petstore_assumes":
+                if mark.args or not mark.kwargs:
+                    raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
+                _check_gaps(where, mark.kwargs)
+
+
+def _check_start(where: str, mark: pytest.Mark) -> None:
+    if mark.args:
+        raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
+    _check_names(where, mark.kwargs, _MARK_KEYWORDS)
+    strict = mark.kwargs.get("strict")
+    if strict is not None and not isinstance(strict, bool):
+        raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
+
+
+def check_options(items: Iterable[pytest.Item]) -> None:
+    """Refuse a second ``petstore_options``: the session has one fake, so that one of the two would be ignored.
+
+    Raises:
+        pytest.UsageError: names a test of each.
+    """
+    first: pytest.Item | None = None
+    meant: object = None
+    for item in items:
+        if "petstore" not in getattr(item, "fixturenames", ()):
+            continue
+        found = item._fixtureinfo.name2fixturedefs.get("petstore_options")  # type: ignore[attr-defined]  # noqa: SLF001
+        nearest = found[-1] if found else None
+        if first is None:
+            first, meant = item, nearest
+        elif nearest is not meant:
+            raise pytest.UsageError(
+                "expected one petstore_options for all tests, since they share one fake; "
+                f"got another for {item.nodeid} than for {first.nodeid}: "
+                "put it into the conftest.py above all of them, "
+                "and give some tests another start with @pytest.mark.petstore(...), or a module with pytestmark"
+            )
+
+
+class Refusal:
+    """Lets each test fail with a usage error that came while an xdist worker collected: xdist would lose it."""
+
+    def __init__(self, error: pytest.UsageError) -> None:
+        self._text = str(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Fail before any fixture is set up."""
+        pytest.fail(self._text, pytrace=False)
+
+
+def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in given:
+        if name not in known:
+            from petstore_mock.common.suggestions import did_you_mean  # noqa: PLC0415  # for a mistake only
+
+            raise pytest.UsageError(
+                f"{where}: expected keywords of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+            )
+
+
+def _check_gaps(where: str, gaps: Mapping[str, Any]) -> None:
+    if not gaps:
+        return
+    from petstore_mock.contract.behaviour import check_gap  # noqa: PLC0415
+    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+
+    for name, value in gaps.items():
+        try:
+            check_gap(name, value)
+        except PetstoreMockError as error:
+            raise pytest.UsageError(f"{where}: {error}") from None

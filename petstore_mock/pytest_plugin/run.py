@@ -1,0 +1,206 @@
+"""One test that has to do with the fixture: what its marks ask for, what came during it, and its warnings."""
+
+from __future__ import annotations
+
+import linecache
+import warnings
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+    from petstore_mock.core.world_registry import Leak
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.mock.petstore import PetStoreMock
+
+__all__ = [
+    "FIXTURE",
+    "VARIANT",
+    "Run",
+    "assumptions_of",
+    "name_without_variant",
+    "raise_at",
+    "variant_of",
+    "variant_text",
+]
+
+FIXTURE: Final = "petstore"
+VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
+_DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
+_SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
+_WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
+
+
+def merged_marks(item: pytest.Item, name: str) -> dict[str, Any]:
+    """Return the keywords of all marks called ``name``; the one nearest to the test wins."""
+    merged: dict[str, Any] = {}
+    for mark in item.iter_markers(name):
+        merged = {**mark.kwargs, **merged}
+    return merged
+
+
+def variant_of(item: pytest.Item) -> dict[str, str]:
+    """Return the gap that is varied in this item, with its alternative; empty in a test as it is."""
+    callspec = getattr(item, "callspec", None)
+    varied: dict[str, str] | None = None if callspec is None else callspec.params.get(VARIANT)
+    return varied or {}
+
+
+def variant_text(variant: Mapping[str, str]) -> str:
+    """Return a variant as it stands in the id of its item."""
+    return ",".join(f"{gap}={alternative}" for gap, alternative in variant.items())
+
+
+def name_without_variant(item: pytest.Item) -> str:
+    """Return the id that the test would have if it were not multiplied."""
+    text = variant_text(variant_of(item))
+    if not text:
+        return item.nodeid
+    # One of them, and the last: a parameter of the test's own may have the same text for its id.
+    for part, left in ((f"-{text}]", "]"), (f"[{text}]", ""), (f"[{text}-", "[")):
+        if part in item.nodeid:
+            return left.join(item.nodeid.rsplit(part, 1))
+    return item.nodeid
+
+
+def assumptions_of(item: pytest.Item) -> dict[str, str]:
+    """Return the leanings that the marks of a test declare."""
+    return merged_marks(item, "petstore_assumes")
+
+
+class Run:
+    """One test, from its setup to its teardown.
+
+    Attributes:
+        item: the test.
+        start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
+        start_error: why its starting state can't be, or empty.
+        problems: what it must answer for beside the reason for which it failed.
+        ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
+        shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
+        examples: whether it was judged example by example.
+        leaks_before: how many requests of finished worlds had come before it.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_warned",
+        "clears",
+        "ended",
+        "examples",
+        "item",
+        "leaks_before",
+        "looked",
+        "petstore",
+        "problems",
+        "shown",
+        "start",
+        "start_error",
+    )
+
+    def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
+        self.item = item
+        self.petstore: PetStoreMock | None = None
+        self.start_error = ""
+        self.problems: list[str] = []
+        self.ended: list[Entry] = []
+        self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
+        self.examples = False
+        self.leaks_before = 0
+        self.clears = -1  # when the numbers of the journal began anew
+        self.looked = 0  # the number of the last journal entry that was looked at
+        self._warned: set[str] = set()
+        self._asked = FIXTURE in getattr(item, "fixturenames", ())
+        self.start = merged_marks(item, "petstore")
+        gaps = {**assumed, **assumptions_of(item), **variant_of(item)}
+        if gaps:
+            self.start["gaps"] = gaps
+
+    def require_start(self) -> None:
+        """Fail in one line if the marks of the test ask for a starting state that can't be: it is no bug of ours."""
+        if self.start_error:
+            pytest.fail(f"@pytest.mark.petstore of {self.item.nodeid}: {self.start_error}", pytrace=False)
+
+    @property
+    def uses_petstore(self) -> bool:
+        """Whether the test has to do with the fixture: by its arguments, or by what happened."""
+        if self.petstore is None:
+            return False
+        return self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
+
+    @property
+    def leaks(self) -> list[Leak]:
+        """The requests of finished worlds that came during this test."""
+        if self.petstore is None:
+            return []
+        return self.petstore._worlds.leaks[self.leaks_before :]  # noqa: SLF001
+
+    def entries(self) -> list[Entry]:
+        """Return what the journal still has of the present world, oldest first."""
+        assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it
+        return self.petstore.journal.kept  # iterating raises once the oldest are gone
+
+    def fresh_entries(self) -> list[list[Entry]]:
+        """Return what came to the ``fresh()`` worlds of the test, or of its example: those that are over come first."""
+        assert self.petstore is not None  # noqa: S101  # as above
+        open_ = (world.journal.kept for world in self.petstore._worlds.guests(self.petstore._world))  # noqa: SLF001
+        return [entries for entries in (*self.shown, *open_) if entries]
+
+    def warn(self, entries: Iterable[Entry]) -> None:
+        """Warn, at the line of the test, of what the client did wrong."""
+        for entry in entries:
+            if entry.is_violation and not entry.expected:
+                text = f"{entry.request_line} broke the contract{entry.where}: {entry.reason}"
+                self._issue(ContractWarning(text), text)
+            if entry.operation == "getPet":
+                self._issue(
+                    DeprecatedOperationWarning(
+                        "the client called getPet, which the interface removes on 5 December 2030 (§4.3): "
+                        "use GET /pets with the status filter"
+                    ),
+                    "getPet",
+                )
+
+    def _issue(self, warning: Warning, once: str) -> None:
+        """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""
+        path, line = _line_of(self.item)
+        known = once in self._warned or len(self._warned) >= _WARNED_REASONS
+        with warnings.catch_warnings(record=True) if known else _nothing():
+            warnings.warn_explicit(
+                warning,
+                category=type(warning),
+                filename=path,
+                lineno=line,
+                module=getattr(getattr(self.item, "module", None), "__name__", None),
+                registry={},
+            )
+        self._warned.add(once)
+
+
+def _line_of(item: pytest.Item) -> tuple[str, int]:
+    """Return the file of a test and the line of its ``def``: pytest counts from the first decorator."""
+    path, start, _ = item.reportinfo()
+    first = (start or 0) + 1
+    begins = f"def {getattr(item, 'originalname', None) or item.name}("
+    lines = range(first, first + _DECORATOR_LINES)
+    found = next((line for line in lines if begins in linecache.getline(str(path), line)), first)
+    return str(path), found
+
+
+def raise_at(item: pytest.Item, error: BaseException) -> None:
+    """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours."""
+    path, line = _line_of(item)
+    code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
+    __tracebackhide__ = True
+    exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
+
+
+@contextmanager
+def _nothing() -> Generator[None]:
+    yield

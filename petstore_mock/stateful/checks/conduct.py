@@ -1,0 +1,216 @@
+"""How a client behaves beyond single requests: connections, timeouts, keys that go astray."""
+
+from __future__ import annotations
+
+import contextlib
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
+from petstore_mock.stateful.model.call import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from petstore_mock.core.world_registry import Leak
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.stateful.model.actor import Actor
+    from petstore_mock.stateful.model.call import Call, Outcome
+
+__all__ = [
+    "MOST_CONNECTIONS",
+    "connections_problem",
+    "earlier_key_problem",
+    "key_in_error_problem",
+    "leak_problem",
+    "runaway_problem",
+    "standstill_problem",
+    "stray_problem",
+    "timeout_problem",
+]
+
+# A client that makes one call at a time needs one connection, and may hold some more in its pool.
+MOST_CONNECTIONS: Final = 5
+_DEEPEST: Final = 10  # exceptions of a chain
+_STANDSTILL_SHOWN: Final = 5  # seconds that a pasted test waits for a call; more than Retry-After asks for
+
+
+def stray_problem(call: Call, entries: Sequence[Entry], others: Iterable[Actor]) -> Problem | None:
+    """Return a request that reached another client's world, beside ``entries`` that reached its own."""
+    for other in others:
+        found = other.petstore.journal[other.seen :]
+        other.seen += len(found)
+        for stray in found:
+            if left_out_the_key(stray, entries):  # what has no key belongs to the world that was opened last
+                continue
+            check = (
+                f"before = len({other.world}.journal)",
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                f"assert len({other.world}.journal) == before",
+            )
+            how = "without this client's key" if stray.condition is not None else "with the key of another client"
+            words = "the API key is sent as a bearer token, on every operation"
+            return Problem(f"{call} sent {stray.method} {stray.target} {how}", "5", words, check)
+    return None
+
+
+def earlier_key_problem(call: Call, outcome: Outcome, leftovers: Sequence[Leak]) -> Problem | None:
+    """Return a request that bore the key of a client before this one, and got it refused.
+
+    Args:
+        call: what was asked of the client, which sent nothing with its own key.
+        outcome: what came of it.
+        leftovers: the requests that bore such a key; without the refusal they may be of a thread that is left over.
+    """
+    bearing = [leak for leak in leftovers if leak.bore_key]
+    if outcome.kind != HTTPStatus.UNAUTHORIZED or not bearing:
+        return None
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "with {petstore}.fresh() as later:",
+        "    with contextlib.suppress(Exception):",
+        f"        make_client(later).{call.code()}",
+        f"    assert any(entry.status != {HTTPStatus.UNAUTHORIZED} for entry in later.journal), 'not its own key'",
+    )
+    words = "the API key is sent as a bearer token: each client's own, whatever its class or module holds"
+    return Problem(f"{call} sent {bearing[-1].request} with the key of an earlier client", "5", words, check)
+
+
+def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Problem | None:
+    """Return a request that carried the key to where a redirection pointed."""
+    if elsewhere is None:
+        return None
+    secret = actor.petstore.api_key.encode("ascii")
+    for entry in elsewhere.journal:
+        if any(secret in value for _, value in entry.request.fields) or secret in entry.request.body:
+            words = (
+                "the key is this service's: a client that follows a redirection to another origin (host:port) "
+                "leaves it out (RFC 9110 §15.4)"
+            )
+            check = (
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                "assert not any('authorization' in entry.headers for entry in elsewhere.journal)",
+            )
+            return Problem(
+                f"{call} followed a redirection and sent the API key to another origin (host:port)", "5", words, check
+            )
+    return None
+
+
+def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | None:
+    """Return an exception that holds the key: what it says ends in logs and reports."""
+    link = outcome.error
+    for _ in range(_DEEPEST):
+        if link is None:
+            return None
+        if _holds(link, key):
+            name = type(link).__name__
+            where = "" if link is outcome.error else f", and the {name} behind it"
+            check = (
+                "try:",
+                "    {call}",
+                "except Exception as error:",
+                "    told = ''.join(traceback.format_exception(error))",
+                "    assert {petstore}.api_key not in told",
+            )
+            words = "the API key is sent as a bearer token; what an exception says ends in logs and reports"
+            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key in its text"
+            return Problem(sentence, "5", words, check)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return None
+
+
+def _holds(error: BaseException, key: str) -> bool:
+    """Whether the key stands in what an exception says; a request that hangs on it (aiohttp's) says nothing."""
+    if any(key in str(note) for note in getattr(error, "__notes__", ())):
+        return True
+    with contextlib.suppress(Exception):  # its text may be a client's own
+        return key in str(error)
+    return False
+
+
+def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
+    """Return what is wrong with a call that had to be ended by force."""
+    check = (
+        "before = len({journal})",
+        "",
+        "def ask() -> None:",
+        "    with contextlib.suppress(Exception):",
+        "        {call}",
+        "",
+        "endless = threading.Thread(target=ask, daemon=True)",
+        "endless.start()",
+        "endless.join(1)",
+        f"assert len({{journal}}) - before <= {MOST_REQUESTS}",
+    )
+    last = entries[-1]
+    came = f"answered {last.status}" if last.status is not None else "not answered"
+    return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
+
+
+def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry], *, again: bool) -> Problem:
+    """Return what is wrong with a call that had to be ended after it had done nothing for ``seconds``.
+
+    Args:
+        call: what was asked of the client.
+        seconds: how long it did nothing.
+        entries: its requests.
+        again: whether the first to stand still was given longer.
+    """
+    check = (
+        "def ask() -> None:",
+        "    with contextlib.suppress(Exception):",
+        "        {call}",
+        "",
+        "waiting = threading.Thread(target=ask, daemon=True)",
+        "waiting.start()",
+        f"waiting.join({_STANDSTILL_SHOWN})",
+        "assert not waiting.is_alive(), 'waits for ever'",
+    )
+    sentence = f"{call} neither returned nor sent a request for {seconds:.0f} s"
+    if entries:
+        last = entries[-1]
+        came = f"was answered {last.status}" if last.status is not None else "had lost its answer"
+        sentence = f"{call} neither returned nor went on for {seconds:.0f} s after it {came}"
+    words = (
+        "whatever went wrong before, a call comes to an end: what an earlier call took, a lock or a connection of the "
+        "pool, is to be given back when it fails"
+    )
+    if entries:
+        words += ", and a pause before it asks again is one of seconds"
+    if again:
+        words += "; the first that stood still was given longer, so that later ones are ended sooner"
+    return Problem(sentence, "1", words, check)
+
+
+def timeout_problem(call: Call, patience: float, waited: float) -> Problem:
+    """Return what is wrong with a call that the watchdog had to end after it had ``waited``."""
+    check = (
+        f"released = threading.Timer({patience:g}, {{petstore}}.reset)",
+        "started = time.monotonic()",  # before the timer's, which may take its time to start
+        "released.start()",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        "waited = time.monotonic() - started",
+        "released.cancel()",
+        f"assert waited < {patience:g}, 'no timeout'",
+    )
+    words = f"a service that hangs must not hang its clients; no timeout ended the call within patience={patience:g} s"
+    if waited < patience:
+        words += ", so that later hangs were ended sooner"
+    return Problem(f"{call} waited for an answer that never came", "1", words, check)
+
+
+def connections_problem(call: Call, count: int) -> Problem:
+    """Return what is wrong with a client that holds ``count`` connections open."""
+    check = (
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert {{petstore}}.httpserver.open_connections <= {MOST_CONNECTIONS}",
+    )
+    words = f"a client that makes one call at a time needs one connection, and is granted {MOST_CONNECTIONS}"
+    return Problem(f"{call} left {count} connections open", "RFC 9112 §9.4", words, check)

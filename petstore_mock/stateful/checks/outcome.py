@@ -1,0 +1,237 @@
+"""What may come of a call: worked out from the answers on the wire, which the oracle holds against its worlds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.stateful.checks.result import (
+    Allowed,
+    list_problem,
+    outcome_problem,
+    pet_problem,
+    unreadable_problem,
+)
+from petstore_mock.stateful.model.call import Problem
+from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
+from petstore_mock.stateful.model.oracle import Contradiction, known_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from petstore_mock.faults import Fault
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.stateful.model.call import Call, Outcome
+    from petstore_mock.stateful.model.error_classification import Kind
+    from petstore_mock.stateful.model.oracle import Oracle
+
+__all__ = ["answer_problem", "observe"]
+
+_LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
+_TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
+# Faults after which a patient client still has the operation's answer.
+_TRANSPARENT: Final = frozenset({"delay", "dribble", "wrong_content_type"})
+_ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
+_BODIES: Final[dict[str, str]] = {  # §4
+    "listPets": "body is Pets, the array of Pet objects",
+    "createPet": "body is the created Pet, including the assigned id",
+    "getPet": "body is the Pet",
+}
+# What no other operation can stand for; the interface names a replacement of getPet alone (§4.3).
+_NOT_REPLACED: Final[dict[str, str]] = {
+    "listPets": "listPets alone says which animals there are",
+    "createPet": "every createPet adds an animal, whatever others there are",
+}
+_NO_PAGING: Final = "a list of as many animals as limit says: no paging and no order are shown"
+_DEFAULT_LIMIT: Final = 20  # §8
+_LARGE: Final = 10_000  # bytes, from which on the size of an answer may be what matters
+
+
+def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> dict[int, Any]:
+    """Let the oracle see what the requests of one call were answered; return the answers that could be read, by number.
+
+    Raises:
+        Contradiction: the fake answered what no possible world explains.
+    """
+    read: dict[int, Any] = {}
+    for entry in entries:
+        if entry.condition is not None:
+            if entry.condition.name == "absent_pet":
+                oracle.saw_pet(int(entry.path.rpartition("/")[2]), None, entry.number)
+            continue
+        fault = entry.fault
+        seen = fault is None or (fault.kind in _TRANSPARENT and outcome.error is None and entry is entries[-1])
+        if not seen:
+            if entry.operation == "createPet":
+                oracle.may_have_created(call.body)
+            continue
+        document = read[entry.number] = json.loads(entry.response_body)
+        if entry.operation == "createPet":
+            oracle.created(document, call.body, entry.number)
+        elif entry.operation == "listPets":
+            query = entry.query
+            oracle.saw_list(document, int(query.get("limit", _DEFAULT_LIMIT)), query.get("status"), entry.number)
+        else:
+            oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
+    return read
+
+
+def answer_problem(
+    call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]
+) -> Problem | None:
+    """Return what is wrong with what the client made of its answers, or None; ``read`` is what :func:`observe` saw."""
+    last = entries[-1]
+    plain = last.fault is None and last.condition is None and last.operation == call.operation
+    if not (plain and outcome.error is None):  # else it was answered and returned: nothing to be explained
+        if outcome.error is None and call.operation in _NOT_REPLACED:
+            problem = _unasked(call, outcome, entries)
+            if problem is not None:
+                return problem
+        problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
+        if problem is not None or outcome.error is not None:
+            return problem
+    wanted = _wanted(call, entries, oracle, read)
+    if wanted is None:
+        return None
+    try:
+        if isinstance(wanted, list):
+            return list_problem(call, outcome.value, wanted)
+        return pet_problem(call, outcome.value, wanted)
+    except Exception as error:  # noqa: BLE001  # whatever an object of the client's own raises
+        problem = unreadable_problem(call, outcome, error)
+        outcome.error = error  # that it came late does not matter to who looks for where it came from
+        return problem
+
+
+def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
+    """Return a call that returned without a request of its own operation."""
+    operation = call.operation
+    if any(entry.operation == operation for entry in entries):
+        return None
+    asked = f"{OPERATIONS[operation].method} /pets"
+    check = (
+        f"before = len({{journal}}.for_operation({operation!r}))",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"assert len({{journal}}.for_operation({operation!r})) > before, 'no {asked} was sent'",
+    )
+    sentence = f"{call} {outcome} without sending {asked}"
+    return Problem(sentence, OPERATIONS[operation].section, _NOT_REPLACED[operation], check)
+
+
+def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
+    # Whether an animal was created is for createPet to say, whatever the client asks besides; and what a list holds
+    # is for listPets.
+    told = entries
+    if call.operation == "createPet" or (call.operation == "listPets" and outcome.error is None):
+        told = [entry for entry in entries if entry.operation == call.operation] or entries
+    last = told[-1]
+    found = _by_last(call, last, oracle)
+    found.asked_more = last is not entries[-1]
+    if outcome.timed_out:
+        found.kinds |= {"timeout"}
+    if outcome.error is None:
+        return found
+    # A client that gave up after several failures may tell of any of them.
+    earlier = told[:-1]
+    if found.value and not found.kinds:
+        # One that was answered has none to tell of; unless it looked elsewhere, and the animal may be on no page.
+        earlier = [entry for entry in earlier if entry.operation == call.operation != last.operation]
+    found.kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in earlier))
+    return found
+
+
+def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
+    """Say what one answer allows."""
+    fault = entry.fault
+    if fault is None:
+        return _by_answer(call, entry, oracle)
+    found = _by_fault(fault, OPERATIONS[call.operation].section)
+    if fault.loses_answer:
+        return found
+    answer = _by_answer(call, entry, oracle)
+    if fault.kind not in _TRANSPARENT:
+        found.kinds |= answer.kinds  # of a garbled answer the status has arrived
+        return found
+    # Late, slow or wrongly labelled, and there all the same.
+    answer.kinds |= found.kinds
+    answer.why += f" (fault {fault})"
+    return answer
+
+
+def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
+    """Say what a whole answer of the operation allows."""
+    if entry.condition is not None:
+        sentence = entry.sentence
+        status = entry.condition.status
+        why = f"the service answered {status}: {entry.condition.message}"
+        words = sentence.text if sentence is not None else _ERROR_WORDS
+        return Allowed(value=False, kinds=frozenset({status}), why=why, section=entry.section or "7", words=words)
+    if entry.operation != call.operation and call.operation == "getPet":  # it found the animal in a list, say
+        words = SENTENCES["absent"].text
+        pet_id = call.arguments["pet_id"]
+        if pet_id not in oracle.pets:
+            return Allowed(value=False, kinds=frozenset({404}), why="there is no such animal", section="7", words=words)
+        if not oracle.is_settled(pet_id, entry.number):
+            return Allowed(value=True, kinds=frozenset({404}), why="the animal is new", section="7", words=words)
+        why = "the animal is there, whether it was on the page that was asked for or not"
+        return Allowed(value=True, kinds=frozenset(), why=why, section="4.1", words=_NO_PAGING)
+    operation = OPERATIONS[call.operation]
+    size = len(entry.response_body)
+    why = f"the service answered {entry.status}{f' with {size:,} bytes' if size > _LARGE else ''}"
+    words = f"{operation.success}: {_BODIES[call.operation]}"
+    return Allowed(value=True, kinds=frozenset(), why=why, section=operation.section, words=words)
+
+
+def _by_fault(fault: Fault, section: str) -> Allowed:
+    kind = fault.kind
+    if fault.status is not None and fault.delivery is None:
+        status = fault.status
+        kinds: frozenset[Kind] = frozenset({status})
+        if status in REDIRECTS:
+            # Who follows it without the key is refused; another service may be no pet store; and a client may end what
+            # leads in a circle.
+            location = dict(fault.fields).get("Location", "")
+            kinds |= {401} if location else set()
+            kinds |= _LOST if location.startswith("http") else {"protocol"}
+        return Allowed(
+            value=status in SUCCESSES,
+            kinds=kinds if status not in SUCCESSES else kinds | _LOST,
+            why=f"the service answered {status} (fault {fault})",
+            section="7",
+            words=_ERROR_WORDS,
+        )
+    whys = {
+        "hang": "the service never answered",
+        "reset": "the service reset the connection instead of answering",
+        "empty_reply": "the service closed the connection without a byte of an answer",
+        "truncate": "the connection ended within the answer's body (RFC 9112 §8)",
+        "malformed_chunk": "a chunk of the answer had no valid size (RFC 9112 §7.1)",
+        "malformed_json": "the answer's body was no JSON (§1)",
+        "wrong_content_type": "the answer was an animal, called text/html (§1)",
+        "delay": "the service answered late",
+        "dribble": "the service answered slowly",
+    }
+    kinds = _TIMED_OUT if kind in {"hang", "delay", "dribble"} else _LOST
+    words = "a client tells a lost answer from a given one: it knows nothing of what was, or was not, done"
+    return Allowed(
+        value=kind in _TRANSPARENT, kinds=kinds, why=whys.get(kind, f"fault {fault}"), section=section, words=words
+    )
+
+
+def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
+    """Return what the client has to return, or None when that can't be told."""
+    if call.operation == "getPet":
+        fault = entries[-1].fault
+        is_known = fault is None or fault.kind in _TRANSPARENT
+        return oracle.pets.get(call.arguments["pet_id"]) if is_known else None
+    for entry in reversed(entries):
+        if entry.operation == call.operation and entry.condition is None:
+            if entry.fault is not None and entry.fault.kind not in _TRANSPARENT:
+                return None
+            document = read[entry.number] if entry.number in read else json.loads(entry.response_body)
+            if isinstance(document, list):
+                return [known_fields(animal) for animal in document]
+            return known_fields(document)
+    raise Contradiction(f"{call} has no answer of its own operation")

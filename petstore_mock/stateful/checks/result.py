@@ -1,0 +1,238 @@
+"""Whether what a client made of an answer is right: its value, or the exception that it raised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.interface import OPERATIONS
+from petstore_mock.stateful.model.call import Outcome, Problem, literal, shortened
+
+if TYPE_CHECKING:
+    from petstore_mock.stateful.model.call import Call
+    from petstore_mock.stateful.model.error_classification import Kind
+
+__all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
+
+_LONG: Final = 20  # characters, from which on the first difference is shown
+_ASKED_AGAIN: Final = frozenset({"429", "503"})  # statuses after which many a library asks again (Retry-After)
+_CHECKED: Final = ("id", "name", "categoryId", "status")
+_TYPES: Final = {"id": int, "categoryId": int, "name": str, "status": str}
+
+
+class Allowed:
+    """What may come of a call, given the answers that it got.
+
+    Attributes:
+        value: whether it may return.
+        kinds: what its exception may mean.
+        why: the answer, in words that follow "although".
+        section: the section of the interface that says so.
+        words: what that section says.
+        asked_more: whether the client asked something else after the answer that matters.
+    """
+
+    asked_more = False
+
+    def __init__(self, *, value: bool, kinds: frozenset[Kind], why: str, section: str, words: str) -> None:
+        self.value = value
+        self.kinds = kinds
+        self.why = why
+        self.section = section
+        self.words = words
+
+
+def outcome_problem(call: Call, outcome: Outcome, allowed: Allowed) -> Problem | None:
+    """Return what is wrong with how a call ended: it returned or raised, and what the exception says."""
+    if outcome.error is None:
+        if allowed.value:
+            return None
+        sentence = f"{call} {outcome} although {allowed.why}"
+        return Problem(sentence, allowed.section, allowed.words, _raises(call, allowed))
+    if outcome.kind in allowed.kinds:
+        return None
+    if allowed.value:
+        check = _may_raise(call, allowed) if allowed.kinds else ("{call}",)
+        return Problem(f"{call} {outcome} although {allowed.why}", allowed.section, allowed.words, check)
+    sentence = f"{call} {outcome}, which says {_meaning(outcome)}, when {allowed.why}"
+    return Problem(sentence, allowed.section, allowed.words, _raises(call, allowed))
+
+
+def _meaning(outcome: Outcome) -> str:
+    if outcome.kind is not None:
+        return repr(outcome.kind)
+    meaning = "neither a status nor what went wrong"
+    if type(outcome.error).__module__ != "builtins":  # an error of the client's own, which may have a cause
+        meaning += " (raise it from the library's error, or pass classify=)"
+    return meaning
+
+
+def _may_raise(call: Call, allowed: Allowed) -> list[str]:
+    """Return the lines of a test in which the call raises what it may, or nothing."""
+    last = _last(call, allowed)
+    kinds = [repr(kind) for kind in sorted(allowed.kinds, key=str)]
+    if not all(kind.isdecimal() and kind not in _ASKED_AGAIN for kind in kinds):
+        kinds.append(f"{last}.status")  # of the next answer, if it asked again
+    says = f"== {kinds[0]}" if len(kinds) == 1 else f"in {{{', '.join(kinds)}}}"
+    return ["try:", "    {call}", "except Exception as error:", f"    assert classify(error) {says}"]
+
+
+def _raises(call: Call, allowed: Allowed) -> list[str]:
+    """Return the lines of a test in which the call raises what it may, or has asked again and got its answer."""
+    last = _last(call, allowed)
+    return [
+        *_may_raise(call, allowed),
+        "else:",
+        f"    assert {last}.status == {OPERATIONS[call.operation].success}",
+        f"    assert {last}.fault is None",
+    ]
+
+
+def _last(call: Call, allowed: Allowed) -> str:
+    """Return the code of the request whose answer matters."""
+    return f"{{journal}}.for_operation({call.operation!r})[-1]" if allowed.asked_more else "{journal}.last"
+
+
+def pet_problem(call: Call, value: object, wanted: Mapping[str, Any]) -> Problem | None:
+    """Return how a returned animal differs from the one that the service answered, or None."""
+    section = OPERATIONS[call.operation].section
+    if not isinstance(value, Mapping):
+        check = ("result = {call}", f"assert dict(result)['id'] == {wanted['id']}")
+        kind = type(value).__name__
+        return Problem(
+            f"{call} returned {_article(kind)} instead of an animal", section, "the answer's body is a Pet", check
+        )
+    difference = _difference(value, wanted)
+    if difference is None:
+        return None
+    name, words = difference
+    return Problem(
+        f"{call} returned an animal whose {name} {words}",
+        "2",
+        _sentence(name),
+        ("result = {call}", _assertion("result", name, wanted)),
+    )
+
+
+def list_problem(call: Call, value: object, wanted: Sequence[Mapping[str, Any]]) -> Problem | None:
+    """Return how a returned list differs from the one that the service answered, in whatever order, or None."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
+        kind = type(value).__name__
+        check = ("result = {call}", f"assert len(result) == {len(wanted)} and result[:0] is not None")
+        return Problem(
+            f"{call} returned {_article(kind)} instead of a sequence",
+            "4.1",
+            "200: body is Pets, the array of Pet objects",
+            check,
+        )
+    if len(value) != len(wanted):
+        check = ("result = {call}", f"assert len(result) == {len(wanted)}")
+        animals = "animal" if len(value) == 1 else "animals"
+        return Problem(
+            f"{call} returned {len(value)} {animals}, and the service answered {len(wanted)}",
+            "4.1",
+            "200: body is Pets, the array of Pet objects",
+            check,
+        )
+    by_id = {animal["id"]: animal for animal in wanted}
+    for index, animal in enumerate(value):
+        if not isinstance(animal, Mapping):
+            check = ("result = {call}", f"assert result[{index}]['id'] in [pet['id'] for pet in {{petstore}}.pets]")
+            kind = type(animal).__name__
+            return Problem(
+                f"{call} returned {_article(kind)} in the place of an animal",
+                "4.1",
+                "Pets: a JSON array of Pet objects",
+                check,
+            )
+        problem = _item_problem(call, index, animal, by_id)
+        if problem is not None:
+            return problem
+    if len({animal["id"] for animal in value}) != len(by_id):
+        check = ("result = {call}", f"assert len({{pet['id'] for pet in result}}) == {len(by_id)}")
+        return Problem(f"{call} returned an animal twice", "4.1", "Pets: a JSON array of Pet objects", check)
+    return None
+
+
+def unreadable_problem(call: Call, outcome: Outcome, error: Exception) -> Problem:
+    """Return what is wrong with a returned object that raised ``error`` when it was looked at."""
+    read = f"[{{place}}.get(name) for name in {_CHECKED}]"
+    if call.operation == "listPets":
+        read = f"len(result), [{read.format(place='pet')} for pet in result]"
+    operation = OPERATIONS[call.operation]
+    sentence = f"{call} {outcome}, which {Outcome(error=error)} when it was looked at"
+    words = "what a call returns is read by its caller, who has no failure to expect of it"
+    return Problem(sentence, operation.section, words, ("result = {call}", read.format(place="result")))
+
+
+def _item_problem(
+    call: Call, index: int, animal: Mapping[str, Any], by_id: Mapping[int, Mapping[str, Any]]
+) -> Problem | None:
+    wanted = by_id.get(animal.get("id")) if isinstance(animal.get("id"), int) else None  # type: ignore[arg-type]
+    if wanted is None:
+        came = literal(animal.get("id"))[:40]
+        check = ("result = {call}", f"assert result[{index}].get('id') in [pet['id'] for pet in {{petstore}}.pets]")
+        return Problem(
+            f"{call} returned an animal with the id {came}, which the service did not answer",
+            "2",
+            _sentence("id"),
+            check,
+        )
+    difference = _difference(animal, wanted)
+    if difference is None:
+        return None
+    name, words = difference
+    place = f"next(pet for pet in result if pet['id'] == {wanted['id']})"
+    check = ("result = {call}", _assertion(place, name, wanted))
+    return Problem(f"{call} returned an animal whose {name} {words}", "2", _sentence(name), check)
+
+
+def _difference(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the first field that differs, and how; a status of None is as good as none."""
+    for name in _CHECKED:
+        came, right = value.get(name), wanted.get(name)
+        if came == right and (right is None or (isinstance(came, _TYPES[name]) and not isinstance(came, bool))):
+            continue  # an enumeration's member that is text is as good
+        if right is None:
+            return name, f"is {shortened(came)}, which the service did not answer"
+        if name not in value:
+            return name, f"is missing; the service answered {shortened(right)}"
+        if isinstance(came, str) and isinstance(right, str) and min(len(came), len(right)) > _LONG:
+            place = _first_difference(came, right)
+            here, there = (literal(text[place : place + 5]) for text in (came, right))
+            return name, f"differs from what the service answered from character {place} on: {here} instead of {there}"
+        kind = "" if type(came) is type(right) else f" ({type(came).__name__})"
+        return name, f"is {shortened(came)}{kind}; the service answered {shortened(right)}"
+    return None
+
+
+def _first_difference(one: str, other: str) -> int:
+    """Return where two texts differ first, or where the shorter one ends."""
+    return next(
+        (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
+        min(len(one), len(other)),
+    )
+
+
+def _assertion(place: str, name: str, wanted: Mapping[str, Any]) -> str:
+    right = wanted.get(name)
+    if right is None:
+        return f"assert {place}.get({name!r}) is None"
+    if isinstance(right, int):
+        return f"assert repr({place}.get({name!r})) == {str(right)!r}"
+    return f"assert {place}.get({name!r}) == {literal(right)}"
+
+
+def _sentence(name: str) -> str:
+    return {
+        "id": "Pet: id, integer, int64: assigned by the service on creation",
+        "name": "NewPet: name, string: the animal's name",
+        "categoryId": "NewPet: categoryId, integer, int64",
+        "status": "NewPet: status, PetStatus, not required",
+    }[name]
+
+
+def _article(kind: str) -> str:
+    if kind == "NoneType":
+        return "None"
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"

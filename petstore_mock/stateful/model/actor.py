@@ -1,0 +1,66 @@
+"""Who acts in an example: a client and the world that it talks to; and what its calls returned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from petstore_mock.stateful.model.oracle import Oracle
+
+if TYPE_CHECKING:
+    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.stateful.model.call import Call, PetClient
+
+__all__ = ["Actor", "Result"]
+
+_UNDER_WAY: Final = 0.05  # seconds that a request takes to arrive, with room for a busy machine
+_HTTP: Final = 80  # the port that an address of http need not name
+
+
+class Actor:
+    """A client with the world that it talks to."""
+
+    def __init__(self, name: str, world: str, petstore: PetStoreMock, client: PetClient, behaviour: Behaviour) -> None:
+        self.name = name
+        self.world = world
+        self.petstore = petstore
+        port = urlsplit(petstore.url).port
+        self.port = b"" if port in {None, _HTTP} else b":%d" % port  # as Host is to end
+        self.client = client
+        self.oracle = Oracle(delayed="visibility" in behaviour.differences())
+        self.last: Call | None = None
+        self.seen = len(petstore.journal)  # entries of its journal so far: a client may ask while it is made
+
+    def await_request(self) -> None:
+        """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
+        deadline = time.monotonic() + _UNDER_WAY
+        while len(self.petstore.journal) == self.seen and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
+class Result:
+    """What an earlier call returned, and how it was then."""
+
+    def __init__(self, place: int, value: Any, call: Call) -> None:  # noqa: ANN401  # whatever a client returns
+        self.place = place
+        self.value = value
+        self.call = call
+        self._copy = _copied(value)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is another now."""
+        try:
+            return bool(_copied(self.value) != self._copy)
+        except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
+            return False
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401
+    """Return what it holds as dicts: no ``__eq__`` of a client's own is asked."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [dict(item) if isinstance(item, Mapping) else item for item in value]

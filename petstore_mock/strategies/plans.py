@@ -1,0 +1,175 @@
+"""Hypothesis strategies of what may differ and go wrong: behaviours, faults, and plans of faults.
+
+Part of :mod:`petstore_mock.strategies`, from where they are imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from hypothesis import strategies as st
+
+from petstore_mock import faults as fault_kinds
+from petstore_mock.contract.behaviour import Behaviour, check_gap
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.strategies.from_schema import require_strategy, when_drawn
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from petstore_mock.core.fault_plan import FaultHandle, Moment
+    from petstore_mock.faults import Fault
+    from petstore_mock.mock.petstore import PetStoreMock
+
+__all__ = ["PlannedFault", "behaviours", "fault_plans", "faults", "varied_gaps"]
+
+# As for exploration: events want handling of their own, and these two refuse what a test means to send.
+_VARIED: Final = tuple(
+    name for name, gap in GAPS.items() if gap.step != "event" and name not in {"name_rule", "category_rule"}
+)
+
+
+@when_drawn
+def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
+    """Draw behaviours that differ from the default in some gaps; they shrink to the default.
+
+    Args:
+        vary: the gaps that may differ. Without it, every one but the events (``rate_limit``, ``key_rotation``,
+            ``visibility``) and those that refuse valid animals (``name_rule``, ``category_rule``).
+
+    Raises:
+        PetstoreMockError: there is no such gap; suggests the nearest.
+    """
+    chosen = varied_gaps(vary, _VARIED)
+    if not chosen:
+        return st.just(Behaviour())
+    return _behaviours(tuple(chosen))
+
+
+def varied_gaps(vary: Collection[str] | None, every: Collection[str]) -> list[str]:
+    """Return the gaps that ``vary`` names, each once; without it, those of ``every``.
+
+    Raises:
+        PetstoreMockError: it is no collection of names of gaps.
+    """
+    if isinstance(vary, str):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
+    if vary is not None and not isinstance(vary, Collection):
+        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
+    chosen = list(every if vary is None else dict.fromkeys(vary))
+    for name in chosen:
+        check_gap(name, GAPS[name].default if name in GAPS else None)
+    return chosen
+
+
+@cache
+def _behaviours(chosen: tuple[str, ...]) -> SearchStrategy[Behaviour]:
+    # One draw for both, since a machine draws a behaviour for each of its examples; and mapped, since unique lists of
+    # sampled_from, or of few integers, draw from what is left, where taking one out changes what the others are.
+    others = [(name, other) for name in chosen for other in list(GAPS[name].alternatives)[1:]]
+    change = st.integers(0, len(others) - 1).map(others.__getitem__)
+    changes = st.lists(change, unique_by=itemgetter(0), max_size=len(chosen))
+    return changes.map(lambda drawn: Behaviour(**dict(drawn)))  # type: ignore[arg-type]  # from the register
+
+
+@when_drawn
+def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrategy[Fault]:
+    """Draw faults, for ``petstore.inject()``.
+
+    Args:
+        allow_wire: also those of the connection, which need a socket.
+        allow_waits: also those that take real time: a delay, a hang, a dribble, a positive ``Retry-After``.
+    """
+    html = "<html><body>Bad gateway</body></html>"
+    drawn: list[SearchStrategy[Fault]] = [
+        st.sampled_from([500, 502, 503, 504]).map(fault_kinds.server_error),
+        st.just(fault_kinds.unauthorized()),
+        st.just(fault_kinds.rate_limited(0)),
+        st.just(fault_kinds.respond(403)),
+        st.sampled_from([html, ""]).map(lambda body: fault_kinds.respond(502, body=body)),
+        st.just(fault_kinds.malformed_json()),
+        st.just(fault_kinds.wrong_content_type()),
+    ]
+    if allow_wire:
+        drawn += [
+            st.just(fault_kinds.reset()),
+            st.just(fault_kinds.empty_reply()),
+            st.sampled_from([0.5, 0.0, 0.9]).map(fault_kinds.truncate),
+            st.just(fault_kinds.malformed_chunk()),
+        ]
+    if allow_waits:
+        drawn += [
+            st.just(fault_kinds.rate_limited(1)),
+            st.sampled_from([0.01, 0.1]).map(fault_kinds.delay),
+        ]
+        if allow_wire:
+            drawn += [st.just(fault_kinds.dribble(10_000)), st.just(fault_kinds.hang())]
+    return st.one_of(drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFault:
+    """A fault and when it meets a request: the arguments of ``petstore.inject()``.
+
+    Attributes:
+        fault: the fault.
+        on: the operation that it meets.
+        times: how often it fires.
+        after: how many matching requests pass first.
+        at: before or after the commit.
+    """
+
+    fault: Fault
+    on: str | None = field(default=None, kw_only=True)
+    times: int = field(default=1, kw_only=True)
+    after: int = field(default=0, kw_only=True)
+    at: Moment = field(default="before_commit", kw_only=True)
+
+    def inject(self, petstore: PetStoreMock) -> FaultHandle:
+        """Plan it in the current world of ``petstore``; a test does not answer for it if no request meets it."""
+        handle = petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
+        handle.required = False
+        return handle
+
+
+@when_drawn
+def fault_plans(
+    *, faults: SearchStrategy[Fault] | None = None, max_size: int = 5
+) -> SearchStrategy[tuple[PlannedFault, ...]]:
+    """Draw plans of faults, each to be planned by ``fault.inject(petstore)``; they shrink to none.
+
+    What is drawn may come to nothing: a fault of a plan that never fires fails no test, other than one that a test
+    planned itself.
+
+    Args:
+        faults: draws the faults; the default is :func:`faults` without those that take real time.
+        max_size: the longest plan.
+    """
+    kinds = _default_faults() if faults is None else require_strategy(faults, "faults")
+    return st.lists(_planned(kinds), max_size=max_size).map(tuple)
+
+
+def _default_faults() -> SearchStrategy[Fault]:
+    return faults(allow_waits=False)
+
+
+@st.composite
+def _planned(draw: DrawFn, kinds: SearchStrategy[Fault]) -> PlannedFault:
+    fault = draw(kinds)
+    on = draw(st.sampled_from(["listPets", "createPet", "getPet"]))
+    at: Moment = draw(st.sampled_from(["before_commit", "after_commit"])) if on == "createPet" else "before_commit"
+    times = draw(st.integers(1, 3))
+    planned = PlannedFault(fault, on=on, times=times, after=draw(st.integers(0, 3)), at=at)
+    try:
+        FaultPlan().add(
+            fault, on=on, times=times, after=planned.after, when=None, at=at, probability=1.0, off_contract=False
+        )
+    except PetstoreMockError:  # such as 404 on listPets, which the interface does not declare (§7)
+        return PlannedFault(fault_kinds.server_error(), on=on, times=times, after=planned.after, at=at)
+    return planned

@@ -1,0 +1,394 @@
+"""One client's connection: reads requests, has them answered in order, and ends cleanly.
+
+What HTTP allows is judged in :mod:`petstore_mock.transport.request_parsing`, how an answer goes out is written in
+:mod:`petstore_mock.transport.response_delivery`; here the two meet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
+from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
+from petstore_mock.transport.request_parsing import ChunkedBody, RefusedError, RequestHead, probe
+from petstore_mock.transport.response_delivery import Held, frame
+from petstore_mock.transport.tcp_connection import Line
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from petstore_mock.transport.server_state import Shared
+    from petstore_mock.transport.tcp_connection import Outbox
+
+__all__ = ["Connection"]
+
+NEIGHBOUR_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
+INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is held or not taken
+
+_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
+_CR: Final = 13
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_UNKNOWN: Final = RequestHead("-", "-", NO_FIELDS, modern=True)  # what a refusal answers when no request line was read
+
+
+class _Incoming:
+    """A request whose head has come and whose body has not, or not all of it."""
+
+    __slots__ = ("chunked", "head", "limit", "request")
+
+    def __init__(self, head: RequestHead, request: ApiRequest) -> None:
+        self.head = head
+        self.request = request
+        self.chunked = ChunkedBody() if head.length < 0 else None
+        self.limit: float | None = None  # not asked for yet
+
+
+class Connection(Line):
+    """One client's connection, on which HTTP is spoken.
+
+    Args:
+        shared: what all connections have in common.
+        outbox: takes what can be sent at the end of the turn of the loop, which runs them.
+        connections: where it enters itself while it is open.
+        number: which connection it is.
+    """
+
+    __slots__ = (
+        "_advancing",
+        "_awaiting",
+        "_connections",
+        "_epoch",
+        "_exchange",
+        "_expected",
+        "_handle",
+        "_held",
+        "_incoming",
+        "_known",
+        "_number",
+        "_outbox",
+        "_scanned",
+        "_shared",
+        "_since",
+    )
+
+    def __init__(self, shared: Shared, outbox: Outbox, connections: set[Connection], number: int) -> None:
+        super().__init__(outbox.loop)
+        self._outbox = outbox
+        self._connections = connections
+        self._shared = shared
+        self._handle = shared.handler.handle
+        self._expected = shared.neighbours.expected
+        self._known = shared.known
+        self._number = number
+        self._exchange = 0
+        self._scanned = 0  # how much of it was found to hold no whole head
+        self._incoming: _Incoming | None = None
+        self._held: Held | None = None  # the answer that is held back
+        self._awaiting = False  # an expectation's answer is being made in a thread
+        self._advancing = False
+        self._since = 0.0  # when the incomplete head began, or its body last grew
+        self._epoch: object = None  # the core's token of when the incomplete head began
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self._connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Serve what came. Bytes that are a known head and its whole body are a request, and need no more reading."""
+        if self._idle:
+            head = self._known.get(data)
+            if head is None:
+                end = data.find(b"\r\n\r\n") + 4
+                head = self._known.get(data[:end])
+                if head is not None and head.length == len(data) - end <= UNASKED_BODY:
+                    self._serve(head, data[end:], perf_counter())
+                    return
+            elif not head.length:
+                self._serve(head, b"", perf_counter())
+                return
+        if self._discarding:
+            self._discard(len(data), bounded=self._held is None)
+            return
+        self._buffer += data
+        self._advance()
+
+    def eof_received(self) -> bool | None:
+        """Learn that the client sends no more: it has closed, or half of it has. True keeps our half open."""
+        self._eof = True
+        if self._held is not None:  # a half-closed client can't be told from one that has gone
+            self._held.gone()
+            self._held = None  # closing may take as long as the client does not read: no longer than others get for it
+        elif self._awaiting or (self._blocked and self._buffer):
+            return True
+        elif (self._buffer or self._incoming is not None) and not self._discarding:
+            what = "head" if self._incoming is None else "body"
+            self._refuse(RefusedError("malformed_request", f"the connection ended before the {what} did"))
+        return None
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
+        """Forget the connection."""
+        self._connections.discard(self)
+        self._discarding, self._idle = True, False
+        self._buffer.clear()
+        if self._held is not None:
+            self._held.gone()
+            self._held = None
+
+    # Reading
+
+    def _advance(self) -> None:
+        """Serve what has come whole, in order."""
+        if self._advancing:
+            return  # an answer made below called us: the loop goes on by itself
+        self._advancing = True
+        try:
+            while self._buffer and self._may_serve():
+                if not (self._take_head() if self._incoming is None else self._take_body(self._incoming)):
+                    break
+        except RefusedError as refused:
+            self._refuse(refused)
+        finally:
+            self._advancing = False
+        may_serve = self._may_serve()
+        self._idle = may_serve and not self._buffer and self._incoming is None
+        self._throttle(wanted=len(self._buffer) > INPUT_LIMIT and not may_serve)
+        if self._eof and may_serve:
+            self.finish()
+
+    def _may_serve(self) -> bool:
+        if self._held is not None or self._awaiting or self._blocked or self._discarding:
+            return False
+        return not self._transport.is_closing()
+
+    def _take_head(self) -> bool:
+        """Take the next head out of the buffer and act on it; say whether there was a whole one."""
+        buffer = self._buffer
+        if not self._scanned and buffer[0] == _CR:
+            if empty := _EMPTY_LINES.match(buffer):
+                del buffer[: empty.end()]
+            if not buffer or buffer == b"\r":
+                self._epoch = self._shared.epoch() if buffer else None
+                return False
+        end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
+        if end < 0:
+            if not self._scanned:
+                self._since = perf_counter()
+                self._epoch = self._shared.epoch()
+            probe(buffer, self._scanned)
+            self._scanned = len(buffer)
+            return False
+        started = self._since if self._scanned else perf_counter()
+        self._scanned = 0
+        raw = bytes(buffer[: end + 4])
+        del buffer[: end + 4]
+        head = self._shared.read(raw)
+        self._epoch = None  # not before: the head may be refused
+        if head.length:
+            self._expect_body(head, started)
+        else:
+            self._serve(head, b"", started)
+        return True
+
+    def _request(self, head: RequestHead, started: float) -> ApiRequest:
+        self._exchange = exchange = self._exchange + 1
+        return ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started)
+
+    def _expect_body(self, head: RequestHead, started: float) -> None:
+        """Decide from the head whether the body is worth reading."""
+        self._since = perf_counter()
+        self._incoming = incoming = _Incoming(head, self._request(head, started))
+        if head.length > UNASKED_BODY and not self._keeps(incoming, head.length):
+            self._refuse_body(incoming, oversized=True)
+        elif head.expects and not self._buffer:  # RFC 9110 §10.1.1
+            length = head.length if head.length > 0 else None
+            if self._expected() or self._shared.handler.admits(incoming.request, length):
+                self.send(_CONTINUE)
+            else:
+                self._refuse_body(incoming, oversized=False)
+
+    def _keeps(self, incoming: _Incoming, size: int) -> bool:
+        """Say whether a body of ``size`` bytes is within the limit."""
+        if incoming.limit is None:
+            limit = self._shared.handler.body_limit(incoming.request)
+            incoming.limit = math.inf if limit is None else limit
+            if self._expected():
+                incoming.limit = max(incoming.limit, NEIGHBOUR_BODY)
+        return size <= incoming.limit
+
+    def _refuse_body(self, incoming: _Incoming, *, oversized: bool) -> None:
+        """Answer without the body, then close; closing drains it, so that the client reads the answer."""
+        self._incoming = None
+        incoming.request.oversized = oversized
+        self._dispatch(incoming.head.closing(), incoming.request)
+
+    def _take_body(self, incoming: _Incoming) -> bool:
+        """Take the body out of the buffer and serve its request; say whether it was whole."""
+        head, request, chunked, buffer = incoming.head, incoming.request, incoming.chunked, self._buffer
+        self._since = perf_counter()
+        if chunked is None:
+            if len(buffer) < head.length:
+                return False
+            request.body = bytes(buffer[: head.length])
+            del buffer[: head.length]
+        else:
+            del buffer[: chunked.feed(bytes(buffer))]
+            if chunked.size > UNASKED_BODY and not self._keeps(incoming, chunked.size):
+                self._refuse_body(incoming, oversized=True)
+                return False
+            if not chunked.complete:
+                return False
+            request.body = b"".join(chunked.chunks)
+        self._incoming = None
+        self._dispatch(head, request)
+        return True
+
+    # Answering
+
+    def _serve(self, head: RequestHead, body: bytes, started: float) -> None:
+        """Serve a request whose body, if it has one, came with it."""
+        self._exchange = exchange = self._exchange + 1
+        self._dispatch(head, ApiRequest(head.method, head.target, head.fields, body, self._number, exchange, started))
+
+    def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
+        """Have a whole request answered, by an expectation or by the core."""
+        if self._expected() and self._ask_neighbours(head, request):
+            return
+        try:
+            response = self._handle(request)
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            response = self._shared.failed(error, request)
+        self._touched = request.started
+        fixed = response.head
+        if (
+            head.plain
+            and not response.delay
+            and response.delivery is None
+            and response.resume is None
+            and response.dress is PLAIN
+            and fixed.status not in UNSIZED_STATUSES
+        ):
+            body = response.body
+            wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body)
+            if self._advancing:  # others may follow, in order and while the client takes them
+                self.send(wire)
+            else:
+                self._outbox.add(self.send, wire)
+        else:
+            self._respond(head, request, response)
+
+    def _respond(self, head: RequestHead, request: ApiRequest, response: ApiResponse) -> None:
+        """Send ``response`` in whatever way it says."""
+        if response.delay or response.resume is not None or response.delivery is not None:
+            self._idle = False
+            self._held = Held(self, head, request, response)
+            self._held.begin()
+        else:
+            self.send_whole(head, response)
+
+    def send_whole(self, head: RequestHead, response: ApiResponse) -> None:
+        """Send ``response`` whole, and go on with the next request or close, as it says."""
+        closing = response.dress.close or not head.keep_alive
+        wire, body = frame(head, response, closing=closing)
+        self.send(wire + body)
+        if closing:
+            self.finish()
+        else:
+            self.proceed()
+
+    def failed(self, error: BaseException, request: ApiRequest) -> ApiResponse:
+        """Answer for an exception inside the fake."""
+        return self._shared.failed(error, request)
+
+    def _refuse(self, refused: RefusedError) -> None:
+        """Answer what never became a request, then close."""
+        if self._incoming is not None:
+            head, request = self._incoming.head, self._incoming.request
+        else:
+            head = refused.head or _UNKNOWN
+            request = self._request(head, self._since if self._scanned else perf_counter())
+        epoch = self._epoch
+        self._incoming, self._scanned, self._epoch = None, 0, None
+        response = self._shared.refuse(refused, request, epoch)
+        self._respond(head.closing(), request, response)
+
+    def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
+        """Let an expectation answer, in a thread since it may block; say whether one does."""
+        answer = self._shared.neighbours.match(request)
+        if answer is None:
+            if len(request.body) > UNASKED_BODY:  # it was kept for the expectations' sake
+                limit = self._shared.handler.body_limit(request)
+                request.oversized = limit is not None and len(request.body) > limit
+            return False
+        self._awaiting, self._idle = True, False
+        made = self._shared.neighbour_came(request)
+
+        def work() -> None:
+            fixed, body = answer()
+            # When the loop was closed meanwhile, the client has gone with it.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(lambda: self._neighbour_answered(head, made(fixed, body)))
+
+        # Not an executor: its threads hold up the exit of the interpreter.
+        threading.Thread(target=work, name="petstore-mock-expectation", daemon=True).start()
+        return True
+
+    def _neighbour_answered(self, head: RequestHead, response: ApiResponse) -> None:
+        self._awaiting = False
+        self._touched = perf_counter()
+        if not self._transport.is_closing():
+            self.send_whole(head, response)
+
+    # Going on, and ending
+
+    def proceed(self) -> None:
+        """Go on with the next request."""
+        self._held = None
+        self._advance()
+
+    def finish(self) -> None:
+        """End the connection so that the client reads all that was sent."""
+        self._held = None
+        super().finish()
+
+    def reset(self) -> None:
+        """End the connection with a RST."""
+        self._held = None
+        super().reset()
+
+    def shut(self) -> None:
+        """End the connection at once, whatever it does: the server stops."""
+        if self._held is not None:
+            self._held.released()
+        else:
+            self._transport.abort()
+
+    def sweep(self, now: float, stood_still: float) -> None:
+        """End the connection if the client is too slow; called now and then. What is held may take its time.
+
+        Args:
+            now: ``time.perf_counter()``.
+            stood_still: seconds since the last call in which this process did not run: no client is to pay for them.
+        """
+        self._since = min(now, self._since + stood_still)
+        self._touched = min(now, self._touched + stood_still)
+        shared = self._shared
+        if self._held is not None or self._awaiting:
+            return
+        if self._incoming is not None:
+            self._sweep_request(now, shared.body_timeout, "no more of the body")
+        elif self._scanned:
+            self._sweep_request(now, shared.head_timeout, "no whole head")
+        else:
+            self._sweep_line(now, idle_timeout=shared.idle_timeout, linger_timeout=shared.linger_timeout)
+
+    def _sweep_request(self, now: float, patience: float, what: str) -> None:
+        if now - self._since > patience:
+            self._refuse(RefusedError("request_timeout", f"{what} in {patience:g} s"))

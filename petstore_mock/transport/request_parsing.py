@@ -1,0 +1,313 @@
+"""Reads requests off the wire: one function judges a head, one class decodes a chunked body. No I/O.
+
+The syntax is llhttp's to judge (through httptools); what it lets pass and HTTP does not is judged here. A head is
+read whole and on its own, and bodies are framed by what it says, never by the parser that read it. So an
+``Upgrade`` cannot swallow a body, a trailer cannot become a header field, and a head that came before means the
+same again: :func:`read_head` is a pure function of the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import httptools
+
+from petstore_mock.common.masking import cut
+from petstore_mock.messages.request import KNOWN_METHODS, NO_FIELDS, Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RefusedError", "RequestHead", "probe", "read_head"]
+
+# Apache takes 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB: generous, and yet bounded.
+LINE_LIMIT: Final = 16 * 1024
+HEAD_LIMIT: Final = 64 * 1024
+FIELD_LIMIT: Final = 100
+_SHOWN: Final = 80  # characters of a field value
+_SHOWN_TOKEN: Final = 40
+
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
+_PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
+_UNSAFE_TARGET: Final = re.compile(rb"[^!-~]|#")  # RFC 9112 §3.2: visible ASCII, and never a fragment
+# RFC 3986 §3.2.2, with the zones that RFC 6874 adds.
+_IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
+_REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})"
+_AUTHORITY: Final = re.compile(rb"(?:%b|%b*)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))  # §3.2 without userinfo
+_HOST_AND_PORT: Final = re.compile(rb"(?:%b|%b+):[0-9]+" % (_IP_LITERAL, _REG_NAME))
+_TRANSFER_ENCODING: Final = re.compile(rb"^transfer-encoding:[ \t]*([^\r\n]*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
+_LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
+_OWS: Final = b" \t"
+_TLS: Final = b"\x16"  # the type of a record that holds a handshake, such as a ClientHello
+_END_OF_JSON: Final = re.compile(rb'["}\]]')  # no token has one of these
+_LEFT_OVER: Final = ", not with what is left of a body: Content-Length counts bytes, not characters"
+
+
+class RefusedError(Exception):
+    """What came is no request that HTTP allows: the name of a condition, what was wrong, and who asked if known."""
+
+    def __init__(self, condition: str, detail: str, head: RequestHead | None = None) -> None:
+        super().__init__(condition, detail)
+        self.condition = condition
+        self.detail = detail
+        self.head = head
+
+
+class RequestHead:
+    """One request's head, judged. It isn't changed after that: requests with the same head share it.
+
+    Attributes:
+        method: the method token.
+        target: the target in origin-form, ``*`` or, for CONNECT, an authority.
+        fields: the header fields as (name, value), without white space around the value.
+        length: the declared length of the body in bytes, 0 when there is none, -1 when it is chunked.
+        keep_alive: the client wants the connection kept.
+        modern: HTTP/1.1 (and not 1.0).
+        expects: the client waits for ``100 (Continue)`` before it sends the body.
+        bodiless: the answer must have no body, since the method is HEAD.
+        plain: none of this needs care: HTTP/1.1, the connection is kept, and the answer may have a body.
+    """
+
+    __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
+
+    def __init__(self, method: str, target: str, fields: Fields, *, modern: bool) -> None:
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.modern = modern
+        self.length = 0
+        self.keep_alive = modern
+        self.expects = False
+        self.bodiless = method == "HEAD"
+        self.plain = False
+
+    def __repr__(self) -> str:
+        return f"<RequestHead {self.method} {self.target}>"  # never the fields: one is the key
+
+    def closing(self) -> RequestHead:
+        """Return a copy after whose answer the connection closes, whatever the client wished."""
+        copy = RequestHead(self.method, self.target, self.fields, modern=self.modern)
+        copy.keep_alive = False
+        return copy
+
+
+class _Collector:
+    """Takes the fields from the parser."""
+
+    __slots__ = ("complete", "fields")
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name, value.rstrip(_OWS)))  # llhttp strips what leads and leaves what trails
+
+    def on_headers_complete(self) -> None:
+        self.complete = True
+
+
+def read_head(raw: bytes) -> RequestHead:
+    """Judge ``raw``, one head with the empty line that ends it; raises :class:`RefusedError`."""
+    line, _, rest = raw.partition(b"\r\n")
+    method, target, modern = _read_line(line)
+    head = RequestHead(method, target, NO_FIELDS, modern=modern)
+    if len(raw) > HEAD_LIMIT:
+        raise RefusedError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}", head)
+    head.fields = _read_fields(head, rest)
+    values = head.fields.by_name
+    if method not in KNOWN_METHODS:
+        raise RefusedError("unknown_method", cut(method, _SHOWN_TOKEN), head)
+    _check_host(head, values)
+    if method == "CONNECT" or not target.startswith("/"):
+        _reduce_target(head)
+    _read_framing(head, values)
+    return head
+
+
+def probe(partial: bytearray, scanned: int) -> None:
+    """Refuse a head that is still to come in full when it is hopeless already; ``scanned`` bytes were looked at.
+
+    Without this, a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
+    """
+    if not scanned and partial[:1] == _TLS:  # a NUL comes soon in it
+        raise RefusedError("malformed_request", _no_method(partial))
+    if _LINE_FAULT.search(partial, scanned):  # it may look back before where it starts
+        raise RefusedError("malformed_request", "a NUL, or a line that does not end in CRLF")
+    end = partial.find(b"\r\n")
+    if end >= 0:
+        if end > scanned - 2:  # it has just come
+            _read_line(bytes(partial[:end]))
+        if len(partial) > HEAD_LIMIT:
+            raise RefusedError("header_too_large", f"more than {HEAD_LIMIT} bytes")
+    elif len(partial) > LINE_LIMIT:
+        raise RefusedError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes")
+    elif not scanned and not _TOKEN.match(partial):
+        raise RefusedError("malformed_request", _no_method(partial))
+
+
+def _shown(text: bytes, most: int = _SHOWN) -> str:
+    """Return ``text``, or its beginning."""
+    return cut(text.decode("latin-1"), most)
+
+
+def _no_method(start: bytes | bytearray) -> str:
+    if start[:1] == _TLS:
+        return "this is TLS: the fake speaks plain HTTP, so the address must begin with http://"
+    left_over = _END_OF_JSON.search(start.partition(b" ")[0]) is not None
+    return f"the request line must begin with a method{_LEFT_OVER if left_over else ''}"
+
+
+def _read_line(line: bytes) -> tuple[str, str, bool]:
+    """Take the request line apart (RFC 9112 §3), which llhttp reads too kindly."""
+    if len(line) > LINE_LIMIT:
+        raise RefusedError("uri_too_long", f"a request line of {len(line)} bytes, the limit is {LINE_LIMIT}")
+    method, space, rest = line.partition(b" ")
+    if not _TOKEN.fullmatch(method):
+        raise RefusedError("malformed_request", _no_method(line))
+    target, space, version = rest.rpartition(b" ")
+    if not space:
+        raise RefusedError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
+    if version not in {b"HTTP/1.1", b"HTTP/1.0"}:
+        if _PROTOCOL.fullmatch(version):
+            raise RefusedError("unknown_http_version", _shown(version, _SHOWN_TOKEN))
+        raise RefusedError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
+    if not target:
+        raise RefusedError("malformed_target", "between method and version stands a target")
+    if unsafe := _UNSAFE_TARGET.search(target):
+        what = "a fragment ('#')" if unsafe[0] == b"#" else f"the byte 0x{unsafe[0][0]:02x}: percent-encode it"
+        raise RefusedError("malformed_target", f"the target holds {what}")
+    return method.decode("ascii"), target.decode("ascii"), version == b"HTTP/1.1"
+
+
+def _read_fields(head: RequestHead, rest: bytes) -> Fields:
+    """Let llhttp judge and split the field lines ``rest`` of ``head``."""
+    if b"transfer-encoding" in rest.lower():
+        _check_coding(head, rest)
+    if rest.count(b"\r\n") > FIELD_LIMIT + 1:
+        raise RefusedError("header_too_large", f"more than {FIELD_LIMIT} fields", head)
+    collector = _Collector()
+    try:
+        # The line was judged: what llhttp makes of its method (it knows fewer, and more) must not matter.
+        httptools.HttpRequestParser(collector).feed_data(b"POST / HTTP/1.1\r\n" + rest)
+    except httptools.HttpParserUpgrade:
+        pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
+    except httptools.HttpParserError as error:
+        raise RefusedError("malformed_request", str(error), head) from None
+    if not collector.complete:
+        raise RefusedError("malformed_request", "the header section does not end", head)
+    return Fields(collector.fields)
+
+
+def _check_coding(head: RequestHead, rest: bytes) -> None:
+    """Tell a coding that nobody here knows from a malformed field, as llhttp does not (RFC 9112 §6.1)."""
+    for coding in _TRANSFER_ENCODING.findall(rest):
+        items = [item.strip(_OWS).lower() for item in coding.split(b",")]
+        if any(item not in {b"", b"chunked"} for item in items):
+            raise RefusedError("unknown_transfer_coding", f"it came as {_shown(coding)!r}", head)
+
+
+def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
+    hosts = values.get(b"host", ())
+    if len(hosts) > 1 or (head.modern and not hosts):
+        raise RefusedError("bad_host", f"{len(hosts)} Host fields came", head)
+    if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
+        raise RefusedError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port", head)
+
+
+def _reduce_target(head: RequestHead) -> None:
+    """Allow the other forms of RFC 9112 §3.2 where they belong; reduce the absolute form to the origin form."""
+    target = head.target
+    if head.method == "CONNECT":
+        if _HOST_AND_PORT.fullmatch(target.encode()) is None:
+            raise RefusedError("malformed_target", "the target of CONNECT is 'host:port'", head)
+        return
+    if target == "*" and head.method == "OPTIONS":
+        return
+    scheme, separator, remainder = target.partition("://")
+    if not separator or scheme.lower() != "http":
+        raise RefusedError("malformed_target", "a target begins with '/' or 'http://'", head)
+    end = min((at for at in map(remainder.find, "/?") if at >= 0), default=len(remainder))
+    authority, path = remainder[:end].encode(), remainder[end:]
+    if not authority or _AUTHORITY.fullmatch(authority) is None:
+        raise RefusedError("malformed_target", "the target names no valid host", head)
+    if not path and head.method == "OPTIONS":
+        path = "*"  # RFC 9112 §3.2.4
+    head.target = path if path.startswith(("/", "*")) else "/" + path
+    # RFC 9112 §3.2.2: the authority replaces what Host says.
+    head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
+
+
+def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
+    """Read from the fields how long the body is and what becomes of the connection (RFC 9112 §6 and §9.3)."""
+    options = {option.strip(_OWS).lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
+    head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
+    head.plain = head.modern and head.keep_alive and not head.bodiless
+    if b"content-length" in values:
+        head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
+    if b"transfer-encoding" in values:
+        if not head.modern:
+            raise RefusedError("malformed_request", "HTTP/1.0 has no Transfer-Encoding", head)
+        head.length = -1
+    if head.modern and b"expect" in values:  # RFC 9110 §10.1.1: HTTP/1.0 ignores it
+        if any(value.lower() != b"100-continue" for value in values[b"expect"]):
+            raise RefusedError(
+                "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0])!r}", head
+            )
+        head.expects = True
+
+
+class ChunkedBody:
+    """Decodes one chunked body; trailer fields are read and dropped (RFC 9110 §6.5.1).
+
+    The parser doesn't say where in its input a message ended, but a chunked one ends with an empty line and only
+    there: it is fed up to each, so what follows the message is never fed to it.
+    """
+
+    __slots__ = ("_feed", "_tail", "chunks", "complete", "overhead", "size")
+
+    _HEAD: Final = b"POST / HTTP/1.1\r\nHost: petstore\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self.complete = False
+        self.overhead = 0
+        self._tail = b""
+        self._feed = httptools.HttpRequestParser(self).feed_data
+        self._feed(self._HEAD)
+
+    def on_body(self, data: bytes) -> None:
+        """Take decoded bytes from the parser."""
+        self.chunks.append(data)
+        self.size += len(data)
+        self.overhead = 0
+
+    def on_message_complete(self) -> None:
+        """Learn from the parser that the body, its trailers included, is complete."""
+        self.complete = True
+
+    def feed(self, data: bytes) -> int:
+        """Decode up to the end of ``data`` or of the body; return how much was used. Raises RefusedError."""
+        start = 0
+        while start < len(data) and not self.complete:
+            # An empty line may have begun in what was fed before: its last three bytes count.
+            known = self._tail
+            found = (known + data[start : start + 3]).find(b"\r\n\r\n")
+            if found >= 0:
+                end = start + found + 4 - len(known)
+            else:
+                found = data.find(b"\r\n\r\n", start)
+                end = found + 4 if found >= 0 else len(data)
+            piece = data[start:end]
+            self._tail = (known + piece[-3:])[-3:]
+            self.overhead += len(piece)
+            try:
+                self._feed(piece)
+            except httptools.HttpParserError as error:
+                raise RefusedError("malformed_request", str(error)) from None
+            if self.overhead > HEAD_LIMIT:  # endless trailers, or an endless chunk extension
+                raise RefusedError("header_too_large", f"more than {HEAD_LIMIT} bytes of trailers")
+            start = end
+        return start

@@ -1,0 +1,299 @@
+"""Listens: the thread, the loop and the socket behind the connections, and their start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+import threading
+import weakref
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.transport.http_connection import Connection
+from petstore_mock.transport.server_state import Shared
+from petstore_mock.transport.tcp_connection import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.server_state import Neighbours
+
+__all__ = ["WireServer"]
+
+_log = logging.getLogger("petstore_mock")
+
+BACKLOG: Final = 1024
+LARGEST_PORT: Final = 65535
+STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+
+# Why nobody can listen there: what was expected instead, and what to do.
+_BAD_ADDRESS: Final = ("an address of this machine", ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses")
+_OTHERWISE: Final = ("an address and a port", "")
+_ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
+    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+    errno.EADDRNOTAVAIL: _BAD_ADDRESS,
+}
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """asyncio's own, with timers that go by the real time even while a test has frozen it (freezegun)."""
+
+    time = staticmethod(monotonic)  # an attribute of a class: those of modules get replaced
+
+
+class WireServer:
+    """Serves a handler on a port, from a thread of its own.
+
+    Args:
+        handler: the core.
+        host: where to listen: an address, or a name that stands for one.
+        port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
+        neighbours: what wins over the handler.
+        head_timeout: seconds within which a head must come in full.
+        body_timeout: seconds within which a body must grow.
+        idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
+        linger_timeout: seconds that a client has to close after we have.
+        new_loop: makes the event loop: asyncio's own, or uvloop's.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        neighbours: Neighbours | None = None,
+        head_timeout: float = 10.0,
+        body_timeout: float = 10.0,
+        idle_timeout: float = 75.0,
+        linger_timeout: float = 2.0,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
+    ) -> None:
+        self.host = host
+        self.bound = host  # the address that it stands for, once that is known
+        self.port = self._asked_port = port
+        self._shared = Shared(
+            handler,
+            neighbours,
+            head_timeout=head_timeout,
+            body_timeout=body_timeout,
+            idle_timeout=idle_timeout,
+            linger_timeout=linger_timeout,
+        )
+        self._new_loop = new_loop
+        self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
+        self._outbox: Outbox | None = None
+        self._swept = 0.0  # when the connections were last looked after
+        self._connections: set[Connection] = set()
+        self._accepted = 0
+        self._lock = threading.Lock()
+        self._stopping = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+
+    def __repr__(self) -> str:
+        return f"<WireServer {self.host}:{self.port} {'running' if self.is_running else 'stopped'}>"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it listens."""
+        return self._loop is not None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now."""
+        return len(self._connections)
+
+    def start(self) -> None:
+        """Bind here, in the caller's thread, then serve in another; raises PetstoreMockError when that can't be."""
+        with self._lock:
+            if self._loop is not None:
+                raise PetstoreMockError(
+                    f"expected a stopped server; got one running at port={self.port}: stop it first"
+                )
+            self._socket = listen(self.host, self.port)
+            self.bound, self.port = self._socket.getsockname()[:2]
+            loop = self._new_loop()
+            loop.set_exception_handler(self._report)
+            self._loop, self._stopping = loop, asyncio.Event()
+            self._thread = threading.Thread(
+                target=self._run, args=(loop, self._socket, self._stopping), name="petstore-mock", daemon=True
+            )
+            self._thread.start()
+            _running.add(self)
+
+    def stop(self) -> None:
+        """Close the port and every connection, held answers included; nothing happens when it is stopped already.
+
+        Raises:
+            PetstoreMockError: it was called from inside a request, or something blocks the loop.
+        """
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            if loop is None or thread is None:
+                return
+            if thread is threading.current_thread():
+                raise PetstoreMockError(
+                    "expected stop() from another thread; got it from inside a request: it would wait for itself"
+                )
+            loop.call_soon_threadsafe(self._stopping.set)
+            thread.join(STOP_PATIENCE)
+            if thread.is_alive():
+                raise PetstoreMockError(
+                    f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
+                    "a predicate of inject(when=...) must be quick"
+                )
+            self._loop = self._thread = self._socket = None
+            _running.discard(self)
+
+    def close_connections(self) -> None:
+        """Close the kept connections that are idle; it is done when this returns, or, from a request, after it."""
+        loop = self._loop
+        if loop is None:
+            return
+        if self._thread is threading.current_thread():
+            loop.call_soon(self._close_idle)
+            return
+        done = threading.Event()
+
+        def close() -> None:
+            self._close_idle()
+            loop.call_soon(done.set)  # after the closing that the line above has queued
+
+        loop.call_soon_threadsafe(close)
+        done.wait(STOP_PATIENCE)
+
+    def _close_idle(self) -> None:
+        if self._outbox is not None:
+            self._outbox.empty()  # what is answered but not sent makes a connection look idle
+        for connection in list(self._connections):
+            connection.close_if_idle()
+
+    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
+        """Serve until stopped: the thread's whole life."""
+        try:
+            loop.run_until_complete(self._serve(loop, listening, stopping))
+        finally:
+            loop.close()
+
+    async def _serve(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
+        outbox = self._outbox = Outbox(loop)
+
+        def connect() -> Connection:
+            self._accepted += 1
+            return Connection(self._shared, outbox, self._connections, self._accepted)
+
+        server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
+        self._swept = perf_counter()
+        self._sweep(loop)
+        await stopping.wait()
+        # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
+        # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
+        # uvloop has no reader to remove, and what it has accepted is a connection after a turn.
+        if not loop.remove_reader(listening):
+            server.close()
+            await asyncio.sleep(0)
+        outbox.empty()  # what is answered in the turn that closes the connections goes out as any answer does
+        while self._connections or len(asyncio.all_tasks()) > 1:
+            for connection in list(self._connections):
+                connection.shut()
+            await asyncio.sleep(0)
+        server.close()
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End connections that are too slow; one timer for all of them, so that a request costs none."""
+        now = perf_counter()
+        # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
+        stood_still = max(0.0, now - self._swept - self._sweep_interval)
+        self._swept = now
+        for connection in list(self._connections):
+            connection.sweep(now, stood_still)
+        loop.call_later(self._sweep_interval, self._sweep, loop)
+
+    def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Have what went wrong in the loop seen: as a failure of the fake, or of the system beneath it."""
+        error = context.get("exception")
+        if error is None or isinstance(error, OSError):
+            _log.error("%s", context.get("message"), exc_info=error)
+        else:
+            self._shared.failed(error, None)
+
+    def _forget(self) -> None:
+        """Let go, in the child of a fork, of what belongs to the parent.
+
+        The loop's thread does not exist here, and its selector is the parent's own: taking a descriptor out of it
+        would take it out there. Descriptors are only closed, and the objects kept, so that none closes itself later.
+        """
+        _orphans.append((self._loop, self._thread, self._connections))
+        if self._socket is not None:  # pragma: no branch  # for the type checker: one that runs has it
+            os.close(self._socket.detach())  # its own close() waits for uvloop to close it too
+        for connection in self._connections:
+            connection.disown()
+        self._lock = threading.Lock()
+        self.port = self._asked_port  # the one that was found is the parent's
+        self._loop = self._thread = self._socket = self._outbox = None
+        self._connections = set()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at ``host`` and ``port``; raises PetstoreMockError saying what to do."""
+    if not 0 <= port <= LARGEST_PORT:  # the system would take its last 16 bits
+        raise PetstoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
+    sock: socket.socket | None = None
+    try:
+        family, protocol, address = _resolve(host, port)
+        sock = socket.socket(family, socket.SOCK_STREAM, protocol)
+        if os.name == "posix":  # pragma: no branch  # on Windows the option would let two programs share the port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+    except (OSError, ValueError) as error:  # the latter for a name that is none, such as 127..0.0.1
+        if sock is not None:
+            sock.close()
+        if isinstance(error, (socket.gaierror, ValueError)):
+            expected, advice = _BAD_ADDRESS
+        else:
+            expected, advice = _ON_TROUBLE.get(error.errno, _OTHERWISE)
+        raise PetstoreMockError(
+            f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
+        ) from error
+    sock.settimeout(0)
+    return sock
+
+
+def _resolve(host: str, port: int) -> tuple[int, int, Any]:
+    """Return the family, the protocol and the address that ``host`` and ``port`` stand for."""
+    if host == "*":  # for which glibc gives loopback alone
+        raise ValueError("'*' is no address")
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # A name may stand for both families, localhost above all. Most clients try every address; Java's tries this one.
+    family, _, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    return family, protocol, address
+
+
+_running: weakref.WeakSet[WireServer] = weakref.WeakSet()
+_orphans: list[object] = []
+
+
+def _forget_all() -> None:
+    with contextlib.suppress(RuntimeError):
+        for server in list(_running):
+            server._forget()  # noqa: SLF001
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has none
+    os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,125 @@
+"""What the connections of one server have in common: the core, the time limits, and the heads that were read."""
+
+from __future__ import annotations
+
+import logging
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Final, Protocol
+
+from petstore_mock.messages.response import ApiResponse
+from petstore_mock.transport.request_parsing import RequestHead, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import Head
+    from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.request_parsing import RefusedError
+
+__all__ = ["Neighbours", "Shared"]
+
+_log = logging.getLogger("petstore_mock")
+
+KNOWN_HEADS: Final = 512
+KNOWN_HEAD_SIZE: Final = 4096
+
+
+class Neighbours(Protocol):
+    """Answers that win over the fake's: the expectations of pytest-httpserver."""
+
+    def expected(self) -> bool:
+        """Say whether there is any; asked for each request, so it must be quick."""
+
+    def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
+        """Return what answers ``request``, to be called in a thread of its own, or None. Neither may raise."""
+
+
+class _NoNeighbours:
+    """Nothing wins over the fake."""
+
+    def expected(self) -> bool:
+        return False
+
+    def match(self, request: ApiRequest) -> None:
+        """Match nothing."""
+
+
+class Shared:
+    """What the connections of one server share; for the loop's thread only.
+
+    Attributes:
+        handler: the core.
+        neighbours: what wins over it.
+        head_timeout: seconds within which a head must come in full.
+        body_timeout: seconds within which a body must grow.
+        idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
+        linger_timeout: seconds that a client has to close after we have.
+        known: heads by their bytes, since clients repeat themselves.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        neighbours: Neighbours | None,
+        *,
+        head_timeout: float,
+        body_timeout: float,
+        idle_timeout: float,
+        linger_timeout: float,
+    ) -> None:
+        self.handler = handler
+        self.neighbours: Neighbours = _NoNeighbours() if neighbours is None else neighbours
+        self.head_timeout = head_timeout
+        self.body_timeout = body_timeout
+        self.idle_timeout = idle_timeout
+        self.linger_timeout = linger_timeout
+        self.known: dict[bytes, RequestHead] = {}
+
+    def read(self, raw: bytes) -> RequestHead:
+        """Judge a head, and keep the verdict within bounds: it depends on nothing but the bytes."""
+        head = self.known.get(raw)
+        if head is None:
+            head = read_head(raw)
+            if len(raw) <= KNOWN_HEAD_SIZE:
+                if len(self.known) >= KNOWN_HEADS:
+                    self.known.clear()
+                self.known[raw] = head
+        return head
+
+    def failed(self, error: BaseException, request: ApiRequest | None) -> ApiResponse:
+        """Answer for an exception inside the fake, and let it be seen."""
+        _log.error("the fake itself failed", exc_info=error)
+        return self.handler.refuse("internal_error", f"{type(error).__name__}: {error}", request)
+
+    def epoch(self) -> object:
+        """Return the core's token of the present moment, None when it has no such thing."""
+        epoch = getattr(self.handler, "epoch", None)
+        return None if epoch is None else epoch()
+
+    def refuse(self, refused: RefusedError, request: ApiRequest, epoch: object) -> ApiResponse:
+        """Answer what never became a request; ``epoch`` is the token of its first byte if it came in parts."""
+        since = {} if epoch is None else {"epoch": epoch}
+        return self.handler.refuse(refused.condition, refused.detail, request, **since)
+
+    def neighbour_came(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
+        """Let the core journal a request that an expectation answers, if it cares to; return what makes its answer."""
+        came: Callable[..., Callable[..., bytes]] = getattr(self.handler, "neighbour_came", _unheard)
+        try:
+            answered = came(request)
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            failure = self.failed(error, request)
+            return lambda *_: failure
+
+        def answer(head: Head, body: bytes) -> ApiResponse:
+            try:
+                return ApiResponse(head, body, answered(head.status, head.fields, body))
+            except Exception as error:  # noqa: BLE001  # as above
+                return self.failed(error, request)
+
+        return answer
+
+
+def _unheard(_: ApiRequest) -> Callable[..., bytes]:
+    """Stand in for the core that cares for no neighbours; the real time is as good as any."""
+    return lambda *_: formatdate(usegmt=True).encode("ascii")

@@ -1,0 +1,167 @@
+"""The WSGI adapter (PEP 3333): environ to ``ApiRequest``, ``ApiResponse`` to status, headers and body."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from petstore_mock.errors import PetstoreMockError
+from petstore_mock.messages.content_coding import coded
+from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.messages.response import UNSIZED_STATUSES, ApiResponse, reason_phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from petstore_mock.transport.handler import Handler
+
+__all__ = ["WsgiApp"]
+
+_KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
+_CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
+_LARGEST_READ: Final = 64 * 1024
+
+
+class WsgiApp:
+    """The fake as a WSGI application. Thread-safe; holds no state of its own.
+
+    Args:
+        handler: the core.
+    """
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request (PEP 3333).
+
+        Raises:
+            PetstoreMockError: the fault that met the request needs a socket.
+        """
+        handler = self._handler
+        started = time.perf_counter()
+        request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
+        problem = _read_body(environ, request, handler)
+        response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
+        if response.delay or response.resume is not None:
+            response = _wait(response)
+        if response.delivery is not None:
+            kind = response.delivery.kind
+            raise PetstoreMockError(
+                f"the fault {kind}() needs a socket: give the client petstore.url instead of petstore.app"
+            )
+        return _send(request, response, start_response)
+
+
+def _target(environ: WSGIEnvironment) -> str:
+    """Return the target as the client sent it, if the server tells; else encode what it decoded."""
+    raw = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+    query = environ.get("QUERY_STRING", "")
+    if raw and raw.startswith("/") and not environ.get("SCRIPT_NAME"):
+        # werkzeug's test client leaves a query given apart from the path out of what it calls the raw URI.
+        return f"{raw}?{query}" if query and "?" not in raw else str(raw)
+    path = _encoded(environ.get("PATH_INFO", ""))
+    return f"{path}?{query}" if query else path
+
+
+@lru_cache(maxsize=256)
+def _encoded(path: str) -> str:
+    try:
+        octets = path.encode("latin-1")  # PEP 3333
+    except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
+        octets = path.encode("utf-8", "surrogatepass")
+    return quote(octets, safe=_KEEP)
+
+
+def _field_name(variable: str) -> bytes:
+    """Return the name of the header field that a variable of the environ stands for."""
+    return variable[5:].replace("_", "-").encode("latin-1")
+
+
+def _fields(environ: WSGIEnvironment) -> Fields:
+    found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
+    found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
+    return _made_before(tuple(found))
+
+
+@lru_cache(maxsize=64)  # a client repeats itself
+def _made_before(variables: tuple[tuple[str, str], ...]) -> Fields:
+    return Fields(
+        (_CONTENT.get(name) or _field_name(name), value.strip(" \t").encode("latin-1", "replace"))  # RFC 9110 §5.5
+        for name, value in variables
+    )
+
+
+def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> str:
+    """Read the body into ``request``, no more of it than is allowed; return what is wrong with its length."""
+    declared = environ.get("CONTENT_LENGTH") or ""
+    # PEP 3333 knows no chunked bodies; a server that decodes them says that its input ends by itself.
+    terminated = bool(environ.get("wsgi.input_terminated"))
+    if not declared and not terminated:
+        return ""
+    if declared and not (declared.isascii() and declared.isdigit()):
+        return f"Content-Length came as {declared[:40]!r}"
+    length = int(declared[:20]) if declared else None
+    limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
+    if limit is not None and length is not None and length > limit:
+        request.oversized = True
+        return ""
+    stream = environ["wsgi.input"]
+    wanted = length if length is not None else limit + 1 if limit is not None else None
+    body = _read(stream, wanted)
+    if limit is not None and len(body) > limit:
+        request.oversized = True
+        return ""
+    if length is not None and len(body) < length:
+        return f"the body ended after {len(body)} of {length} bytes"
+    request.body = body
+    return ""
+
+
+def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file-like input of a server
+    parts = []
+    left = wanted
+    while left is None or left > 0:
+        part = stream.read(_LARGEST_READ if left is None else min(left, _LARGEST_READ))
+        if not part:
+            break
+        parts.append(part)
+        if left is not None:
+            left -= len(part)
+    return b"".join(parts)
+
+
+def _wait(response: ApiResponse) -> ApiResponse:
+    """Hold a delayed answer back in this thread, until its time or a reset."""
+    released = threading.Event()
+    release: Callable[[], None] = released.set
+    if response.waits is not None:
+        response.waits.add(release)
+    began = time.perf_counter()
+    try:
+        released.wait(response.delay)
+    finally:
+        if response.waits is not None:
+            response.waits.discard(release)
+    waited = time.perf_counter() - began
+    entry = response.entry
+    final = response.resume() if response.resume is not None else response
+    if final.delay and final is not response:
+        final = _wait(final)
+    if entry is not None:
+        entry.duration += waited
+        entry.outcome = "delayed"
+    return final
+
+
+def _send(request: ApiRequest, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
+    coding, body = coded(request.fields, response)
+    fields = [*response.head.fields, *coding, ("Date", response.date.decode("ascii"))]
+    if response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(body))))
+    start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
+    return [] if request.method == "HEAD" or not body else [body]

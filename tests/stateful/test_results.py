@@ -1,0 +1,113 @@
+"""What clients return: objects of their own, which may fail, refuse or ask the service when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import Behaviour, faults
+from petstore_mock.stateful import ClientBugError, client_machine
+from petstore_mock.stateful.shrinking import Course
+from tests.clients.buggy_reading import AskedWhenRead, FieldsAsAttributes
+from tests.clients.correct import HttpClientPets, Json
+from tests.stateful import leavings
+from tests.stateful.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock import PetStoreMock
+    from petstore_mock.stateful.shrinking import Step
+
+pytestmark = leavings.EXPECTED
+
+LIST: Step = ("list_some", (None, None))
+CREATE: Step = ("create", "Rex", 1, None)
+SPOIL: Step = ("spoil_and_repeat",)
+
+
+def made(client: type[HttpClientPets]) -> Callable[[PetStoreMock], Json]:
+    return lambda petstore: client(petstore.url, petstore.api_key)
+
+
+def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
+    machine = client_machine(made(client))
+    with machine.run, machine.run.without_hurry():
+        return machine.replay(Course(Behaviour(), steps))
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((CREATE,), "create_pet(name='Rex', category_id=1) returned <"),
+        ((("seed", {"name": "Rex", "categoryId": 1}, None), LIST), "list_pets() returned [<"),
+    ],
+)
+def test_a_result_that_fails_when_it_is_looked_at_is_told_of(steps: tuple[Step, ...], words: str) -> None:
+    error = told(FieldsAsAttributes, *steps)
+    assert error is not None
+    assert error.sentence.startswith(words)
+    assert "raised AttributeError ('Pet' object has no attribute 'status') when it was" in error.sentence
+    assert "__getitem__" in error.raised
+    assert isinstance(raised_by(error.test, made(FieldsAsAttributes)), AttributeError), error.test
+    assert raised_by(error.test, made(HttpClientPets)) is None, error.test
+
+
+@pytest.mark.parametrize("fault", [None, faults.unauthorized()])
+def test_a_list_that_is_asked_for_when_it_is_looked_at_is_told_of(fault: faults.Fault | None) -> None:
+    steps = [LIST] if fault is None else [("inject", fault, ("listPets", 1, 0, False))]
+    error = told(AskedWhenRead, *steps)
+    assert error is not None
+    assert "and sent its request only when that was looked at" in error.sentence
+    assert raised_by(error.test, made(AskedWhenRead)) is not None, error.test
+    assert raised_by(error.test, made(HttpClientPets)) is None, error.test
+
+
+class ReadOnly(dict[str, Any]):
+    """An animal that says in its own way that it can't be changed."""
+
+    def _refuse(self, *_: object) -> None:
+        raise NotImplementedError
+
+    __setitem__ = clear = _refuse
+
+
+class ReturnsReadOnly(HttpClientPets):
+    def create_pet(self, **given: Json) -> Json:
+        return ReadOnly(super().create_pet(**given))
+
+    def list_pets(self, **given: Json) -> Json:
+        return tuple(ReadOnly(pet) for pet in super().list_pets(**given))
+
+
+def test_a_result_may_refuse_to_be_changed_in_its_own_words() -> None:
+    assert told(ReturnsReadOnly, CREATE, SPOIL, LIST, SPOIL) is None
+
+
+class Current(Sequence[Any]):
+    """A list that can be read as long as it is its client's latest."""
+
+    def __init__(self, client: ReturnsTheCurrent, pets: Json) -> None:
+        self.client, self.pets = client, pets
+
+    def __len__(self) -> int:
+        return len(self.pets)
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
+        if self.client.latest is not self:
+            raise RuntimeError("the client has gone on")
+        return self.pets[index]
+
+
+class ReturnsTheCurrent(HttpClientPets):
+    latest: Json = None
+
+    def list_pets(self, **given: Json) -> Json:
+        self.latest = Current(self, super().list_pets(**given))
+        return self.latest
+
+
+def test_a_result_may_end_with_the_next_call() -> None:
+    assert told(ReturnsTheCurrent, LIST, LIST, LIST) is None

@@ -1,0 +1,142 @@
+"""Clients that leave a part of a call to a thread: what it sends is of that call, and of none that comes later."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import Behaviour
+from petstore_mock.stateful import ClientBugError, client_machine
+from petstore_mock.stateful.checks.lifecycle import MOST_THREADS, Threads
+from petstore_mock.stateful.shrinking import Course, Step
+from tests.clients.correct import HttpClientPets, Json
+from tests.stateful import leavings
+from tests.stateful.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = leavings.EXPECTED
+
+LIST: Step = ("list_some", (None, None))
+
+
+def make_client(client: type[HttpClientPets]) -> Json:
+    return lambda petstore: client(petstore.url, petstore.api_key)
+
+
+def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
+    machine = client_machine(make_client(client))
+    with machine.run, machine.run.without_hurry():
+        return machine.replay(Course(Behaviour(), steps))
+
+
+@contextlib.contextmanager
+def begun(count: int) -> Iterator[tuple[Threads, threading.Event]]:
+    """Begin threads in a call; they end with the event, or with the block."""
+    threads, ended = Threads(), threading.Event()
+    threads.before_call()
+    started = [threading.Thread(target=ended.wait) for _ in range(count)]
+    for thread in started:
+        thread.start()
+    assert threads.after_call() == {*started}
+    yield threads, ended
+    ended.set()
+    for thread in started:
+        thread.join()
+
+
+def test_threads_that_end_soon_after_they_are_told_to_are_not_left() -> None:
+    with begun(MOST_THREADS + 1) as (threads, ended):
+        threading.Timer(0.02, ended.set).start()
+        assert threads.left(brief=False) == 0
+
+
+@pytest.mark.parametrize(("count", "left"), [(MOST_THREADS, 0), (MOST_THREADS + 1, MOST_THREADS + 1)])
+def test_threads_that_do_not_end_are_left_if_they_are_more_than_a_pool_has(count: int, left: int) -> None:
+    with begun(count) as (threads, _):
+        assert threads.left(brief=True) == left
+
+
+def test_an_errand_is_told_from_a_thread_that_lasts() -> None:
+    with begun(1) as (threads, ended):
+        (thread,) = threads._started  # noqa: SLF001
+        assert not threads.end_soon([thread])
+        ended.set()
+        assert threads.end_soon([thread])
+
+
+class Warms(HttpClientPets):
+    """Asks for something more once it has answered, by a client of its own."""
+
+    path = "/pets?limit=1"
+
+    def warm(self) -> None:
+        time.sleep(0.02)  # the next call would be over by then
+        other = HttpClientPets(f"http://{self.host}:{self.port}{self.base}", self.key)
+        with contextlib.closing(other):
+            other.ask("GET", self.path)
+
+    def list_pets(self, **given: Json) -> Json:
+        pets = super().list_pets(**given)
+        threading.Thread(target=self.warm, daemon=True).start()
+        return pets
+
+
+class WarmsThePet(Warms):
+    path = "/pets/1"
+
+
+def test_what_a_thread_of_a_call_sends_is_told_of_that_call() -> None:
+    error = told(Warms, LIST, ("create", "Rex", 1, None), ("get_known", 0))
+    assert error is not None
+    assert error.sentence.startswith("list_pets() sent GET /v1/pets?limit=1, with limit=1, which was not given (§4.1")
+    assert isinstance(raised_by(error.test, make_client(Warms)), AssertionError), error.test
+    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+
+
+def test_what_a_thread_of_a_call_may_ask_is_not_held_against_the_next_call() -> None:
+    later: list[Step] = [("get_unknown", 7)] * 40
+    assert told(WarmsThePet, ("create", "Rex", 1, None), LIST, *later) is None
+
+
+class Refreshes(HttpClientPets):
+    """Has a worker that asks again after each call."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.asked: queue.Queue[bool] = queue.Queue()
+        self.worker: threading.Thread | None = None
+        self.other = HttpClientPets(url, key)
+
+    def work(self) -> None:
+        while self.asked.get():
+            with contextlib.suppress(OSError):
+                self.other.ask("GET", "/pets?limit=3")
+
+    def list_pets(self, **given: Json) -> Json:
+        if self.worker is None:
+            self.worker = threading.Thread(target=self.work, daemon=True)
+            self.worker.start()
+        pets = super().list_pets(**given)
+        self.asked.put(item=True)
+        return pets
+
+    def close(self) -> None:
+        super().close()
+        if self.worker is not None:
+            self.asked.put(item=False)
+            self.worker.join()
+        self.other.close()
+
+
+def test_what_a_lasting_thread_sends_may_be_of_an_earlier_call() -> None:
+    error = told(Refreshes, LIST)
+    assert error is not None
+    assert ", or a thread did so that one of its calls has started" in error.sentence
+    assert "time.sleep(0.1)" in error.test

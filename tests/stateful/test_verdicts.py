@@ -1,0 +1,488 @@
+"""The machine's judgement of single courses: what unusual, correct clients may do, and how a bug is told."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from petstore_mock import Behaviour, faults
+from petstore_mock.stateful import ClientBugError, client_machine
+from petstore_mock.stateful.bug_report import fault_code
+from petstore_mock.stateful.shrinking import Course, Step
+from tests.clients.corpus import make_buggy
+from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
+from tests.stateful.test_machine import raised_by
+
+if TYPE_CHECKING:
+    from petstore_mock import PetStoreMock
+    from petstore_mock.faults import Fault
+
+# A pasted test does not close its clients.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+REX: dict[str, Any] = {"name": "Rex", "categoryId": 1}
+
+
+def sentence(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> str | None:
+    """Let a client, or one of the corpus, go through the steps; return what the machine says, or None."""
+    found = told(client, *steps, behaviour=behaviour)
+    return None if found is None else found.sentence
+
+
+def told(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> ClientBugError | None:
+    """Return what the machine raises, or None."""
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        return client(petstore.url, petstore.api_key)
+
+    machine = client_machine(make_buggy(client) if isinstance(client, str) else make_client)
+    with machine.run, machine.run.without_hurry():
+        return machine.replay(Course(behaviour or Behaviour(), steps))
+
+
+class ListsFromGets(HttpClientPets):
+    """Makes a list up of the animals that it knows of."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        del limit, status
+        return [self.get_pet(1)]
+
+
+class GetsWhenRefused(HttpClientPets):
+    """Shows a single animal when it is refused the list."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        try:
+            return super().list_pets(limit=limit, status=status)
+        except ApiError:
+            return [self.get_pet(1)]
+
+
+class FallsBackOnList(HttpClientPets):
+    """Looks in a list when getPet refuses; tells of the refusal when the animal is not there."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except ApiError:
+            for pet in self.list_pets(limit=100):
+                if pet["id"] == pet_id:
+                    return pet
+            raise
+
+
+class WaitsLocally(HttpClientPets):
+    """Asks nothing while it is told to wait, and tells that itself."""
+
+    until = 0.0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if time.time() < self.until:
+            raise ApiError(429)
+        answer = super().ask(method, path, body)
+        if answer.status == 429:
+            after = answer.headers.get("Retry-After") or "0"
+            seconds = time.time() + float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp()
+            self.until = seconds
+        return answer
+
+
+class NeverAsksAgain(HttpClientPets):
+    """Has a circuit breaker that never closes."""
+
+    broken = 0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if self.broken:
+            raise ApiError(self.broken)
+        answer = super().ask(method, path, body)
+        if answer.status in {429, 503}:
+            self.broken = answer.status
+        return answer
+
+
+class GoneForAll(HttpClientPets):
+    """Remembers for every client that getPet is gone."""
+
+    gone: ClassVar[bool] = False
+
+    def get_pet(self, pet_id: int) -> Json:
+        if GoneForAll.gone:
+            raise ApiError(410)
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            GoneForAll.gone = error.status == 410
+            raise
+
+
+class LockedAfterFailure(HttpClientPets):
+    """Takes a lock, and gives it back only when all goes well."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.lock = threading.Lock()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if not self.lock.acquire(timeout=0.2):
+            raise TimeoutError("busy")
+        answer = super().ask(method, path, body)
+        self.lock.release()
+        return answer
+
+
+class UrlRefused(HttpClientPets):
+    """Has a library that takes what it can't make a URL of for an error of the transport."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        raise requests.exceptions.InvalidURL(pet_id)
+
+
+class GoesOnAfterTimeout(HttpClientPets):
+    """Asks on the same connection though the answer of the request before has not come in time."""
+
+    timeout = 0.2
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        connection = self.connect()
+        connection.request(method, self.base + path, body=body, headers=self.headers())
+        try:
+            return self.receive(connection.getresponse())
+        except TimeoutError:
+            connection._HTTPConnection__state = "Idle"  # type: ignore[attr-defined]  # noqa: SLF001  # as if answered
+            raise
+
+
+def test_a_call_that_returns_without_its_own_request_is_the_clients_bug() -> None:
+    found = sentence("CreateIfAbsent", ("seed", REX, None), ("create", "Rex", 1, None))
+    assert found is not None
+    assert "without sending POST /pets (\u00a74.2: every createPet adds an animal" in found
+    found = sentence(ListsFromGets, ("seed", REX, None), ("list_some", (None, None)))
+    assert found is not None
+    assert "without sending GET /pets (\u00a74.1: listPets alone says" in found
+    found = sentence(GetsWhenRefused, ("seed", REX, None), ("inject", faults.server_error(), ("listPets", 1, 0, False)))
+    assert found is not None
+    assert "although the service answered 500" in found
+
+
+def test_a_client_that_finds_no_animal_in_a_list_may_tell_what_get_pet_was_answered() -> None:
+    """After the removal of getPet, of an animal that is on no page."""
+    many: Step = ("seed_many", 101, False)
+    assert sentence(FallsBackOnList, many, many, ("travel", 0), ("get_known", 0)) is None
+    assert sentence(FallsBackOnList, ("travel", 0), ("get_unknown", None)) is None
+    found = sentence("FoundInTheFirstPage", many, many, ("get_known", 0))
+    assert found is not None
+    assert "although the animal is there, whether it was on the page that was asked for or not (§4.1" in found
+
+
+@pytest.mark.parametrize(
+    ("fault", "behaviour"),
+    [
+        (faults.rate_limited(30), Behaviour()),
+        (faults.rate_limited("2040-01-01"), Behaviour()),
+        (faults.delay(0.0), Behaviour(rate_limit="retry_after_seconds")),
+        (faults.delay(0.0), Behaviour(rate_limit="retry_after_date")),
+    ],
+)
+def test_a_client_that_is_told_to_wait_may_tell_so_itself(fault: Fault, behaviour: Behaviour) -> None:
+    calls: list[Step] = [("list_some", (None, None)), ("get_unknown", None), ("create", "Rex", 1, None)] * 3
+    steps: list[Step] = [("inject", fault, ("listPets", 1, 0, False)), *calls, ("switch", "listPets")]
+    assert sentence(WaitsLocally, *steps, behaviour=behaviour) is None
+
+
+@pytest.mark.parametrize("fault", [faults.rate_limited(0), faults.server_error(503)])
+def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None:
+    found = sentence(NeverAsksAgain, ("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None)))
+    assert found is not None
+    assert f"sent no request and raised ApiError ({fault.status}: b'')" in found
+    assert "(\u00a74.1: every call asks the service: a status that it was answered before may hold" in found
+
+
+@pytest.mark.parametrize("fault", [faults.rate_limited(1), faults.rate_limited(None)])
+def test_a_client_may_tell_a_status_of_itself_for_a_second_or_for_as_long_as_it_thinks_right(fault: Fault) -> None:
+    steps: list[Step] = [("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None))]
+    assert sentence(NeverAsksAgain, *steps) is None
+
+
+def test_a_status_that_an_earlier_client_was_answered_is_told_as_such() -> None:
+    assert sentence(GoneForAll, ("travel", 0)) is None
+    found = sentence(GoneForAll, ("get_unknown", None))
+    assert found is not None
+    assert "it made that up, or remembers what an earlier client was answered" in found
+
+
+def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
+    """A refused argument, and a lock that was not given back; not a connection."""
+    found = sentence("ZeroIdRefused", ("get_unknown", 0))
+    assert found is not None
+    assert "raised ValueError (an id is needed) (\u00a74.3: the interface allows the call: the client itself" in found
+    found = sentence(UrlRefused, ("get_unknown", 0))
+    assert found is not None
+    assert "raised InvalidURL (0) (\u00a74.3: the interface allows the call: the client itself" in found
+    found = sentence("NameInHeader", ("create", "\u732b", 1, None))
+    assert found is not None
+    assert "(\u00a72: no limits of name and categoryId are shown: the client itself refuses" in found
+    steps: list[Step] = [("inject", faults.reset(), ("listPets", 1, 0, False)), ("list_some", (None, None))]
+    found = sentence(LockedAfterFailure, *steps)
+    assert found is not None
+    assert "(\u00a74.1: no answer was due: the client waited for something of its own" in found
+    steps[0] = ("inject", faults.hang(), ("listPets", 1, 0, False))
+    found = sentence(GoesOnAfterTimeout, *steps)
+    assert found is not None
+    assert "or asked on a connection on which an earlier answer is still due (RFC 9112 §9.3)" in found
+    found = sentence("StaleConnection", ("list_some", (None, None)), ("close_connections", "listPets"))
+    assert found is not None
+    assert "RFC 9112 \u00a79.3: a connection that the service has closed" in found
+
+
+def test_a_second_creation_is_seen_whatever_was_asked_in_between() -> None:
+    found = sentence("CreatesAgainAfterLooking", ("inject", faults.reset(), ("createPet", 1, 0, False)))
+    assert found is not None
+    assert "sent POST /pets again when its answer was lost" in found
+    found = sentence(
+        "CreatesAgainWhenUnreadable", ("inject", faults.malformed_json(), ("createPet", 1, 0, True)), ("repeat",)
+    )
+    assert found is not None
+    assert "sent POST /pets again when it was answered 201 (fault malformed_json())" in found
+
+
+class LooksForTheLost(HttpClientPets):
+    """Looks for an animal whose creation failed where it would be, and tells what it found there."""
+
+    looks = 1
+
+    def create_pet(self, **given: Json) -> Json:
+        try:
+            return super().create_pet(**given)
+        except OSError:
+            for _ in range(1, self.looks):
+                with contextlib.suppress(ApiError):
+                    self.get_pet(1)
+            return self.get_pet(1)
+
+
+class LooksAgainForTheLost(LooksForTheLost):
+    looks = 2
+
+
+@pytest.mark.parametrize("client", [LooksForTheLost, LooksAgainForTheLost])
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_became_of_a_creation_is_for_create_pet_to_say(client: type[HttpClientPets], committed: bool) -> None:
+    found = told(client, ("inject", faults.reset(), ("createPet", 1, 0, committed)))
+    assert found is not None
+    assert "the service reset the connection instead of answering" in found.sentence
+    assert isinstance(raised_by(found.test, lambda petstore: client(petstore.url, petstore.api_key)), AssertionError)
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
+
+
+class ImpatientAfterLooking(HttpClientPets):
+    """Looks for other animals in the time that it is to wait."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status != 429:
+                raise
+            self.list_pets()
+            return super().get_pet(pet_id)
+
+
+def test_a_request_that_comes_too_early_is_seen_whatever_was_asked_in_between() -> None:
+    found = told(ImpatientAfterLooking, ("inject", faults.rate_limited(1), ("getPet", 1, 0, False)))
+    assert found is not None
+    assert "with 'Retry-After: 1'" in found.sentence
+    assert "if entry.operation == 'getPet'" in found.test
+
+
+def test_the_test_of_a_violation_counts_what_its_call_sent() -> None:
+    """An earlier getPet was permitted, since the machine asked for it."""
+    found = told("LimitZeroForNone", ("travel", 0), ("list_some", (None, None)))
+    assert found is not None
+    assert "limit=0" in found.sentence
+    names: dict[str, Any] = {"make_client": make_correct("http.client")}
+    exec(compile(found.test, "pasted", "exec"), names)  # ours: the product under test
+    names["test_client"]()
+    names["make_client"] = make_buggy("LimitZeroForNone")
+    with pytest.raises(AssertionError):
+        names["test_client"]()
+
+
+class ForgetsAfterFailure(HttpClientPets):
+    """Sends half of an animal once a creation was lost."""
+
+    lost = False
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Json]:
+        return {"name": name} if self.lost else super().body(name, category_id, status)
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except OSError:
+            self.lost = True
+            raise
+
+
+def test_a_fault_that_never_happened_fails_no_correct_client() -> None:
+    """Shrinking has not always the time to take away what does not matter."""
+    resets = ("inject", faults.reset(), ("createPet", 2, 0, False))
+    found = told(ForgetsAfterFailure, resets, ("redirect", (307, "createPet", "relative")))
+    assert found is not None
+    assert "redirection = petstore.inject(faults.respond(307" in found.test
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
+    buggy = raised_by(found.test, lambda petstore: ForgetsAfterFailure(petstore.url, petstore.api_key))
+    assert type(buggy) is AssertionError, found.test
+
+
+class SendsNothing(HttpClientPets):
+    def encode(self, body: dict[str, Any]) -> bytes:
+        del body
+        return b""
+
+
+def test_a_body_that_is_not_there_is_told_as_such() -> None:
+    """Also where a refused key comes before what is wrong with the body."""
+    found = told(SendsNothing, ("revoke_key", 1))
+    assert found is not None
+    assert "create_pet(name='Rex', category_id=1) sent no body (§4.2" in found.sentence
+    error = raised_by(found.test, lambda petstore: SendsNothing(petstore.url, petstore.api_key))
+    assert isinstance(error, AssertionError), found.test
+    assert raised_by(found.test, make_correct("http.client")) is None, found.test
+
+
+def test_headers_that_rule_the_answer_out_are_told_of() -> None:
+    found = sentence("HostWithoutPort", ("list_some", (None, None)))
+    assert found is not None
+    assert "list_pets() sent 'Host: 127.0.0.1' (RFC 9110 \u00a77.2: Host is the target's authority" in found
+    found = sentence("AcceptsOtherVersion", ("list_some", (None, None)))
+    assert found is not None
+    assert "sent 'Accept: application/vnd.petstore.v2+xml' (\u00a71: " in found
+
+
+class AcceptsJson(HttpClientPets):
+    accept = "*/*"
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "ACCEPT": self.accept, "HOST": f"{self.host}:{self.port}"}
+
+
+@pytest.mark.parametrize("accept", ["text/html, */*;q=0.1", "Application/JSON; charset=utf-8", "application/*"])
+def test_what_admits_json_is_no_bug(monkeypatch: pytest.MonkeyPatch, accept: str) -> None:
+    monkeypatch.setattr(AcceptsJson, "accept", accept)
+    assert sentence(AcceptsJson, ("list_some", (None, None)), ("create", "Rex", 1, None)) is None
+
+
+def test_a_name_that_looks_like_another_is_shown_escaped() -> None:
+    found = sentence("NameNormalised", ("create", "e\u0301", 1, None))
+    assert found is not None
+    assert "create_pet(name='e\\u0301', category_id=1)" in found
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.rate_limited(None),
+        faults.rate_limited("2020-01-01T10:20:30+02:00"),
+        faults.respond(503, headers={"Retry-After": "1"}),
+        faults.respond(502, json=["Bad gateway"]),
+        faults.respond(502, body="d\u00e9fectueuse".encode("latin-1")),
+    ],
+)
+def test_the_code_of_a_fault_makes_the_same(fault: Fault) -> None:
+    assert eval(fault_code(fault), {"faults": faults}) == fault  # ours: the product under test
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_status_that_is_taken_away_is_gone(name: str) -> None:
+    steps: list[Step] = [("create", "Rex", 1, "sold"), ("get_known", 0), ("update", (0, None, False)), ("get_known", 0)]
+    assert sentence(CORRECT[name], *steps, ("list_some", (None, None))) is None
+    found = sentence("MergedWithStale", *steps)
+    assert found is not None
+    assert "whose status is 'sold', which the service did not answer" in found
+
+
+REDIRECTED: list[Step] = [
+    ("redirect", (status, operation, where))
+    for status in (301, 302, 303, 307, 308)
+    for operation in ("listPets", "createPet", "getPet")
+    for where in ("elsewhere", "here", "relative", "nowhere", "round")
+]
+
+
+class FollowsByPost(HttpClientPets):
+    """Follows a redirection within the service, in the same method unless it is told to GET."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        there = urlsplit(answer.headers.get("Location") or "")
+        if answer.status in {301, 302, 307, 308} and there.port in {None, self.port} and there.path:
+            return self.send(method, there.path.removeprefix(self.base), body)
+        return answer
+
+
+@pytest.mark.parametrize("client", [*CORRECT.values(), FollowsByPost])
+@pytest.mark.parametrize("first", [("seed", REX, None), ("list_some", (None, None))])
+def test_redirections_may_be_followed_or_told(client: Json, first: Step) -> None:
+    """requests follows those of a GET by itself, up to 30 of them."""
+    assert sentence(client, first, *REDIRECTED, ("list_some", (None, None))) is None
+
+
+def test_a_redirection_is_for_its_own_call() -> None:
+    """One that was refused for a rate limit met none; the next animal is another."""
+    steps: list[Step] = [
+        *[("list_some", (None, None))] * 4,
+        ("redirect", (307, "getPet", "here")),
+        ("get_unknown", None),
+        ("list_some", (5, None)),
+    ]
+    assert sentence(CORRECT["requests"], *steps, behaviour=Behaviour(rate_limit="retry_after_date")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "words"),
+    [
+        ("CreatedByAList", (302, "createPet", "here"), "returned [] although the service answered 302 (fault respond("),
+        ("LocationTakenForAbsolute", (302, "listPets", "relative"), "which says 'transport', when the service answ"),
+        ("LocationTakenForAbsolute", (302, "getPet", "nowhere"), "when the service answered 302 (fault respond(302)"),
+    ],
+)
+def test_a_wrong_way_to_follow_is_told_of(name: str, step: tuple[int, str, str], words: str) -> None:
+    found = sentence(name, ("redirect", step))
+    assert found is not None
+    assert words in found
+
+
+def test_redirections_that_are_followed_without_end_are_told_of() -> None:
+    """By their number, or by the watchdog, which looks after each call."""
+    found = sentence("RedirectedInACircle", ("redirect", (302, "listPets", "round")))
+    assert found is not None
+    assert "sent 153 requests (RFC 9110 \u00a715.4" in found or "asked again without an end" in found
+
+
+def test_a_client_that_asks_without_end_is_stopped() -> None:
+    found = sentence("RenewsKeyWithoutEnd", ("revoke_key", 0))
+    assert found is not None
+    assert "asked again without an end while it was answered 401" in found
+
+
+def test_as_many_redirections_as_curl_follows_are_allowed() -> None:
+    class FollowsFifty(HttpClientPets):
+        def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+            answer = self.send(method, path, body)
+            for _ in range(50):
+                if method == "GET" and answer.status == 302:
+                    answer = self.send(method, path, None)
+            return answer
+
+    assert sentence(FollowsFifty, ("redirect", (302, "listPets", "round"))) is None

@@ -1,0 +1,440 @@
+"""Which fault meets which request: the rules of matching, one by one."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock.core.fault_plan import FaultPlan
+from tests.core import Core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.core.fault_plan import FaultHandle
+
+
+@pytest.fixture
+def core() -> Core:
+    core = Core()
+    core.world.seed({"id": 1}, {})
+    return core
+
+
+def inject(core: Core, fault: int | faults.Fault, **options: Any) -> FaultHandle:  # noqa: ANN401  # those of inject()
+    return core.world.plan.add(fault, **options)
+
+
+def statuses(core: Core, count: int) -> list[int]:
+    return [core.list().status for _ in range(count)]
+
+
+# Placement
+
+
+def test_fault_without_limits_fires_every_time(core: Core) -> None:
+    handle = inject(core, 503)
+    assert statuses(core, 3) == [503, 503, 503]
+    assert handle.hits == 3
+
+
+def test_fault_meets_its_operation_only(core: Core) -> None:
+    handle = inject(core, 503, on="getPet")
+    assert core.list().status == 200
+    assert core.create().status == 201
+    assert core.get().status == 503
+    assert handle.hits == 1
+
+
+def test_fault_without_operation_meets_every_declared_one(core: Core) -> None:
+    inject(core, 503)
+    assert [core.list().status, core.create().status, core.get().status] == [503, 503, 503]
+
+
+@pytest.mark.parametrize(("method", "target"), [("GET", "/nowhere"), ("PUT", "/v1/pets"), ("OPTIONS", "/v1/pets")])
+def test_fault_does_not_meet_what_is_no_operation(core: Core, method: str, target: str) -> None:
+    handle = inject(core, 503)
+    assert core.send(method, target).status != 503
+    assert handle.hits == 0
+
+
+def test_fault_never_hides_what_the_client_did_wrong(core: Core) -> None:
+    """Refused requests use up neither `after` nor `times`."""
+    handle = inject(core, 503, after=1, times=1)
+    assert core.list(key=None).status == 401
+    assert core.list("?limit=0").status == 400
+    assert core.create({"name": 1}).status == 400
+    assert (handle.passed, handle.hits) == (0, 0)
+    assert statuses(core, 3) == [200, 503, 200]
+
+
+def test_after_lets_matching_requests_pass_first(core: Core) -> None:
+    inject(core, 401, on="listPets", after=2)
+    core.get()
+    assert statuses(core, 4) == [200, 200, 401, 401]
+
+
+def test_times_ends_the_fault(core: Core) -> None:
+    handle = inject(core, 503, times=2)
+    assert statuses(core, 4) == [503, 503, 200, 200]
+    assert (handle.hits, handle.spent) == (2, True)
+
+
+def test_after_and_times_combine(core: Core) -> None:
+    inject(core, 503, after=1, times=2)
+    assert statuses(core, 5) == [200, 503, 503, 200, 200]
+
+
+def test_when_gets_the_request(core: Core) -> None:
+    seen = []
+
+    def wanted(request: Any) -> bool:  # noqa: ANN401  # an ApiRequest
+        seen.append((request.operation, request.query, request.header("x-trace")))
+        return bool(request.query.get("limit") == "2")
+
+    inject(core, 503, when=wanted)
+    assert core.list("?limit=1", headers={"X-Trace": "t"}).status == 200
+    assert core.list("?limit=2").status == 503
+    assert seen == [("listPets", {"limit": "1"}, "t"), ("listPets", {"limit": "2"}, None)]
+
+
+def test_when_that_says_no_uses_up_nothing(core: Core) -> None:
+    handle = inject(core, 503, when=lambda request: request.query.get("limit") == "2", after=1, times=1)
+    answers = [core.list(query).status for query in ("", "?limit=2", "", "?limit=2", "?limit=2")]
+    assert answers == [200, 200, 200, 503, 200]
+    assert (handle.passed, handle.hits) == (1, 1)
+
+
+def test_when_may_look_at_the_state(core: Core) -> None:
+    """It is called under the world's lock, which is re-entrant."""
+    inject(core, 503, when=lambda _: len(core.journal) == 1 and core.world.store.count(None) == 1)
+    assert statuses(core, 3) == [200, 503, 200]
+
+
+@pytest.mark.parametrize("leave", [pytest.fail, sys.exit])
+def test_when_that_fails_the_test_is_told_and_the_request_answered(core: Core, leave: Callable[[str], object]) -> None:
+    """What these raise is no ``Exception``, and would end the listener's thread."""
+    inject(core, 503, when=lambda _: leave("unwanted"))
+    assert core.list().status == 200
+    assert [str(error.__cause__) for error in core.world.plan.errors] == ["unwanted"]
+
+
+def test_when_may_be_interrupted(core: Core) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    inject(core, 503, when=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        core.list()
+
+
+# Probability
+
+
+def test_probability_is_drawn_by_the_random_seed() -> None:
+    def run(random_seed: int) -> list[int]:
+        core = Core(random_seed=random_seed)
+        inject(core, 503, probability=0.5)
+        return statuses(core, 64)
+
+    assert run(1) == run(1) != run(2)
+    assert 16 < run(1).count(503) < 48
+
+
+def test_probability_is_the_chance_to_meet_the_fault(core: Core) -> None:
+    inject(core, 503, probability=0.1)
+    assert 0 < statuses(core, 200).count(503) < 60
+
+
+def test_reset_begins_the_draws_anew(core: Core) -> None:
+    def run() -> list[int]:
+        inject(core, 503, probability=0.5)
+        return statuses(core, 32)
+
+    first = run()
+    core.world.reset([core.key])
+    assert run() == first
+
+
+def test_request_that_was_spared_is_no_hit(core: Core) -> None:
+    handle = inject(core, 503, probability=0.3, times=5)
+    answers = statuses(core, 64)
+    assert answers.count(503) == 5
+    assert handle.hits == 5
+
+
+def test_ranged_delay_stays_in_its_range_and_follows_the_seed() -> None:
+    def delays(random_seed: int) -> list[float]:
+        core = Core(random_seed=random_seed)
+        inject(core, faults.delay((1, 2)))
+        return [core.list().delay for _ in range(8)]
+
+    first = delays(1)
+    assert first == delays(1) != delays(2)
+    assert len(set(first)) > 1
+    assert all(1 <= delay <= 2 for delay in first)
+
+
+# Several faults
+
+
+def test_first_planned_wins(core: Core) -> None:
+    first, second = inject(core, 503), inject(core, 500)
+    assert statuses(core, 2) == [503, 503]
+    assert (first.hits, second.hits, second.passed) == (2, 0, 0)
+
+
+def test_second_is_met_when_the_first_is_spent(core: Core) -> None:
+    inject(core, 503, times=1)
+    inject(core, 500, times=1)
+    assert statuses(core, 3) == [503, 500, 200]
+
+
+def test_request_that_one_lets_pass_goes_on_to_the_next(core: Core) -> None:
+    """`after` of the first does not shield from the second."""
+    inject(core, 503, after=1)
+    inject(core, 500)
+    assert statuses(core, 3) == [500, 503, 503]
+
+
+def test_sequence_uses_one_a_request_and_is_spent(core: Core) -> None:
+    handle = inject(core, faults.sequence(503, 429, faults.respond(502, body="")), on="listPets")
+    core.get()
+    assert statuses(core, 5) == [503, 429, 502, 200, 200]
+    assert (handle.hits, handle.spent) == (3, True)
+
+
+def test_sequence_waits_for_after(core: Core) -> None:
+    inject(core, faults.sequence(503, 500), after=1)
+    assert statuses(core, 4) == [200, 503, 500, 200]
+
+
+# After the commit
+
+
+def test_after_commit_creates_and_loses_the_answer(core: Core) -> None:
+    handle = inject(core, 503, on="createPet", at="after_commit", times=1)
+    assert core.create().status == 503
+    assert core.world.store.count(None) == 2
+    assert core.journal.last.executed
+    assert handle.hits == 1
+
+
+def test_before_commit_creates_nothing(core: Core) -> None:
+    inject(core, 503, on="createPet")
+    assert core.create().status == 503
+    assert core.world.store.count(None) == 1
+    assert not core.journal.last.executed
+
+
+@pytest.mark.parametrize("fault", [faults.malformed_json(), faults.wrong_content_type(), faults.truncate()], ids=str)
+def test_garbled_answer_keeps_the_animal_only_after_the_commit(core: Core, fault: faults.Fault) -> None:
+    with inject(core, fault, on="createPet"):
+        core.create()
+    assert core.world.store.count(None) == 1
+    with inject(core, fault, on="createPet", at="after_commit"):
+        core.create()
+    assert core.world.store.count(None) == 2
+
+
+def test_after_commit_uses_up_nothing_where_nothing_is_committed(core: Core) -> None:
+    handle = inject(core, 503, at="after_commit", after=1, times=1)
+    core.list()
+    core.get()
+    core.create({"name": 1})
+    assert (handle.passed, handle.hits) == (0, 0)
+    assert [core.create().status for _ in range(3)] == [201, 503, 201]
+
+
+def test_fault_before_the_commit_keeps_the_one_after_it_waiting(core: Core) -> None:
+    before = inject(core, 500, on="createPet", times=1)
+    after = inject(core, 503, on="createPet", at="after_commit", times=1)
+    assert [core.create().status for _ in range(3)] == [500, 503, 201]
+    assert (before.hits, after.hits) == (1, 1)
+
+
+@pytest.mark.parametrize("on", ["listPets", "getPet"])
+def test_after_commit_where_nothing_is_ever_committed_raises(core: Core, on: str) -> None:
+    with pytest.raises(PetstoreMockError, match=f"on='createPet' with at='after_commit'; {on} commits nothing"):
+        inject(core, 503, on=on, at="after_commit")
+
+
+# The handle
+
+
+def test_cancel_takes_the_fault_away(core: Core) -> None:
+    handle = inject(core, 503)
+    assert core.list().status == 503
+    handle.cancel()
+    handle.cancel()
+    assert core.list().status == 200
+    assert handle.hits == 1
+
+
+def test_cancelled_fault_need_not_fire(core: Core) -> None:
+    inject(core, 503, times=1).cancel()
+    assert core.world.plan.never_fired() == []
+
+
+def test_with_block_ends_the_fault(core: Core) -> None:
+    with inject(core, 503) as handle:
+        assert core.list().status == 503
+    assert core.list().status == 200
+    assert handle.hits == 1
+
+
+def test_with_block_raises_for_a_counted_fault_that_never_fired(core: Core) -> None:
+    with (
+        pytest.raises(VerificationError, match=r"inject\(server_error\(503\), on='getPet', times=1\) never fired"),
+        inject(core, 503, on="getPet", times=1),
+    ):
+        core.list()
+    assert core.world.plan.never_fired() == []
+
+
+def test_with_block_asks_nothing_of_a_fault_that_was_taken_away_within_it(core: Core) -> None:
+    with inject(core, 503, times=1) as handle:
+        handle.cancel()
+    with inject(core, 503, times=1):
+        core.world.reset([core.key])
+    assert core.list().status == 200
+
+
+def test_with_block_does_not_cover_the_error_that_ended_it(core: Core) -> None:
+    with pytest.raises(ZeroDivisionError), inject(core, 503, times=1):
+        _ = 1 / 0
+
+
+def test_cancel_waits_for_the_request_that_is_being_decided(core: Core) -> None:
+    """Two threads that change the plan at once could put a fault back that the other has taken away."""
+    first = inject(core, 503)
+    canceller = threading.Thread(target=first.cancel)
+    with core.world.lock:
+        canceller.start()
+        canceller.join(0.05)
+        assert canceller.is_alive()
+    canceller.join()
+    assert core.world.plan.idle
+
+
+def test_handle_of_a_reset_world_is_harmless(core: Core) -> None:
+    handle = inject(core, 503)
+    core.world.reset([core.key])
+    handle.cancel()
+    assert core.list().status == 200
+
+
+def test_handle_reads_as_the_call(core: Core) -> None:
+    handle = inject(core, faults.reset(), on="createPet", times=2, after=1, at="after_commit", probability=0.5)
+    assert str(handle) == ("inject(reset(), on='createPet', times=2, after=1, at='after_commit', probability=0.5)")
+    assert repr(handle) == f"<{handle} hits=0>"
+    assert str(inject(core, 503, when=lambda _: True)) == "inject(server_error(503), when=...)"
+
+
+# Misuse
+
+
+def test_inject_has_the_options_and_defaults_of_the_plan_behind_it() -> None:
+    face, behind = (inspect.signature(add).parameters.values() for add in (PetStoreMock.inject, FaultPlan.add))
+    assert [(one.name, one.kind, one.default) for one in face] == [(one.name, one.kind, one.default) for one in behind]
+
+
+def test_inject_hands_all_that_it_is_told_to_the_plan() -> None:
+    handle = PetStoreMock().inject(
+        faults.reset(), on="createPet", times=2, after=1, when=bool, at="after_commit", probability=0.5
+    )
+    options = "on='createPet', times=2, after=1, when=..., at='after_commit', probability=0.5"
+    assert str(handle) == f"inject(reset(), {options})"
+
+
+def test_status_of_another_operation_is_refused_by_inject_unless_it_is_meant() -> None:
+    petstore = PetStoreMock()
+    with pytest.raises(PetstoreMockError, match="off_contract=True if you mean it"):
+        petstore.inject(404, on="listPets")
+    assert str(petstore.inject(404, on="listPets", off_contract=True)) == "inject(not_found(), on='listPets')"
+
+
+async def _says_no(_: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "words"),
+    [
+        (503, {"on": "listPet"}, r"got 'listPet'\. Did you mean 'listPets'\?"),
+        (503, {"on": "pets"}, "expected an operation, one of listPets, createPet, getPet; got 'pets'"),
+        (404, {"on": "listPets"}, r"declares 404 for getPet only \(§7\), not for listPets: pass on='getPet', or off"),
+        (404, {}, r"declares 404 for getPet only \(§7\), not for every operation"),
+        (400, {"on": "getPet"}, "declares 400 for createPet only"),
+        (201, {"on": "getPet"}, "declares 201 for createPet only"),
+        (faults.sequence(503, 404), {"on": "listPets"}, "declares 404 for getPet only"),
+        (503, {"times": 0}, "times to be a whole number of at least 1, or None; got times=0"),
+        (503, {"times": 1.0}, r"got times=1\.0"),
+        (503, {"times": True}, "got times=True"),
+        (503, {"after": -1}, "after to be a whole number of at least 0; got after=-1"),
+        (503, {"when": 1}, "when to be a function of an ApiRequest; got when=1"),
+        (503, {"when": lambda: True}, r"when to take one argument, an ApiRequest; got when=<function .*>\(\)$"),
+        (503, {"when": dict.__setitem__}, "when to take one argument, an ApiRequest; got when="),
+        (503, {"when": _says_no}, r"when to be a plain function, without async; got when=<function _says_no"),
+        (503, {"at": "after"}, "at to be 'before_commit' or 'after_commit'; got at='after'"),
+        (503, {"probability": 0}, "probability above 0 and at most 1; got probability=0"),
+        (503, {"probability": 1.5}, r"got probability=1\.5"),
+        (503, {"probability": True}, "got probability=True"),
+        (faults.sequence(503), {"times": 1}, "no times= with a sequence"),
+        (faults.reset, {}, r"Did you mean faults\.reset\(\)\?"),
+        ("reset", {}, r"got fault='reset' \(str\)\. Did you mean faults\.reset\(\)\?"),
+        (lambda: 404, {}, r"\(function\)$"),
+        ("rest", {}, r"got fault='rest' \(str\)\. Did you mean faults\.reset\(\)\?"),
+        ("503", {}, r"got fault='503' \(str\)"),
+    ],
+)
+def test_misuse_raises_at_the_call(core: Core, fault: Any, options: dict[str, Any], words: str) -> None:  # noqa: ANN401
+    with pytest.raises(PetstoreMockError, match=words):
+        inject(core, fault, **options)
+    assert list(core.world.plan) == []
+
+
+def test_faults_that_are_spent_or_cancelled_are_forgotten() -> None:
+    core = Core()
+    for _ in range(3):
+        core.world.plan.add(503, times=1)
+        core.list()
+        core.world.plan.add(503, times=1).cancel()
+    add = core.world.plan.add
+    kept = [add(503, times=1, at="before_commit"), add(503, times=1, at="after_commit")]
+    assert list(core.world.plan) == core.world.plan.never_fired() == kept
+
+
+@pytest.mark.parametrize("status", [403, 429, 500, 503, 302, 418])
+def test_status_that_the_interface_declares_nowhere_is_allowed_anywhere(core: Core, status: int) -> None:
+    inject(core, status, on="listPets")
+    assert core.list().status == status
+
+
+def test_off_contract_allows_any_status(core: Core) -> None:
+    inject(core, 404, on="listPets", off_contract=True)
+    assert core.list().status == 404
+
+
+def test_status_of_create_pet_needs_no_operation_after_the_commit(core: Core) -> None:
+    """Nothing else commits, so nothing else can be meant."""
+    inject(core, 400, at="after_commit")
+    assert core.create().status == 400
+
+
+# Verification
+
+
+def test_counted_fault_that_never_fired_fails_the_test() -> None:
+    petstore = PetStoreMock()
+    petstore.inject(503, on="getPet", times=2)
+    petstore.inject(503, on="getPet")
+    with pytest.raises(VerificationError, match=r"^inject\(server_error\(503\), on='getPet', times=2\) never fired"):
+        petstore.verify()
+    petstore.reset()
+    petstore.verify()
