@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.errors import ContractViolationError as ContractViolationError
     from petstore_mock.errors import ContractWarning as ContractWarning
     from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
-    from petstore_mock.errors import PetstoreMockError as PetstoreMockError
+    from petstore_mock.errors import PetStoreMockError as PetStoreMockError
     from petstore_mock.errors import VerificationError as VerificationError
     from petstore_mock.messages.request import ApiRequest as ApiRequest
     from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
@@ -31,7 +31,7 @@ _HOMES = {
     "ContractWarning": "errors",
     "DeprecatedOperationWarning": "errors",
     "PetStoreMock": "mock.petstore",
-    "PetstoreMockError": "errors",
+    "PetStoreMockError": "errors",
     "VerificationError": "errors",
 }
 _MODULES = ("faults", "stateful", "strategies")
@@ -43,7 +43,7 @@ __all__ = [
     "ContractWarning",
     "DeprecatedOperationWarning",
     "PetStoreMock",
-    "PetstoreMockError",
+    "PetStoreMockError",
     "VerificationError",
     "faults",
     "stateful",

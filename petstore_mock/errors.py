@@ -9,12 +9,12 @@ __all__ = [
     "ContractViolationError",
     "ContractWarning",
     "DeprecatedOperationWarning",
-    "PetstoreMockError",
+    "PetStoreMockError",
     "VerificationError",
 ]
 
 
-class PetstoreMockError(Exception):
+class PetStoreMockError(Exception):
     """The test author used the fake wrongly; raised at the call that was wrong, saying what to do instead."""
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from petstore_mock.common.dates import as_moment, http_date
 from petstore_mock.common.suggestions import nearest
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.response import BODILESS_STATUSES, Delivery, is_field
 
 __all__ = [
@@ -145,19 +145,19 @@ def respond(
         headers: further header fields; they win over ours. One with an empty value leaves the field out.
 
     Raises:
-        PetstoreMockError: the status is no final HTTP status, both ``json`` and ``body`` are given, or one of them or a
+        PetStoreMockError: the status is no final HTTP status, both ``json`` and ``body`` are given, or one of them or a
             header is nothing that HTTP can carry.
     """
     if not _is_one_of(status, _FINAL):
         hint = "; 1xx answers are not final ones" if _is_one_of(status, _INFORMATIONAL) else ""
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected an HTTP status from 200 to 599; got status={status!r} ({type(status).__name__}){hint}"
         )
     if json is not None and body is not None:
-        raise PetstoreMockError("expected json= or body= or neither, as the body of an answer; got both")
+        raise PetStoreMockError("expected json= or body= or neither, as the body of an answer; got both")
     content, content_type = _content(json, body)
     if content and status in BODILESS_STATUSES:
-        raise PetstoreMockError(f"expected no body with status {status}, which has none (RFC 9110 §6.4.1)")
+        raise PetStoreMockError(f"expected no body with status {status}, which has none (RFC 9110 §6.4.1)")
     fields = _fields({} if headers is None else headers)
     if content and "content-type" not in {name.lower() for name, _ in fields}:
         fields = (("Content-Type", content_type), *fields)
@@ -171,11 +171,11 @@ def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN4
             text = json_module.dumps(json, ensure_ascii=False, allow_nan=False)
             return text.encode("utf-8"), "application/json"
         except (TypeError, ValueError, RecursionError) as error:
-            raise PetstoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from error
+            raise PetStoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from error
     if body is None:
         return None, ""
     if not isinstance(body, (str, bytes, bytearray)):
-        raise PetstoreMockError(f"expected body= as bytes or text; got body={body!r} ({type(body).__name__})")
+        raise PetStoreMockError(f"expected body= as bytes or text; got body={body!r} ({type(body).__name__})")
     content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else bytes(body)
     html = content.lstrip()[:1] == b"<"
     return content, "text/html; charset=utf-8" if html else "text/plain; charset=utf-8"
@@ -183,16 +183,16 @@ def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN4
 
 def _fields(headers: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
     if not isinstance(headers, Mapping):
-        raise PetstoreMockError(f"expected headers= as a mapping of text to text; got headers={headers!r}")
+        raise PetStoreMockError(f"expected headers= as a mapping of text to text; got headers={headers!r}")
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, (str, int)):
-            raise PetstoreMockError(f"expected headers= as a mapping of text to text; got {name!r}: {value!r}")
+            raise PetStoreMockError(f"expected headers= as a mapping of text to text; got {name!r}: {value!r}")
     fields = tuple((name, str(value)) for name, value in headers.items())
     for name, value in fields:
         if not is_field(name, value):
-            raise PetstoreMockError(f"expected a header field that HTTP allows (RFC 9110 §5); got {name!r}: {value!r}")
+            raise PetStoreMockError(f"expected a header field that HTTP allows (RFC 9110 §5); got {name!r}: {value!r}")
         if name.lower() in _FRAMING:
-            raise PetstoreMockError(f"expected no {name} in headers=, which the fake sets: {_FRAMING[name.lower()]}")
+            raise PetStoreMockError(f"expected no {name} in headers=, which the fake sets: {_FRAMING[name.lower()]}")
     return fields
 
 
@@ -219,10 +219,10 @@ def server_error(status: int = 500) -> Fault:
     """Answer a 5xx with the interface's error body.
 
     Raises:
-        PetstoreMockError: ``status`` is no 5xx.
+        PetStoreMockError: ``status`` is no 5xx.
     """
     if not _is_one_of(status, _SERVER_ERRORS):
-        raise PetstoreMockError(f"expected a status from 500 to 599; got status={status!r}; respond() takes any")
+        raise PetStoreMockError(f"expected a status from 500 to 599; got status={status!r}; respond() takes any")
     return Fault("server_error", status=status)
 
 
@@ -234,18 +234,18 @@ def rate_limited(retry_after: float | str | date | None = 1) -> Fault:
             None to leave the field out.
 
     Raises:
-        PetstoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
+        PetStoreMockError: ``retry_after`` is negative, has a fraction, or is no moment.
     """
     if retry_after is None:
         return Fault("rate_limited", status=429)
     value = None
     if isinstance(retry_after, (str, date)):
-        with contextlib.suppress(PetstoreMockError):
+        with contextlib.suppress(PetStoreMockError):
             value = http_date(as_moment(retry_after).timestamp())
     elif _is_number(retry_after) and retry_after >= 0 and retry_after == int(retry_after):
         value = str(int(retry_after))
     if value is None:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             "expected whole seconds, 0 or more, or a date, a datetime or ISO 8601 text; "
             f"got retry_after={retry_after!r} ({type(retry_after).__name__})"
         )
@@ -258,7 +258,7 @@ def delay(seconds: float | tuple[float, float]) -> Fault:
     Before the commit, the operation waits too: a client that leaves meanwhile leaves nothing behind.
 
     Raises:
-        PetstoreMockError: a negative or absurd time, or a pair the wrong way round.
+        PetStoreMockError: a negative or absurd time, or a pair the wrong way round.
     """
     match seconds:
         case (low, high):
@@ -266,7 +266,7 @@ def delay(seconds: float | tuple[float, float]) -> Fault:
         case _:
             low = high = seconds
     if not (_is_number(low) and _is_number(high) and 0 <= low <= high <= _LARGEST_DELAY):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected seconds from 0 to {_LARGEST_DELAY:g}, or a (low, high) pair of them; got seconds={seconds!r}"
         )
     return Fault("delay", delay=(float(low), float(high)))
@@ -297,10 +297,10 @@ def truncate(fraction: float = 0.5) -> Fault:
     """Promise the whole body and close after ``fraction`` of it.
 
     Raises:
-        PetstoreMockError: ``fraction`` is not at least 0 and below 1.
+        PetStoreMockError: ``fraction`` is not at least 0 and below 1.
     """
     if not _is_number(fraction) or not 0 <= fraction < 1:
-        raise PetstoreMockError(f"expected a fraction of at least 0 and below 1; got fraction={fraction!r}")
+        raise PetStoreMockError(f"expected a fraction of at least 0 and below 1; got fraction={fraction!r}")
     return Fault("truncate", delivery=Delivery("truncate", float(fraction)))
 
 
@@ -308,10 +308,10 @@ def dribble(bytes_per_second: float) -> Fault:
     """Send the body in small pieces. The answer arrives whole, so that the operation is always carried out.
 
     Raises:
-        PetstoreMockError: ``bytes_per_second`` is not positive.
+        PetStoreMockError: ``bytes_per_second`` is not positive.
     """
     if not _is_number(bytes_per_second) or bytes_per_second <= 0:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected a positive number of bytes per second; got bytes_per_second={bytes_per_second!r}"
         )
     return Fault("dribble", delivery=Delivery("dribble", float(bytes_per_second)))
@@ -339,14 +339,14 @@ def sequence(*faults: int | Fault) -> Fault:
     """Use the ``faults`` one after the other, one a request; then the sequence is spent.
 
     Raises:
-        PetstoreMockError: there is none, or one is a sequence itself.
+        PetStoreMockError: there is none, or one is a sequence itself.
     """
     parts = tuple(coerce(fault) for fault in faults)
     if not parts:
-        raise PetstoreMockError("expected one or more faults; got sequence() without any")
+        raise PetStoreMockError("expected one or more faults; got sequence() without any")
     for part in parts:
         if part.parts:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected faults that are no sequences themselves; got {part}: pass its faults one by one"
             )
     return Fault("sequence", parts=parts)
@@ -359,7 +359,7 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test autho
     """Return ``fault``, or the fault that answers with that status.
 
     Raises:
-        PetstoreMockError: it is neither a fault nor a status.
+        PetStoreMockError: it is neither a fault nor a status.
     """
     if isinstance(fault, Fault):
         return fault
@@ -368,7 +368,7 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test autho
             return _BY_STATUS[fault]
         return server_error(fault) if fault in _SERVER_ERRORS else respond(fault)
     meant = nearest(getattr(fault, "__name__", fault), [*KINDS, "sequence"])  # of a function that was not called
-    raise PetstoreMockError(
+    raise PetStoreMockError(
         f"expected an HTTP status or a fault of petstore_mock.faults; "
         f"got fault={fault!r} ({type(fault).__name__})" + ("" if meant is None else f". Did you mean faults.{meant}()?")
     )

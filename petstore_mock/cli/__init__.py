@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +178,7 @@ def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
         return BAD_USAGE
     try:
         return _carry_out(options, stdout)
-    except PetstoreMockError as error:
+    except PetStoreMockError as error:
         print(f"petstore-mock: {error}", file=stderr)
         return BAD_USAGE
 

@@ -21,7 +21,7 @@ from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
 from petstore_mock.core.world import Key, World
 from petstore_mock.core.world_registry import Worlds
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
     """Serve until SIGINT or SIGTERM; return 0.
 
     Raises:
-        PetstoreMockError: an option can't be right, or the port is taken; in one sentence.
+        PetStoreMockError: an option can't be right, or the port is taken; in one sentence.
     """
     log = RequestLog(stdout, options.log_format)
     with _until_signalled(log.end):
@@ -173,14 +173,14 @@ def _named(option: str) -> Generator[None]:
     """Let what is wrong name the option that it came from."""
     try:
         yield
-    except PetstoreMockError as error:
-        raise PetstoreMockError(f"{option}: {error}") from error
+    except PetStoreMockError as error:
+        raise PetStoreMockError(f"{option}: {error}") from error
 
 
 def _start(server: WireServer, options: ServeOptions) -> None:
     try:
         server.start()
-    except PetstoreMockError as error:
+    except PetStoreMockError as error:
         cause = error.__cause__
         reason = str(cause.strerror if isinstance(cause, OSError) and cause.strerror else cause or error)
         if isinstance(cause, UnicodeError):  # whose words are about the codec that found out
@@ -188,7 +188,7 @@ def _start(server: WireServer, options: ServeOptions) -> None:
         advice = _ADVICE.get(cause.errno, "") if isinstance(cause, OSError) else ""
         if isinstance(cause, (socket.gaierror, ValueError)):
             advice = _OTHER_HOST
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"can't listen on {options.host or repr('')} port {options.port}: {reason}{advice}"
         ) from error
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from time import gmtime
 from typing import Final
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 __all__ = ["EARLIEST", "LATEST", "as_moment", "http_date"]
 
@@ -35,7 +35,7 @@ def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str =
         or_else: what the caller takes beside a moment, for the error.
 
     Raises:
-        PetstoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
+        PetStoreMockError: ``when`` is neither a date, a datetime nor ISO 8601 text.
     """
     moment: object = when
     if isinstance(when, str):
@@ -46,11 +46,11 @@ def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str =
     elif isinstance(moment, date) and not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if not isinstance(moment, datetime):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected {or_else}a date such as '2030-12-06', ISO 8601 text or a datetime; "
             f"got {name}={when!r} ({type(when).__name__})"
         )
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if not EARLIEST <= moment.timestamp() <= LATEST:
-        raise PetstoreMockError(f"expected a moment from 1970 to the year 9998; got {name}={when!r}")
+        raise PetStoreMockError(f"expected a moment from 1970 to the year 9998; got {name}={when!r}")
     return moment

@@ -6,7 +6,7 @@ import os
 from os import PathLike
 from pathlib import Path
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 __all__ = ["as_path"]
 
@@ -19,7 +19,7 @@ def as_path(path: object, name: str) -> Path:
         name: what the caller's own argument is called, for the error.
 
     Raises:
-        PetstoreMockError: it is neither, or no file can be called so.
+        PetStoreMockError: it is neither, or no file can be called so.
     """
     if isinstance(path, (str, PathLike)):
         try:
@@ -28,6 +28,6 @@ def as_path(path: object, name: str) -> Path:
                 return found
         except (TypeError, UnicodeEncodeError):  # a path object that stands for bytes; a surrogate that no byte has
             pass
-    raise PetstoreMockError(
+    raise PetStoreMockError(
         f"expected {name} to be a path, as text or a path object; got {name}={path!r} ({type(path).__name__})"
     )

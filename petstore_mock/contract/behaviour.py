@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.gaps import GAPS, Catalogue, Fields
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ class Behaviour:
     ``petstore-mock gaps`` prints what each gap is about. Instances are values: frozen, hashable, comparable.
 
     Raises:
-        PetstoreMockError: a gap got a value that is none of its alternatives.
+        PetStoreMockError: a gap got a value that is none of its alternatives.
     """
 
     invalid_limit: Literal["reject", "clamp", "ignore"] = "reject"
@@ -83,7 +83,7 @@ class Behaviour:
         """Return a copy with other alternatives for ``gaps``.
 
         Raises:
-            PetstoreMockError: there is no such gap or alternative; the message suggests the nearest.
+            PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
         """
         for name, value in gaps.items():
             check_gap(name, value)
@@ -94,11 +94,11 @@ class Behaviour:
         """Return the behaviour called ``strict``, ``lenient``, ``helpful`` or ``hostile``.
 
         Raises:
-            PetstoreMockError: there is no such preset.
+            PetStoreMockError: there is no such preset.
         """
         asked: object = name  # from TOML, anything may come
         if not isinstance(asked, str) or asked not in PRESETS:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}{did_you_mean(name, PRESETS)}"
             )
         return cls().replace(**PRESETS[name])
@@ -108,7 +108,7 @@ class Behaviour:
         """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
 
         Raises:
-            PetstoreMockError: the file can't be read or says something else; names the line, the key and the
+            PetStoreMockError: the file can't be read or says something else; names the line, the key and the
                 nearest right spelling.
         """
         import tomllib  # noqa: PLC0415  # only for those who have a file: the stub is to answer soon
@@ -117,9 +117,9 @@ class Behaviour:
             text = as_path(path, "path").read_text(encoding="utf-8-sig")  # editors on Windows put a mark before it
             table = tomllib.loads(text)
         except (OSError, UnicodeDecodeError) as error:
-            raise PetstoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error
+            raise PetStoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error
         except tomllib.TOMLDecodeError as error:
-            raise PetstoreMockError(f"expected TOML in {path}; {error}") from error
+            raise PetStoreMockError(f"expected TOML in {path}; {error}") from error
         behaviour = cls()
         entries = dict(table)
         try:
@@ -128,8 +128,8 @@ class Behaviour:
                 behaviour = cls.preset(entries.pop("preset"))
             for key, value in entries.items():  # the except clause names the key
                 check_gap(key, value)
-        except PetstoreMockError as error:
-            raise PetstoreMockError(f"{path}, line {_line_of(text, key)}: {error}") from None
+        except PetStoreMockError as error:
+            raise PetStoreMockError(f"{path}, line {_line_of(text, key)}: {error}") from None
         return behaviour.replace(**entries)
 
     def to_toml(self) -> str:
@@ -147,15 +147,15 @@ def check_gap(name: str, value: object) -> None:
     """Raise unless ``value`` is an alternative of the gap ``name``.
 
     Raises:
-        PetstoreMockError: names the gap, its alternatives and the nearest spelling.
+        PetStoreMockError: names the gap, its alternatives and the nearest spelling.
     """
     gap = GAPS.get(name)
     if gap is None:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}{did_you_mean(name, GAPS)}"
         )
     if not isinstance(value, str) or value not in gap.alternatives:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected {name} to be one of {', '.join(gap.alternatives)}; got {name}={value!r} "
             f"({type(value).__name__}){did_you_mean(value, gap.alternatives)}"
         )

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,13 +165,13 @@ def require_operation(name: str) -> Operation:
     """Return the operation called ``name``.
 
     Raises:
-        PetstoreMockError: the interface has no such operation; the message suggests the nearest name.
+        PetStoreMockError: the interface has no such operation; the message suggests the nearest name.
     """
     asked: object = name  # a test author may ask for anything
     found = OPERATIONS.get(asked) if isinstance(asked, str) else None  # type: ignore[call-overload]
     if isinstance(found, Operation):
         return found
     names = get_args(OperationName)
-    raise PetstoreMockError(
+    raise PetStoreMockError(
         f"expected an operation, one of {', '.join(names)}; got {name!r}{did_you_mean(name, names)}"
     )

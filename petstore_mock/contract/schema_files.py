@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,19 +18,19 @@ def read_document(directory: Path, name: str) -> dict[str, Any]:
     """Return the schema ``name`` of a directory, as it stands there.
 
     Raises:
-        PetstoreMockError: there is none, or it is no JSON object.
+        PetStoreMockError: there is none, or it is no JSON object.
     """
     path = directory / f"{name}.json"
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
-        raise PetstoreMockError(f"expected a schema in {path}; {error.strerror}") from None
+        raise PetStoreMockError(f"expected a schema in {path}; {error.strerror}") from None
     except ValueError as error:
-        raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
+        raise PetStoreMockError(f"expected JSON in {path}; {error}") from error
     except RecursionError:
         raise _too_deep(name) from None
     if not isinstance(document, dict):
-        raise PetstoreMockError(f"expected a JSON object in {path}; got {type(document).__name__}")
+        raise PetStoreMockError(f"expected a JSON object in {path}; got {type(document).__name__}")
     return document
 
 
@@ -38,7 +38,7 @@ def check_document(name: str, document: Mapping[str, Any]) -> None:
     """Hold a schema against the meta-schema.
 
     Raises:
-        PetstoreMockError: it is no valid JSON Schema, or holds what no message of ours could quote.
+        PetStoreMockError: it is no valid JSON Schema, or holds what no message of ours could quote.
     """
     from jsonschema import Draft202012Validator  # noqa: PLC0415  # heavy: only for schemas that are not ours
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
@@ -47,11 +47,11 @@ def check_document(name: str, document: Mapping[str, Any]) -> None:
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode("utf-8")
         Draft202012Validator.check_schema(document)
     except SchemaError as error:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected {name}.json to be a JSON Schema (2020-12); at {error.json_path}: {error.message}"
         ) from error
     except ValueError as error:  # NaN, 1e400 or a lone surrogate, all of which Python's decoder lets pass
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected {name}.json to hold only numbers within the range of a double "
             f"and text without lone surrogates; {error}"
         ) from error
@@ -59,15 +59,15 @@ def check_document(name: str, document: Mapping[str, Any]) -> None:
         raise _too_deep(name) from None
 
 
-def _too_deep(name: str) -> PetstoreMockError:
-    return PetstoreMockError(f"expected {name}.json to nest less deep; it goes beyond Python's recursion limit")
+def _too_deep(name: str) -> PetStoreMockError:
+    return PetStoreMockError(f"expected {name}.json to nest less deep; it goes beyond Python's recursion limit")
 
 
 def follow(documents: Mapping[str, Mapping[str, Any]], reference: str, file: str) -> tuple[str, Mapping[str, Any]]:
     """Return the name of the document that a reference in ``file`` leads to, and the schema there.
 
     Raises:
-        PetstoreMockError: it leads to no schema.
+        PetStoreMockError: it leads to no schema.
     """
     target, _, pointer = reference.partition("#")
     name = target.removesuffix(".json")
@@ -81,7 +81,7 @@ def follow(documents: Mapping[str, Mapping[str, Any]], reference: str, file: str
     if isinstance(found, bool):  # a schema as well: of everything or of nothing
         found = {} if found else {"not": {}}
     if not isinstance(found, dict):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected '$ref' in {file}.json to name a schema of its directory, as 'NewPet.json' or "
             f"'NewPet.json#/properties/name'; got {reference!r}"
         )
@@ -92,7 +92,7 @@ def resolve(documents: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, 
     """Return the schema ``name`` with what it refers to in the place of every ``$ref``.
 
     Raises:
-        PetstoreMockError: a reference leads nowhere, or back to where it stands.
+        PetStoreMockError: a reference leads nowhere, or back to where it stands.
     """
     resolved: dict[str, Any] = _resolved(documents, documents[name], name, (f"{name}.json",))
     return resolved
@@ -105,12 +105,12 @@ def _resolved(documents: Mapping[str, Mapping[str, Any]], node: Any, file: str, 
     if not isinstance(node, dict):
         return node
     if isinstance(node.get("$dynamicRef"), str):
-        raise PetstoreMockError(f"expected {file}.json to refer by '$ref'; got '$dynamicRef', which is not followed")
+        raise PetStoreMockError(f"expected {file}.json to refer by '$ref'; got '$dynamicRef', which is not followed")
     reference = node.get("$ref")
     if not isinstance(reference, str):  # none, or a property of that name
         return {key: _resolved(documents, value, file, trail) for key, value in node.items()}
     if reference in trail:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected '$ref' in {file}.json not to lead back to where it stands; got "
             f"{' -> '.join((*trail, reference))}: write the inner schema out, as deep as it may nest"
         )

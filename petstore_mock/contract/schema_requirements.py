@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ def check_demands(schemas: Mapping[str, Schema]) -> None:
     """Hold schemas, their references resolved, against what the service needs.
 
     Raises:
-        PetstoreMockError: the service could not follow one; names the file, the member and what is expected.
+        PetStoreMockError: the service could not follow one; names the file, the member and what is expected.
     """
     _check_limit(_properties(schemas, "listPets.parameters").get("limit"))
     _expect_integer(schemas, "getPet.parameters", "petId", "the store's ids are (§2, §4.3)")
@@ -41,10 +41,10 @@ def check_demands(schemas: Mapping[str, Schema]) -> None:
     _expect_integer(schemas, "Pet", "id", "the store's ids are (§2)")
     for name in ("NewPet", "Pet"):
         if not _kinds(schemas[name]) <= {"object"}:
-            raise PetstoreMockError(f"expected {name}.json to have the type object (§2); got {_shown(schemas[name])}")
+            raise PetStoreMockError(f"expected {name}.json to have the type object (§2); got {_shown(schemas[name])}")
         properties = _properties(schemas, name)
         if not properties:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected {name}.json to have its fields in 'properties', where the service looks for them; got none"
             )
         status = properties.get("status", {"type": "string"})
@@ -76,7 +76,7 @@ def _expect_integer(schemas: Mapping[str, Schema], name: str, member: str, why: 
 
 
 def _refuse(name: str, member: str, expected: str, schema: object) -> NoReturn:
-    raise PetstoreMockError(f"expected {member!r} of {name}.json {expected}; got {_shown(schema)}")
+    raise PetStoreMockError(f"expected {member!r} of {name}.json {expected}; got {_shown(schema)}")
 
 
 def _shown(schema: object) -> str:

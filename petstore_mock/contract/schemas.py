@@ -49,7 +49,7 @@ class Schemas:
         directory: where ``NewPet.json`` and its like are.
 
     Raises:
-        PetstoreMockError: a schema is missing, no valid JSON Schema, or none that the service could follow; raised
+        PetStoreMockError: a schema is missing, no valid JSON Schema, or none that the service could follow; raised
             here, once, not at a request.
     """
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from petstore_mock.common.dates import EARLIEST, LATEST, as_moment, http_date
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 __all__ = ["Clock"]
 
@@ -46,7 +46,7 @@ class Clock:
             name: what the caller's own argument is called, for the error.
 
         Raises:
-            PetstoreMockError: ``when`` is neither.
+            PetStoreMockError: ``when`` is neither.
         """
         if isinstance(when, (int, float)) and not isinstance(when, bool) and abs(when) <= math.inf:
             return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
@@ -75,7 +75,7 @@ class Clock:
         """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
 
         Raises:
-            PetstoreMockError: ``when`` is no moment, see :func:`as_moment`.
+            PetStoreMockError: ``when`` is no moment, see :func:`as_moment`.
         """
         target = as_moment(when).timestamp()
         if self._frozen is not None:
@@ -87,7 +87,7 @@ class Clock:
         """Move the fake's time forward (or back, by negative amounts).
 
         Raises:
-            PetstoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
+            PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
         """
         amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
         got = ", ".join(f"{name}={amount!r}" for name, amount in amounts.items() if amount != 0)
@@ -96,9 +96,9 @@ class Clock:
         except OverflowError:
             step = math.inf
         except (TypeError, ValueError) as error:
-            raise PetstoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
+            raise PetStoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
         if not EARLIEST <= self.now() + step <= LATEST:
-            raise PetstoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
+            raise PetStoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
         if self._frozen is not None:
             self._frozen += step
         else:
@@ -118,7 +118,7 @@ class Clock:
         """Make ``at`` the time that :meth:`reset` returns to; None for the real one.
 
         Raises:
-            PetstoreMockError: ``at`` is no moment, see :func:`as_moment`.
+            PetStoreMockError: ``at`` is no moment, see :func:`as_moment`.
         """
         self._start = None if at is None else as_moment(at, "at")
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.contract.interface import OPERATIONS, require_operation
-from petstore_mock.errors import PetstoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults import Fault, coerce
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class FaultPlan:
         self._lock = nullcontext() if lock is None else lock
         self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
         self.idle = True  # no fault is in force; kept, since every request asks
-        self.errors: list[PetstoreMockError] = []  # what a `when` raised: the test author's, for the verification
+        self.errors: list[PetStoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
         """Give the faults that are in force; those that are spent or cancelled are forgotten."""
@@ -206,7 +206,7 @@ class FaultPlan:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
-                problem = PetstoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
+                problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
                 problem.__cause__ = error
                 self.errors.append(problem)
                 continue
@@ -233,14 +233,14 @@ class FaultPlan:
         """Plan a fault; see :meth:`petstore_mock.PetStoreMock.inject`.
 
         Raises:
-            PetstoreMockError: an argument can't be right, or the interface does not declare the status there.
+            PetStoreMockError: an argument can't be right, or the interface does not declare the status there.
         """
         chosen = coerce(fault)
         _check(chosen, times=times, after=after, when=when, at=at, probability=probability)
         if on is not None:
             require_operation(on)
         if at == "after_commit" and on in {"listPets", "getPet"}:
-            raise PetstoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
+            raise PetStoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
         if not off_contract:
             for part in chosen.parts or (chosen,):
                 _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
@@ -260,9 +260,9 @@ def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whateve
 
 def _check_predicate(when: Any) -> None:  # noqa: ANN401  # judges whatever a test passes
     if not callable(when):
-        raise PetstoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
+        raise PetStoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
     if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say
-        raise PetstoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
+        raise PetStoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
     try:
         taken = signature(when)
     except (TypeError, ValueError):  # of some that are written in C nobody knows
@@ -270,24 +270,24 @@ def _check_predicate(when: Any) -> None:  # noqa: ANN401  # judges whatever a te
     try:
         taken.bind(None)
     except TypeError:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected when to take one argument, an ApiRequest; got when={when!r}{taken}"
         ) from None
 
 
 def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
     if times is not None and not _is_count(times, 1):
-        raise PetstoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
+        raise PetStoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
     if fault.parts and times is not None:
-        raise PetstoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
+        raise PetStoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
     if not _is_count(after, 0):
-        raise PetstoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
+        raise PetStoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
     if when is not None:
         _check_predicate(when)
     if at not in get_args(Moment):
-        raise PetstoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
+        raise PetStoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
     if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:
-        raise PetstoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
+        raise PetStoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
 
 
 def operations_of(fault: Fault) -> list[OperationName]:
@@ -305,7 +305,7 @@ def _check_declared(fault: Fault, on: str | None) -> None:
     declared = operations_of(fault)
     asked = [on] if on is not None else list(OPERATIONS)
     if not set(asked) <= set(declared):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"the interface declares {fault.status} for {', '.join(declared)} only (§7), not for "
             f"{on or 'every operation'}: pass on={declared[0]!r}, or off_contract=True if you mean it"
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.strict_json import RepeatedMembers, members_of
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from petstore_mock.core.world import World
@@ -30,21 +30,21 @@ def check_type(name: str, value: object, kind: type, *, what: str) -> None:
     """Refuse an option of another type: most of all text, of which even "false" would count as true.
 
     Raises:
-        PetstoreMockError: ``value`` is none of ``kind``.
+        PetStoreMockError: ``value`` is none of ``kind``.
     """
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise PetstoreMockError(f"expected {name} to be {what}; got {name}={value!r} ({type(value).__name__})")
+        raise PetStoreMockError(f"expected {name} to be {what}; got {name}={value!r} ({type(value).__name__})")
 
 
 def check_count(name: str, count: int) -> None:
     """Refuse a number of animals that can't be meant.
 
     Raises:
-        PetstoreMockError: ``count`` is negative, True or False, or more than ten million.
+        PetStoreMockError: ``count`` is negative, True or False, or more than ten million.
     """
     if isinstance(count, bool) or not 0 <= count <= _MOST_ANIMALS:
         shown = count if abs(count) < 2**64 else "a larger number"  # Python writes none of thousands of digits
-        raise PetstoreMockError(f"expected a number of animals from 0 to {_MOST_ANIMALS:,}; got {name}={shown}")
+        raise PetStoreMockError(f"expected a number of animals from 0 to {_MOST_ANIMALS:,}; got {name}={shown}")
 
 
 def seed_of(text: str, folder: Path | None = None) -> int | Path:
@@ -63,7 +63,7 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
     """Return a behaviour as it is, by the name of its preset, or from its TOML file.
 
     Raises:
-        PetstoreMockError: it is neither.
+        PetStoreMockError: it is neither.
     """
     if behaviour is None:
         return Behaviour()
@@ -73,7 +73,7 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
         return Behaviour.preset(behaviour)
     if isinstance(behaviour, (str, PathLike)):
         return Behaviour.from_toml(as_path(behaviour, "behaviour"))
-    raise PetstoreMockError(
+    raise PetStoreMockError(
         f"expected a Behaviour, the name of a preset or a TOML file; got behaviour={behaviour!r} "
         f"({type(behaviour).__name__})"
     )
@@ -88,7 +88,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
         mark: whether :meth:`World.reset` is to return to them.
 
     Raises:
-        PetstoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong, and
+        PetStoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong, and
             in a file on which line.
     """
     if seed is None:
@@ -114,30 +114,30 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
         source: what the caller's own argument is called, for the error.
 
     Raises:
-        PetstoreMockError: ``pets`` is no list of animals, or one of them is wrong; says which.
+        PetStoreMockError: ``pets`` is no list of animals, or one of them is wrong; says which.
     """
     given: object = pets  # a test author may pass anything
     if isinstance(given, (Mapping, str, bytes)) or not isinstance(given, Iterable):
         advice = ": put the one animal into a list" if isinstance(given, Mapping) else ""
         if isinstance(given, str):
             advice = ": a file of animals goes into PetStoreMock(seed=...)"
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
         )
     added = []
     for index, pet in enumerate(pets):
         try:
             added.append(_seed(world, pet))
-        except PetstoreMockError as error:
-            raise PetstoreMockError(f"animal {index} of {source}: {error}") from None
+        except PetStoreMockError as error:
+            raise PetStoreMockError(f"animal {index} of {source}: {error}") from None
     return added
 
 
 def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
     if isinstance(pet, RepeatedMembers):  # of a file; the last of them was kept
-        raise PetstoreMockError(f"expected each field once; got {', '.join(map(repr, pet.repeated))} twice")
+        raise PetStoreMockError(f"expected each field once; got {', '.join(map(repr, pet.repeated))} twice")
     if pet is None:  # what a list may hold by mistake; left out of a call, it would mean a plausible animal
-        raise PetstoreMockError("expected an animal as a mapping; got None")
+        raise PetStoreMockError("expected an animal as a mapping; got None")
     return world.seed(pet, {})
 
 
@@ -147,16 +147,16 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
         animals = json.loads(text, object_pairs_hook=members_of)
     except (OSError, UnicodeDecodeError) as error:
-        raise PetstoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
+        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
     except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
-        raise PetstoreMockError(f"expected JSON in {path}; {error}") from error
+        raise PetStoreMockError(f"expected JSON in {path}; {error}") from error
     if not isinstance(animals, list):
-        raise PetstoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
+        raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
     for index, animal in enumerate(animals):
         try:
             _seed(world, animal)
-        except PetstoreMockError as error:
-            raise PetstoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
+        except PetStoreMockError as error:
+            raise PetStoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
 
 
 def _line_of_item(text: str, index: int) -> int:

@@ -15,7 +15,7 @@ from petstore_mock.core.resettable_random import Draws
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.sample_pets import plausible_category, plausible_name, plausible_pet
 from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Snapshot:
 
 def _as_id(pet_id: Any) -> int:  # noqa: ANN401  # judges whatever a test passes
     if isinstance(pet_id, bool) or not isinstance(pet_id, int):
-        raise PetstoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
+        raise PetStoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
     return pet_id
 
 
@@ -254,10 +254,10 @@ class World:
         """Add one animal; judged by the schema alone. Returns it as a fresh dict.
 
         Raises:
-            PetstoreMockError: a field is wrong, or the id is taken.
+            PetStoreMockError: a field is wrong, or the id is taken.
         """
         if pet is not None and not hasattr(pet, "keys"):
-            raise PetstoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+            raise PetStoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
         given = {**(pet or {}), **fields}
         with self.lock:
             number = self._seeded + 1
@@ -269,7 +269,7 @@ class World:
             }
             self._check_animal(document, "seed")
             if document["id"] in self.store:
-                raise PetstoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
+                raise PetStoreMockError(f"expected an id that is free; got id={document['id']}, which is taken")
             self.store.put(document)
             self._seeded = number
         return document
@@ -288,7 +288,7 @@ class World:
         try:
             judged = self.schemas.judge("Pet", document, call)
         except ValueError:  # Python writes no integer of thousands of digits into any sentence
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected an animal that Pet.json allows (§2); got a number of thousands of digits in {call}(): "
                 "id and categoryId are int64, of 19 digits at most"
             ) from None
@@ -307,21 +307,21 @@ class World:
         if violations:
             more = len(violations) + judged.omitted - _SHOWN_VIOLATIONS
             shown = [*violations[:_SHOWN_VIOLATIONS], *([f"and {more} more"] if more > 0 else [])]
-            raise PetstoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(shown)}")
+            raise PetStoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(shown)}")
 
     def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Change an animal as another actor would (§3); ``status=None`` takes the status away.
 
         Raises:
-            PetstoreMockError: there is no such animal, or a field is wrong.
+            PetStoreMockError: there is no such animal, or a field is wrong.
         """
         with self.lock:
             body = self.store.get(_as_id(pet_id))
             if body is None:
-                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
+                raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
             if fields.get("id", pet_id) != pet_id:
                 came = _shown(fields["id"])
-                raise PetstoreMockError(f"expected the id to stay (§2: assigned on creation); got id={came}")
+                raise PetStoreMockError(f"expected the id to stay (§2: assigned on creation); got id={came}")
             document = {**self.document(body), **fields}
             if document.get("status", "") is None:
                 del document["status"]
@@ -334,11 +334,11 @@ class World:
         """Take an animal out as another actor would (§3).
 
         Raises:
-            PetstoreMockError: there is no such animal.
+            PetStoreMockError: there is no such animal.
         """
         with self.lock:
             if not self.store.remove(_as_id(pet_id)):
-                raise PetstoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
+                raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
             self.hidden.pop(pet_id, None)
 
     @staticmethod

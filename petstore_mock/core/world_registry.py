@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import request_line
 from petstore_mock.core import pipeline as service
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import KEY_TEXT, bearer_key
 from petstore_mock.messages.request import ApiRequest
@@ -108,17 +108,17 @@ class Worlds:
         """Return ``key`` if it can be sent as a bearer token and is no other world's.
 
         Raises:
-            PetstoreMockError: it can't (RFC 6750 §2.1), or it is taken. The key itself is not shown.
+            PetStoreMockError: it can't (RFC 6750 §2.1), or it is taken. The key itself is not shown.
         """
         if not isinstance(key, str) or not KEY_TEXT.fullmatch(key):
             came = "text with other characters" if isinstance(key, str) else type(key).__name__
             if key == "":
                 came = "an empty text"
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1); got {came}"
             )
         if key in self._by_key:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 "expected an API key that no other world behind this listener has; this one is taken"
             )
         return key

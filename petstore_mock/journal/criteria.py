@@ -18,7 +18,7 @@ from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.interface import OPERATIONS, require_operation
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.contract.violations import describe
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class Criteria:
         schemas: say which arguments the operations have; those that ship unless given.
 
     Raises:
-        PetstoreMockError: no such operation or criterion (suggests the nearest name), or no possible value.
+        PetStoreMockError: no such operation or criterion (suggests the nearest name), or no possible value.
     """
 
     def __init__(self, operation: str | None, asked: Mapping[str, Any], schemas: Schemas | None = None) -> None:
@@ -111,7 +111,7 @@ class Criteria:
 
     def _refuse(self, name: str, value: object) -> None:
         known = [*self._arguments(), *(other for other in _GENERAL if other not in self._arguments())]
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected times, or criteria of {self.operation or 'a request'}: {', '.join(known)}; "
             f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, ['times', *known])}"
         )
@@ -204,7 +204,7 @@ def _body_argument(entry: Entry, name: str, expected: object) -> str | None:
 
 def _status(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     if isinstance(value, bool) or not isinstance(value, int):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             "expected status as an int (the HTTP status) or as text (the argument status); "
             f"got status={value!r} ({type(value).__name__})"
         )
@@ -222,7 +222,7 @@ def _json(value: object) -> Callable[[Entry], str | None]:
     try:
         json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise PetstoreMockError(f"expected json to be a JSON value; {error}") from error
+        raise PetStoreMockError(f"expected json to be a JSON value; {error}") from error
 
     def check(entry: Entry) -> str | None:
         came, problem = _decoded(entry)
@@ -233,14 +233,14 @@ def _json(value: object) -> Callable[[Entry], str | None]:
 
 def _body(value: object) -> Callable[[Entry], str | None]:
     if not isinstance(value, (str, bytes)):
-        raise PetstoreMockError(f"expected body as bytes or text; got body={value!r} ({type(value).__name__})")
+        raise PetStoreMockError(f"expected body as bytes or text; got body={value!r} ({type(value).__name__})")
     wanted = value.encode() if isinstance(value, str) else value
     return lambda entry: _compared("body", entry.body, wanted)
 
 
 def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     if not isinstance(value, Mapping):
-        raise PetstoreMockError(f"expected query as a mapping; got query={value!r} ({type(value).__name__})")
+        raise PetStoreMockError(f"expected query as a mapping; got query={value!r} ({type(value).__name__})")
     wanted = {
         str(name): [
             one if isinstance(one, str) else str(one)  # of an enumeration's member, str() may give the name
@@ -267,7 +267,7 @@ def _headers_text(value: Mapping[str, str]) -> str:
 def _headers(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     if not isinstance(value, Mapping) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         shown = sorted(map(str, value)) if isinstance(value, Mapping) else value  # a value may be a key
-        raise PetstoreMockError(f"expected headers as a mapping of text to text; got headers={shown!r}")
+        raise PetStoreMockError(f"expected headers as a mapping of text to text; got headers={shown!r}")
 
     def check(entry: Entry) -> str | None:
         return "; ".join(filter(None, (_header(entry, name, text) for name, text in value.items()))) or None
@@ -326,7 +326,7 @@ def _condition(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
 def _require(value: object, known: tuple[str, ...], name: str, what: str) -> None:
     if value in known:
         return
-    raise PetstoreMockError(
+    raise PetStoreMockError(
         f"expected {name} to be {what}, of {', '.join(known)}; "
         f"got {name}={value!r} ({type(value).__name__}){did_you_mean(value, known)}"
     )

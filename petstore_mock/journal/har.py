@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from petstore_mock.common.paths import as_path
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.response import reason_phrase
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: 
     """Write ``entries`` to ``path``.
 
     Raises:
-        PetstoreMockError: the file can't be written, or ``base_url`` is none.
+        PetStoreMockError: the file can't be written, or ``base_url`` is none.
     """
     file = as_path(path, "path")
     text = json.dumps(har_document(entries, base_url=base_url), ensure_ascii=False, indent=2)
     try:
         file.write_text(text + "\n", encoding="utf-8", errors="replace")
     except OSError as error:
-        raise PetstoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from error
+        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from error
 
 
 def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
             ``Host``.
 
     Raises:
-        PetstoreMockError: ``base_url`` is none.
+        PetStoreMockError: ``base_url`` is none.
     """
     if base_url is not None:
         _check_base_url(base_url)
@@ -68,7 +68,7 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
 
 def _check_base_url(base_url: object) -> None:
     if not isinstance(base_url, str) or not _is_base_url(base_url):
-        raise PetstoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
+        raise PetStoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
 
 
 def _is_base_url(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.interface import require_operation
-from petstore_mock.errors import PetstoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.har import write_har
 from petstore_mock.journal.rendering import render_line
@@ -43,7 +43,7 @@ class Journal:
     held back has the status None until then. Keys are masked.
 
     The number of entries is bounded, the oldest go first. A test is never told half the truth: a question whose answer
-    could depend on entries that are gone raises ``PetstoreMockError``. With ``ring`` what is gone is gone.
+    could depend on entries that are gone raises ``PetStoreMockError``. With ``ring`` what is gone is gone.
 
     Args:
         limit: how many entries are kept.
@@ -151,15 +151,15 @@ class Journal:
         """Return every entry since the reset.
 
         Raises:
-            PetstoreMockError: some of them are gone.
+            PetStoreMockError: some of them are gone.
         """
         kept = self._kept()
         if self._gone(kept):
             raise self._lost(kept)
         return kept
 
-    def _lost(self, kept: Sequence[Entry]) -> PetstoreMockError:
-        return PetstoreMockError(
+    def _lost(self, kept: Sequence[Entry]) -> PetStoreMockError:
+        return PetStoreMockError(
             f"expected a question that the latest {len(kept)} requests can answer; the journal keeps {self._limit} "
             f"requests or {BYTES_LIMIT >> 20} MiB, and {kept[0].number - 1} earlier ones are gone: "
             "ask sooner, or reset() in between"
@@ -180,7 +180,7 @@ class Journal:
 
         Raises:
             IndexError: there was no such request.
-            PetstoreMockError: it is gone.
+            PetStoreMockError: it is gone.
         """
         kept = self._kept()
         total = kept[-1].number if kept else 0
@@ -213,7 +213,7 @@ class Journal:
         """The entries in which the client broke the contract.
 
         Raises:
-            PetstoreMockError: some of them are gone.
+            PetStoreMockError: some of them are gone.
         """
         kept = self._kept()
         if self._evicted_violations and self._gone(kept):
@@ -224,7 +224,7 @@ class Journal:
         """Return the entries of the requests that the route led to ``operation``, refused ones included.
 
         Raises:
-            PetstoreMockError: the interface has no such operation (suggests the nearest), or entries are gone.
+            PetStoreMockError: the interface has no such operation (suggests the nearest), or entries are gone.
         """
         name = require_operation(operation).name
         return [entry for entry in self._all() if entry.operation == name]
@@ -244,7 +244,7 @@ class Journal:
 
         Raises:
             VerificationError: they did not; lists the nearest requests and why each differs.
-            PetstoreMockError: no such operation or criterion, or the answer depends on entries that are gone.
+            PetStoreMockError: no such operation or criterion, or the answer depends on entries that are gone.
         """
         __tracebackhide__ = True
         if times is not None:
@@ -265,7 +265,7 @@ class Journal:
 
         Raises:
             VerificationError: one came; lists those that did.
-            PetstoreMockError: no such operation, or the answer depends on entries that are gone.
+            PetStoreMockError: no such operation, or the answer depends on entries that are gone.
         """
         __tracebackhide__ = True
         asked = Criteria(operation, {})
@@ -294,12 +294,12 @@ class Journal:
 
         Raises:
             VerificationError: fewer came in time.
-            PetstoreMockError: an argument can't be right, entries are gone, or an event loop runs in this thread.
+            PetStoreMockError: an argument can't be right, entries are gone, or an event loop runs in this thread.
         """
         __tracebackhide__ = True
         loop = running_loop()
         if loop is not None:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected wait_for() outside of an event loop, which it would block; {loop} runs in this thread: "
                 "await journal.wait_for_async(...) instead"
             )
@@ -348,21 +348,21 @@ class Journal:
             base_url: scheme and host of the URLs; by default each request's own ``Host``.
 
         Raises:
-            PetstoreMockError: entries are gone, or the file can't be written.
+            PetStoreMockError: entries are gone, or the file can't be written.
         """
         write_har(path, self._all(), base_url=base_url)
 
 
 def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # judges whatever a test passes
     if isinstance(times, bool) or not isinstance(times, int) or times < least:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected times as a whole number of at least {least}; got times={times!r} ({type(times).__name__})"
         )
 
 
 def _check_timeout(timeout: Any) -> None:  # noqa: ANN401
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout <= _LONGEST_WAIT:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected timeout in seconds, 0 to {_LONGEST_WAIT:g}; got timeout={timeout!r} ({type(timeout).__name__})"
         )
 

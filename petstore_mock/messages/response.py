@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class Head:
     def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
         for name, value in fields:
             if not is_field(name, value):
-                raise PetstoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
+                raise PetStoreMockError(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
         self.status = status
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.core.starting_state import as_behaviour, check_count, seed_each
 from petstore_mock.core.world import Key, Snapshot, World
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.mock.verification import expected_violation
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Controls:
         ``name``, ``categoryId`` and ``id`` get plausible, deterministic values when left out; ``status`` stays absent.
 
         Raises:
-            PetstoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
+            PetStoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
         """
         return self._world.seed(pet, fields)
 
@@ -49,7 +49,7 @@ class Controls:
         """Add several animals, or so many plausible ones of every status; return them.
 
         Raises:
-            PetstoreMockError: one of them is wrong; says which.
+            PetStoreMockError: one of them is wrong; says which.
         """
         if isinstance(pets_or_count, int):
             check_count("pets_or_count", pets_or_count)
@@ -67,7 +67,7 @@ class Controls:
         """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
 
         Raises:
-            PetstoreMockError: there is no such animal, or a field is wrong.
+            PetStoreMockError: there is no such animal, or a field is wrong.
         """
         return self._world.update(pet_id, fields)
 
@@ -75,7 +75,7 @@ class Controls:
         """Take an animal out as another actor would (§3).
 
         Raises:
-            PetstoreMockError: there is no such animal.
+            PetStoreMockError: there is no such animal.
         """
         self._world.remove(pet_id)
 
@@ -88,7 +88,7 @@ class Controls:
             expires: from when it is invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601 text.
 
         Raises:
-            PetstoreMockError: ``expires`` is no moment.
+            PetStoreMockError: ``expires`` is no moment.
         """
         world = self._world
         until = None if expires is None else world.clock.moment_from(expires, "expires")
@@ -102,13 +102,13 @@ class Controls:
         """Make ``key`` invalid from now on; without one, :attr:`api_key`.
 
         Raises:
-            PetstoreMockError: this world never had such a key.
+            PetStoreMockError: this world never had such a key.
         """
         with self._world.lock:
             asked: object = self._key if key is None else key
             found = self._world.keys.get(asked) if isinstance(asked, str) else None
             if found is None:
-                raise PetstoreMockError(
+                raise PetStoreMockError(
                     "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
                 )
             found.revoked = True
@@ -143,7 +143,7 @@ class Controls:
             A handle: ``.hits``, ``.cancel()``, and a context manager that ends the fault with its block.
 
         Raises:
-            PetstoreMockError: an argument can't be right; says what would be.
+            PetStoreMockError: an argument can't be right; says what would be.
         """
         with self._world.lock:
             handle = self._world.plan.add(
@@ -173,7 +173,7 @@ class Controls:
             pattern: a regular expression that the violation's words must match; None for any violation.
 
         Raises:
-            PetstoreMockError: ``pattern`` is no regular expression.
+            PetStoreMockError: ``pattern`` is no regular expression.
             VerificationError: no such violation came.
         """
         return expected_violation(self._world, pattern)
@@ -193,7 +193,7 @@ class Controls:
             gaps: alternatives that differ from it.
 
         Raises:
-            PetstoreMockError: there is no such preset, gap or alternative; suggests the nearest.
+            PetStoreMockError: there is no such preset, gap or alternative; suggests the nearest.
         """
         chosen = self.behaviour if behaviour is None else as_behaviour(behaviour)
         self._world.set_behaviour(chosen.replace(**gaps))
@@ -213,10 +213,10 @@ class Controls:
         One that was issued since is revoked; but :attr:`api_key` is valid, even if the copy is older.
 
         Raises:
-            PetstoreMockError: it is no snapshot.
+            PetStoreMockError: it is no snapshot.
         """
         if not isinstance(snapshot, Snapshot):
-            raise PetstoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
+            raise PetStoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
         self._world.restore(snapshot, self._key)
         with self._world.lock:
             self._worlds.take_back(self._world)

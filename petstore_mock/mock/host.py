@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.core.world_registry import Worlds
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.wsgi import WsgiApp
 
@@ -58,10 +58,10 @@ class Host:
         """The base address, ending in ``/v1`` (§1).
 
         Raises:
-            PetstoreMockError: nobody listens.
+            PetStoreMockError: nobody listens.
         """
         if not self.is_listening:
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
             )
         return str(self.listener.url_for(BASE_PATH))
@@ -70,7 +70,7 @@ class Host:
         """Listen; harmless when it listens already.
 
         Raises:
-            PetstoreMockError: the address is taken.
+            PetStoreMockError: the address is taken.
         """
         if not self.is_listening:
             self.listener.start()

@@ -9,7 +9,7 @@ from petstore_mock.common.paths import as_path
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_type, fill
 from petstore_mock.core.world import World
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.mock.controls import Controls
 from petstore_mock.mock.host import Host
 from petstore_mock.mock.verification import verify
@@ -59,7 +59,7 @@ class PetStoreMock(Controls):
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
 
     Raises:
-        PetstoreMockError: an option can't be right.
+        PetStoreMockError: an option can't be right.
     """
 
     _at_fresh_end: Callable[[World], None] | None = None  # told of each world that fresh() gave, before it is gone
@@ -131,7 +131,7 @@ class PetStoreMock(Controls):
         """Listen. Returns the mock itself; harmless when it listens already.
 
         Raises:
-            PetstoreMockError: the address is taken.
+            PetStoreMockError: the address is taken.
         """
         self._host.start()
         return self
@@ -142,7 +142,7 @@ class PetStoreMock(Controls):
         A mock that ``fresh()`` gave lets its own answers go; the listener is that of the mock that it came from.
 
         Raises:
-            PetstoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
+            PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
         """
         if self._outermost:
             self._worlds.let_go()
@@ -170,7 +170,7 @@ class PetStoreMock(Controls):
         """The base address, ending in ``/v1`` (§1).
 
         Raises:
-            PetstoreMockError: the mock does not listen.
+            PetStoreMockError: the mock does not listen.
         """
         return self._host.url
 
@@ -248,7 +248,7 @@ class PetStoreMock(Controls):
             strict: whether this test fails for contract violations, instead of what the mock was told.
 
         Raises:
-            PetstoreMockError: an option can't be right.
+            PetStoreMockError: an option can't be right.
         """
         world = self._world
         chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
@@ -256,7 +256,7 @@ class PetStoreMock(Controls):
         world.clock.start_at(self._base_at if at is None else at)
         self._strict = self._base_strict if strict is None else strict
         if isinstance(seed, Iterator):  # it would be used up by the first of several resets
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 "expected a list of animals as the seed of a test; got an iterator, which lasts once"
             )
         self._added = seed
@@ -276,7 +276,7 @@ class PetStoreMock(Controls):
             options: those of ``PetStoreMock`` but ``host``, ``port`` and ``schemas``.
 
         Raises:
-            PetstoreMockError: an option can't be right.
+            PetStoreMockError: an option can't be right.
             VerificationError: at the end, as :meth:`verify`.
         """
         return _Fresh(self, options)
@@ -285,7 +285,7 @@ class PetStoreMock(Controls):
         unknown = options.keys() - WorldOptions.__annotations__.keys()
         if unknown:
             known = ", ".join(WorldOptions.__annotations__)
-            raise PetstoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
+            raise PetStoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
         inner = object.__new__(type(self))
         inner._outermost = False
         options.setdefault("self_check", self._world.self_check)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.violations import describe
-from petstore_mock.errors import ContractViolationError, PetstoreMockError, VerificationError
+from petstore_mock.errors import ContractViolationError, PetStoreMockError, VerificationError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -72,14 +72,14 @@ def expected_violation(world: World, pattern: str | None) -> AbstractContextMana
         pattern: a regular expression that a violation's words must match; None for any violation.
 
     Raises:
-        PetstoreMockError: ``pattern`` is no regular expression; raised by the call.
+        PetStoreMockError: ``pattern`` is no regular expression; raised by the call.
         VerificationError: there was none; raised at the end of the block, unless that ends with another exception.
     """
     if pattern is not None:
         try:
             re.search(pattern, "")
         except (re.error, TypeError) as error:  # one of bytes compiles, and is held against no text
-            raise PetstoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
+            raise PetStoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
     return _Expected(world, pattern)
 
 
@@ -109,7 +109,7 @@ class _Expected:
         __tracebackhide__ = True
         world, pattern = self._world, self._pattern
         if kind is not None:  # a client may raise for the refusal, and a block around this one expect that
-            with suppress(PetstoreMockError):  # entries are gone: what was raised says more
+            with suppress(PetStoreMockError):  # entries are gone: what was raised says more
                 _mark(world, pattern, self._before, self._clears)
             return
         found, matching = _mark(world, pattern, self._before, self._clears)

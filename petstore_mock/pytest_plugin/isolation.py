@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.errors import PetstoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin.run import FIXTURE, Run, raise_at
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Keeper:
         try:
             petstore.start()  # harmless, unless a test stopped it, or this is the child of a fork
             petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
-        except PetstoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
+        except PetStoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = str(error)
             run.petstore = None  # the world may be another test's still
 
@@ -111,7 +111,7 @@ class Keeper:
             if run.petstore is not None:
                 run.petstore.verify()
             run.warn(entries)
-        except (PetstoreMockError, VerificationError, Warning) as error:
+        except (PetStoreMockError, VerificationError, Warning) as error:
             raise_at(run.item, error)
 
     def _judge_failed(self, run: Run, reason: object) -> None:

@@ -95,13 +95,13 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
     Raises:
         pytest.fail.Exception: an option can't be right, or nobody can listen there; says where each option comes from.
     """
-    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415  # only users of the fixture need them
+    from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415  # only users of the fixture need them
     from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # heavy, too
 
     origins: dict[str, str] = {}
     try:
         return PetStoreMock(**_options_of(config, given, origins)).start()
-    except (PetstoreMockError, pytest.UsageError) as error:
+    except (PetStoreMockError, pytest.UsageError) as error:
         text = f"petstore: {error}"
         if hasattr(config, "workerinput") and getattr(error.__cause__, "errno", None) == errno.EADDRINUSE:
             text += ". Each worker of pytest-xdist has a fake of its own, and needs a port of its own"
@@ -114,7 +114,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
     """Return the keywords of the session's ``PetStoreMock``, and note where each of them comes from.
 
     Raises:
-        PetstoreMockError: a number of animals is too large.
+        PetStoreMockError: a number of animals is too large.
         pytest.UsageError: a setting or a keyword can't be right.
     """
     from petstore_mock.core.starting_state import seed_of  # noqa: PLC0415  # as above
@@ -156,11 +156,11 @@ def check_at(config: pytest.Config) -> None:
     at = config.getoption("petstore_at")
     if at:
         from petstore_mock.common.dates import as_moment  # noqa: PLC0415
-        from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+        from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415
 
         try:
             as_moment(at, "at")
-        except PetstoreMockError as error:
+        except PetStoreMockError as error:
             raise pytest.UsageError(f"--petstore-at: {error}") from None
 
 
@@ -267,10 +267,10 @@ def _check_gaps(where: str, gaps: Mapping[str, Any]) -> None:
     if not gaps:
         return
     from petstore_mock.contract.behaviour import check_gap  # noqa: PLC0415
-    from petstore_mock.errors import PetstoreMockError  # noqa: PLC0415
+    from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415
 
     for name, value in gaps.items():
         try:
             check_gap(name, value)
-        except PetstoreMockError as error:
+        except PetStoreMockError as error:
             raise pytest.UsageError(f"{where}: {error}") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin.run import name_without_variant
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class FailureReport:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_har(path, entries)
-        except (OSError, PetstoreMockError) as error:  # the failure itself must be told all the same
+        except (OSError, PetStoreMockError) as error:  # the failure itself must be told all the same
             return f"no HAR file: {error}"
         return f"HAR: {path}"
 

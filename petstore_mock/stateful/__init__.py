@@ -27,7 +27,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import initialize, rule
 
 from petstore_mock.contract.gaps import GAPS
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.call import PetClient
@@ -70,19 +70,19 @@ def client_machine(
         patience: seconds after which a client that waits for an answer has no timeout.
 
     Raises:
-        PetstoreMockError: an argument can't be right.
+        PetStoreMockError: an argument can't be right.
     """
     if not _takes_one(make_client):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}"
         )
     if classify is not None and not callable(classify):
-        raise PetstoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")
+        raise PetStoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")
     if not _is_positive(patience):
-        raise PetstoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
+        raise PetStoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
     varied = _differences(vary)
     if faults is not None and not isinstance(faults, st.SearchStrategy):
-        raise PetstoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
+        raise PetStoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
 
     drawn: SearchStrategy[list[Fault] | None] = st.none() if faults is None else st.just([])
     if faults is not None and not faults.is_empty:
@@ -189,7 +189,7 @@ def check_client(
 
     Raises:
         ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.
-        PetstoreMockError: an argument can't be right, or ``make_client`` returns no client of three methods.
+        PetStoreMockError: an argument can't be right, or ``make_client`` returns no client of three methods.
     """
     __tracebackhide__ = True
     machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.conduct import (
     MOST_CONNECTIONS,
@@ -180,7 +180,7 @@ class Example(Scene):
             problem = answer_problem(call, outcome, entries, actor.oracle, read)
         except Contradiction as error:
             self._failed = True
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.script}"
             ) from error
         problem = problem or self._changed_result(call)

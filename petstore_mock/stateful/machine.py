@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from hypothesis.stateful import RuleBasedStateMachine
 
 from petstore_mock.core.fault_plan import operations_of
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import Fault
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.example import Example
@@ -54,7 +54,7 @@ class ClientMachine(RuleBasedStateMachine):
         """
         for fault in faults or ():
             if not isinstance(fault, Fault):
-                raise PetstoreMockError(
+                raise PetStoreMockError(
                     f"expected faults to draw objects of petstore_mock.faults; got {fault!r} ({type(fault).__name__})"
                 )
         self._chance = Chance(number)

@@ -105,7 +105,7 @@ class Run:
         """Make a client.
 
         Raises:
-            PetstoreMockError: it can't be one; a run looks at the first.
+            PetStoreMockError: it can't be one; a run looks at the first.
         """
         client = self.make_client(petstore)
         if not self._looked_at:
@@ -117,7 +117,7 @@ class Run:
         """Make a client and close it, so that a wrong ``make_client`` is told of before anything is drawn.
 
         Raises:
-            PetstoreMockError: it can't be one.
+            PetStoreMockError: it can't be one.
             ClientBugError: it asks for what it should not while it is made, or can't be closed before it was used.
         """
         with self.petstore.fresh() as petstore:

@@ -10,7 +10,7 @@ import time
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.model.call import Outcome
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def attempt(
     try:
         try:
             outcome = Outcome(value=function(*arguments))
-        except PetstoreMockError:
+        except PetStoreMockError:
             raise
         except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # whatever a client raises
             outcome = Outcome(error=error)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -275,10 +275,10 @@ def require_strategy(value: object, name: str) -> SearchStrategy[Any]:
     """Return ``value`` if it is a strategy.
 
     Raises:
-        PetstoreMockError: it is none.
+        PetStoreMockError: it is none.
     """
     if not isinstance(value, st.SearchStrategy):
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected a strategy; got {name}={value!r} ({type(value).__name__}): pass st.just(...)"
         )
     return value

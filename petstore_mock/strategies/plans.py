@@ -17,7 +17,7 @@ from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour, check_gap
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.core.fault_plan import FaultPlan
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.strategies.from_schema import require_strategy, when_drawn
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
             ``visibility``) and those that refuse valid animals (``name_rule``, ``category_rule``).
 
     Raises:
-        PetstoreMockError: there is no such gap; suggests the nearest.
+        PetStoreMockError: there is no such gap; suggests the nearest.
     """
     chosen = varied_gaps(vary, _VARIED)
     if not chosen:
@@ -56,12 +56,12 @@ def varied_gaps(vary: Collection[str] | None, every: Collection[str]) -> list[st
     """Return the gaps that ``vary`` names, each once; without it, those of ``every``.
 
     Raises:
-        PetstoreMockError: it is no collection of names of gaps.
+        PetStoreMockError: it is no collection of names of gaps.
     """
     if isinstance(vary, str):
-        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
+        raise PetStoreMockError(f"expected the names of gaps; got vary={vary!r} (str): pass [{vary!r}]")
     if vary is not None and not isinstance(vary, Collection):
-        raise PetstoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
+        raise PetStoreMockError(f"expected the names of gaps; got vary={vary!r} ({type(vary).__name__})")
     chosen = list(every if vary is None else dict.fromkeys(vary))
     for name in chosen:
         check_gap(name, GAPS[name].default if name in GAPS else None)
@@ -170,6 +170,6 @@ def _planned(draw: DrawFn, kinds: SearchStrategy[Fault]) -> PlannedFault:
         FaultPlan().add(
             fault, on=on, times=times, after=planned.after, when=None, at=at, probability=1.0, off_contract=False
         )
-    except PetstoreMockError:  # such as 404 on listPets, which the interface does not declare (§7)
+    except PetStoreMockError:  # such as 404 on listPets, which the interface does not declare (§7)
         return PlannedFault(fault_kinds.server_error(), on=on, times=times, after=planned.after, at=at)
     return planned

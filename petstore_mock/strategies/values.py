@@ -11,7 +11,7 @@ from petstore_mock.common.paths import as_path
 from petstore_mock.contract.gaps import INTEGER_TEXT
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.contract.violations import member_path
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.strategies import from_schema
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _field(rules: Schemas, schema: str, name: str) -> SearchStrategy[Any]:
     """Draw values of one property that its schema allows."""
     properties = rules.properties(schema)
     if name not in properties:
-        raise PetstoreMockError(f"expected {schema}.json to have a property {name!r}; it has {', '.join(properties)}")
+        raise PetStoreMockError(f"expected {schema}.json to have a property {name!r}; it has {', '.join(properties)}")
     path = member_path("value", name)
 
     def accepts(value: object) -> bool:

@@ -58,7 +58,7 @@ class Listener(HTTPServer):
         """Bind, and serve from a thread of its own.
 
         Raises:
-            PetstoreMockError: the port is taken or the address is none of this machine's, or it listens already.
+            PetStoreMockError: the port is taken or the address is none of this machine's, or it listens already.
         """
         self._wire.start()
         self.port = self._wire.port

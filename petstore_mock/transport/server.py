@@ -13,7 +13,7 @@ import weakref
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import Connection
 from petstore_mock.transport.server_state import Shared
 from petstore_mock.transport.tcp_connection import Outbox
@@ -118,10 +118,10 @@ class WireServer:
         return len(self._connections)
 
     def start(self) -> None:
-        """Bind here, in the caller's thread, then serve in another; raises PetstoreMockError when that can't be."""
+        """Bind here, in the caller's thread, then serve in another; raises PetStoreMockError when that can't be."""
         with self._lock:
             if self._loop is not None:
-                raise PetstoreMockError(
+                raise PetStoreMockError(
                     f"expected a stopped server; got one running at port={self.port}: stop it first"
                 )
             self._socket = listen(self.host, self.port)
@@ -139,20 +139,20 @@ class WireServer:
         """Close the port and every connection, held answers included; nothing happens when it is stopped already.
 
         Raises:
-            PetstoreMockError: it was called from inside a request, or something blocks the loop.
+            PetStoreMockError: it was called from inside a request, or something blocks the loop.
         """
         with self._lock:
             loop, thread = self._loop, self._thread
             if loop is None or thread is None:
                 return
             if thread is threading.current_thread():
-                raise PetstoreMockError(
+                raise PetStoreMockError(
                     "expected stop() from another thread; got it from inside a request: it would wait for itself"
                 )
             loop.call_soon_threadsafe(self._stopping.set)
             thread.join(STOP_PATIENCE)
             if thread.is_alive():
-                raise PetstoreMockError(
+                raise PetStoreMockError(
                     f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
                     "a predicate of inject(when=...) must be quick"
                 )
@@ -249,9 +249,9 @@ class WireServer:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at ``host`` and ``port``; raises PetstoreMockError saying what to do."""
+    """Return a socket that listens at ``host`` and ``port``; raises PetStoreMockError saying what to do."""
     if not 0 <= port <= LARGEST_PORT:  # the system would take its last 16 bits
-        raise PetstoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
+        raise PetStoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
     sock: socket.socket | None = None
     try:
         family, protocol, address = _resolve(host, port)
@@ -267,7 +267,7 @@ def listen(host: str, port: int) -> socket.socket:
             expected, advice = _BAD_ADDRESS
         else:
             expected, advice = _ON_TROUBLE.get(error.errno, _OTHERWISE)
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
         ) from error
     sock.settimeout(0)

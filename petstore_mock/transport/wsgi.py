@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.messages.response import UNSIZED_STATUSES, ApiResponse, reason_phrase
@@ -40,7 +40,7 @@ class WsgiApp:
         """Answer one request (PEP 3333).
 
         Raises:
-            PetstoreMockError: the fault that met the request needs a socket.
+            PetStoreMockError: the fault that met the request needs a socket.
         """
         handler = self._handler
         started = time.perf_counter()
@@ -51,7 +51,7 @@ class WsgiApp:
             response = _wait(response)
         if response.delivery is not None:
             kind = response.delivery.kind
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"the fault {kind}() needs a socket: give the client petstore.url instead of petstore.app"
             )
         return _send(request, response, start_response)

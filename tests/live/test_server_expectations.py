@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer, RequestMatcher
 from werkzeug import Request, Response
 
 from petstore_mock import PetStoreMock
-from petstore_mock.errors import PetstoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.transport.listener import Listener
 from tests.live.raw import DATE, Answer, Echo, RawClient, answer, eventually
 
@@ -99,7 +99,7 @@ def test_without_expectations_everything_is_the_handlers(client: RawClient, core
 
 
 def test_taken_port_raises_and_exits_nothing(listener: Listener, core: Journalling) -> None:
-    with pytest.raises(PetstoreMockError, match=f"port={listener.port}"):
+    with pytest.raises(PetStoreMockError, match=f"port={listener.port}"):
         Listener(core, port=listener.port).start()
 
 
@@ -345,7 +345,7 @@ def test_expectation_without_a_response_is_an_error(listener: Listener, client: 
 def test_answer_that_http_does_not_allow_is_an_error(listener: Listener, client: RawClient) -> None:
     listener.expect_request("/a").respond_with_data("a", headers={"X-A": "snow \u2603"})
     assert client.get("/a").status == 500
-    with pytest.raises(PetstoreMockError, match="X-A"):
+    with pytest.raises(PetStoreMockError, match="X-A"):
         listener.check()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock import PetStoreMock
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import Connection
 from petstore_mock.transport.server import WireServer
 from tests.live.raw import Echo, Held, RawClient, answer, eventually, open_descriptors
@@ -81,7 +81,7 @@ def test_port_is_known_when_start_returns(server: WireServer) -> None:
 
 def test_taken_port_raises_and_names_it(server: WireServer, echo: Echo) -> None:
     second = WireServer(echo, port=server.port)
-    with pytest.raises(PetstoreMockError, match=rf"host='127\.0\.0\.1', port={server.port}: .*Pass port=0"):
+    with pytest.raises(PetStoreMockError, match=rf"host='127\.0\.0\.1', port={server.port}: .*Pass port=0"):
         second.start()
     assert not second.is_running
     second.stop()
@@ -100,7 +100,7 @@ def test_taken_port_raises_and_names_it(server: WireServer, echo: Echo) -> None:
 def test_impossible_address_raises_and_names_it(echo: Echo, host: str, port: int, expected: str) -> None:
     before = open_descriptors()
     with pytest.raises(
-        PetstoreMockError, match=f"expected {expected}.*; got host={re.escape(repr(host))}, port={port}"
+        PetStoreMockError, match=f"expected {expected}.*; got host={re.escape(repr(host))}, port={port}"
     ):
         WireServer(echo, host, port).start()
     assert open_descriptors() == before
@@ -120,7 +120,7 @@ def test_refusal_by_the_system_raises_and_says_why(
         raise OSError(code, "why")
 
     monkeypatch.setattr(socket.socket, "bind", refuse)
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         WireServer(echo, port=80).start()
 
 
@@ -141,7 +141,7 @@ def test_name_of_both_families_is_served_over_ipv4(echo: Echo, monkeypatch: pyte
 
 
 def test_second_start_raises(server: WireServer) -> None:
-    with pytest.raises(PetstoreMockError, match=f"port={server.port}"):
+    with pytest.raises(PetStoreMockError, match=f"port={server.port}"):
         server.start()
     with RawClient(server) as client:
         assert client.get().status == 200
@@ -151,7 +151,7 @@ def test_ipv6_is_served(echo: Echo, new_loop: Callable[[], asyncio.AbstractEvent
     server = WireServer(echo, "::1", new_loop=new_loop)
     try:
         server.start()
-    except PetstoreMockError:
+    except PetStoreMockError:
         pytest.skip("this machine has no IPv6 loopback")
     try:
         with RawClient(server) as client:
@@ -290,7 +290,7 @@ def test_stop_from_inside_a_request_raises(client: RawClient, echo: Echo, server
     def stop(request: ApiRequest) -> ApiResponse:
         try:
             server.stop()
-        except PetstoreMockError as error:
+        except PetStoreMockError as error:
             raised.append(error)
         return echo.refuse("internal_error", "", request)
 
@@ -314,7 +314,7 @@ def test_stop_says_what_blocks_it(
     echo.answers["/block"] = block
     client.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
     entered.wait(5)
-    with pytest.raises(PetstoreMockError, match="something blocks its loop"):
+    with pytest.raises(PetStoreMockError, match="something blocks its loop"):
         server.stop()
     gate.set()
     server.stop()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from werkzeug.test import Client
 
-from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError, faults, strategies
+from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError, faults, strategies
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.strategies import from_schema
@@ -286,7 +286,7 @@ def test_a_field_that_a_changed_schema_has_lost_is_named(tmp_path: Path) -> None
     document = json.loads((copy / "listPets.parameters.json").read_text())
     del document["properties"]["status"]
     (copy / "listPets.parameters.json").write_text(json.dumps(document))
-    with pytest.raises(PetstoreMockError, match=r"expected listPets\.parameters\.json to have a property 'status'"):
+    with pytest.raises(PetStoreMockError, match=r"expected listPets\.parameters\.json to have a property 'status'"):
         find(strategies.list_queries(schemas=copy), lambda _: True)
 
 
@@ -314,7 +314,7 @@ def test_new_pets_take_strategies_for_their_fields(pet: dict[str, Any]) -> None:
 )
 def test_a_wrong_argument_is_reported_when_drawn(make: Callable[[], SearchStrategy[Any]], words: str) -> None:
     strategy = make()  # not here: that would fail the import of a test module
-    with pytest.raises(PetstoreMockError, match="expected") as caught:
+    with pytest.raises(PetStoreMockError, match="expected") as caught:
         find(strategy, lambda _: True)
     assert words in str(caught.value)
 

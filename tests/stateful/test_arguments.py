@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from petstore_mock import PetstoreMockError, faults
+from petstore_mock import PetStoreMockError, faults
 from petstore_mock.stateful import ClientBugError, check_client, classify_exception, client_machine
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, make_correct
 
@@ -43,13 +43,13 @@ def check(make_client: Json, **options: Json) -> None:
 def test_a_wrong_argument_is_the_test_authors_mistake(options: dict[str, Any], words: str) -> None:
     """It is told of when the machine is made, not when it runs."""
     given: dict[str, Any] = {"make_client": make_correct("http.client"), **options}
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         client_machine(given.pop("make_client"), **given)
     assert words in str(caught.value)
 
 
 def test_faults_that_are_none_are_the_test_authors_mistake() -> None:
-    with pytest.raises(PetstoreMockError, match=r"objects of petstore_mock\.faults; got 500 \(int\)"):
+    with pytest.raises(PetStoreMockError, match=r"objects of petstore_mock\.faults; got 500 \(int\)"):
         check(make_correct("http.client"), faults=st.just(500))
 
 
@@ -134,7 +134,7 @@ async def make_later(petstore: PetStoreMock) -> Json: ...
 )
 def test_what_is_no_client_is_the_test_authors_mistake(make_client: Json, words: str) -> None:
     """Nothing is drawn before: no steps stand beside the error."""
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         check(make_client)
     assert words in str(caught.value)
     assert not hasattr(caught.value, "__notes__")
@@ -150,7 +150,7 @@ def test_an_answer_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
 
             return later()
 
-    with pytest.raises(PetstoreMockError, match="got coroutine"):
+    with pytest.raises(PetStoreMockError, match="got coroutine"):
         check(lambda petstore: Hidden(petstore.url, petstore.api_key))
 
 
@@ -161,7 +161,7 @@ def test_a_close_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
         async def close(self) -> None:  # type: ignore[override]
             super().close()
 
-    with pytest.raises(PetstoreMockError, match=r"expected close\(\) to close the client; got coroutine: the machine"):
+    with pytest.raises(PetStoreMockError, match=r"expected close\(\) to close the client; got coroutine: the machine"):
         check(lambda petstore: ClosesLater(petstore.url, petstore.api_key))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import PetstoreMockError, faults
+from petstore_mock import PetStoreMockError, faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,7 +206,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_fault_that_cannot_be_made_says_what_could(mistake: str) -> None:
     make, words = MISTAKES[mistake]
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         make()
 
 

@@ -12,7 +12,7 @@ import pytest
 from werkzeug.middleware.lint import LintMiddleware
 from werkzeug.test import Client
 
-from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -234,7 +234,7 @@ def test_garbled_answer_to_an_absent_animal_is_a_404(petstore: PetStoreMock, cal
 def test_fault_of_the_connection_raises_in_process(petstore: PetStoreMock, caller: Caller, fault: faults.Fault) -> None:
     petstore.inject(fault)
     kind = (fault.parts or (fault,))[0].kind
-    with pytest.raises(PetstoreMockError, match=rf"the fault {kind}\(\) needs a socket: .*petstore\.url"):
+    with pytest.raises(PetStoreMockError, match=rf"the fault {kind}\(\) needs a socket: .*petstore\.url"):
         caller.list()
     assert str(petstore.journal.last.fault).startswith(kind)
 
@@ -357,7 +357,7 @@ def test_when_that_raises_fails_the_test(petstore: PetStoreMock, caller: Caller)
         petstore.verify()
     text = str(failure.value)
     assert text.startswith("the when= of inject(server_error(503), on='listPets', when=...) raised JSONDecodeError")
-    assert isinstance(failure.value.__cause__, PetstoreMockError)
+    assert isinstance(failure.value.__cause__, PetStoreMockError)
     assert isinstance(failure.value.__cause__.__cause__, json.JSONDecodeError)
 
 

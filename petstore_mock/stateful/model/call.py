@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,23 +71,23 @@ def require_client(client: object) -> None:
     """Raise unless ``client`` has the three methods, and they can be called as the machine calls them.
 
     Raises:
-        PetstoreMockError: says what is missing, or differs.
+        PetStoreMockError: says what is missing, or differs.
     """
     got = f"got make_client(petstore)={client!r} ({type(client).__name__})"
     if isinstance(client, type):
-        raise PetstoreMockError(f"expected make_client to return a client; {got}: make an instance of it")
+        raise PetStoreMockError(f"expected make_client to return a client; {got}: make an instance of it")
     if _is_awaitable(client):
-        raise PetstoreMockError(f"expected make_client to return a client; {got}: {_SYNCHRONOUS}")
+        raise PetStoreMockError(f"expected make_client to return a client; {got}: {_SYNCHRONOUS}")
     missing = [name for name in _METHODS.values() if not callable(getattr(client, name, None))]
     if missing:
-        raise PetstoreMockError(
+        raise PetStoreMockError(
             f"expected make_client to return a client with {_PROTOCOL}; {got}, which lacks {', '.join(missing)}: "
             "put an adapter with these three methods on top of your client"
         )
     for name, positional, keywords in _USES:
         method = getattr(client, name)
         if inspect.iscoroutinefunction(method):
-            raise PetstoreMockError(f"expected {name} to return an answer; got {name}={method!r}: {_SYNCHRONOUS}")
+            raise PetStoreMockError(f"expected {name} to return an answer; got {name}={method!r}: {_SYNCHRONOUS}")
         try:
             signature = inspect.signature(method)
         except (TypeError, ValueError):  # written in C, or as strange
@@ -96,7 +96,7 @@ def require_client(client: object) -> None:
             signature.bind(*positional, **dict.fromkeys(keywords))
         except TypeError as error:
             shown = ", ".join([*map(repr, positional), *(f"{keyword}=..." for keyword in keywords)])
-            raise PetstoreMockError(
+            raise PetStoreMockError(
                 f"expected a client with {_PROTOCOL}; {name}({shown}) does not fit {name}{signature}: {error}"
             ) from None
 
@@ -105,21 +105,21 @@ def close_client(client: object) -> None:
     """Close a client that can be closed.
 
     Raises:
-        PetstoreMockError: that is still to be awaited.
+        PetStoreMockError: that is still to be awaited.
     """
     close = getattr(client, "close", None)
     if callable(close) and _is_awaitable(closed := close()):
-        raise PetstoreMockError(f"expected close() to close the client; got {type(closed).__name__}: {_SYNCHRONOUS}")
+        raise PetStoreMockError(f"expected close() to close the client; got {type(closed).__name__}: {_SYNCHRONOUS}")
 
 
 def require_answer(call: Call, value: Any) -> Any:  # noqa: ANN401  # whatever the client returns
     """Return ``value`` unless it is still to be awaited.
 
     Raises:
-        PetstoreMockError: it is: the client is asynchronous after all.
+        PetStoreMockError: it is: the client is asynchronous after all.
     """
     if _is_awaitable(value):
-        raise PetstoreMockError(f"expected {call} to return an answer; got {type(value).__name__}: {_SYNCHRONOUS}")
+        raise PetStoreMockError(f"expected {call} to return an answer; got {type(value).__name__}: {_SYNCHRONOUS}")
     return value
 
 

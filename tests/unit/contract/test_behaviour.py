@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import petstore_mock
-from petstore_mock import Behaviour, PetstoreMockError
+from petstore_mock import Behaviour, PetStoreMockError
 from petstore_mock.contract.behaviour import PRESETS, Policies, check_gap, policies
 from petstore_mock.contract.gaps import GAPS
 
@@ -141,7 +141,7 @@ def test_wrong_alternative_is_refused_by_name_value_and_type(way: str, value: An
         "replace": lambda value: Behaviour().replace(list_order=value),
         "check": lambda value: check_gap("list_order", value),
     }
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         ways[way](value)
     text = str(caught.value)
     assert "id_ascending, id_descending, by_name, arbitrary_stable, arbitrary" in text
@@ -150,9 +150,9 @@ def test_wrong_alternative_is_refused_by_name_value_and_type(way: str, value: An
 
 
 def test_unknown_gap_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(PetstoreMockError, match=r"got 'list_ordr'\. Did you mean 'list_order'\?"):
+    with pytest.raises(PetStoreMockError, match=r"got 'list_ordr'\. Did you mean 'list_order'\?"):
         Behaviour().replace(list_ordr="by_name")
-    with pytest.raises(PetstoreMockError, match=r"got 'zzz'$"):
+    with pytest.raises(PetStoreMockError, match=r"got 'zzz'$"):
         Behaviour().replace(zzz="by_name")
 
 
@@ -192,7 +192,7 @@ def test_no_preset_draws_events() -> None:
 
 @pytest.mark.parametrize("name", ["Strict", "lenien", "", None, 5, ["strict"]])
 def test_unknown_preset_is_refused(name: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match="one of strict, lenient, helpful, hostile") as caught:
+    with pytest.raises(PetStoreMockError, match="one of strict, lenient, helpful, hostile") as caught:
         Behaviour.preset(name)
     assert repr(name) in str(caught.value)
 
@@ -239,16 +239,16 @@ def test_toml_may_begin_from_a_preset(tmp_path: Path) -> None:
 def test_wrong_toml_is_refused_by_file_line_and_key(tmp_path: Path, text: str, words: list[str]) -> None:
     path = tmp_path / "b.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         Behaviour.from_toml(path)
     for word in [str(path), *words]:
         assert word in str(caught.value)
 
 
 def test_unreadable_toml_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PetstoreMockError, match="readable TOML file"):
+    with pytest.raises(PetStoreMockError, match="readable TOML file"):
         Behaviour.from_toml(tmp_path / "absent.toml")
     path = tmp_path / "latin.toml"
     path.write_bytes(b'# \xe4\nlist_order = "by_name"')
-    with pytest.raises(PetstoreMockError, match="readable TOML file"):
+    with pytest.raises(PetStoreMockError, match="readable TOML file"):
         Behaviour.from_toml(path)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from petstore_mock import PetstoreMockError
+from petstore_mock import PetStoreMockError
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.interface import (
     BASE_PATH,
@@ -69,7 +69,7 @@ def test_operation_is_found_by_its_name(name: str) -> None:
     ids=str,
 )
 def test_unknown_operation_is_refused_with_the_nearest_name(name: Any, hint: str | None) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         require_operation(name)
     text = str(caught.value)
     assert text.endswith(f"one of listPets, createPet, getPet; got {name!r}{f'. {hint}' if hint else ''}")

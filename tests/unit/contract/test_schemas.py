@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from petstore_mock import PetStoreMock, PetstoreMockError
+from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.contract import schemas as schemas_module
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
 from petstore_mock.contract.schemas import SCHEMA_NAMES, Schemas, default_schemas
@@ -225,7 +225,7 @@ def test_service_follows_a_changed_body(tmp_path: Path) -> None:
     petstore = PetStoreMock(schemas=directory, self_check=True)
     assert call(petstore, "POST", "/v1/pets", b'{"name":"Rexy","categoryId":1}').status == 400
     assert call(petstore, "POST", "/v1/pets", b'{"name":"Rex","categoryId":1}').status == 201
-    with pytest.raises(PetstoreMockError, match="at most 3 characters"):
+    with pytest.raises(PetStoreMockError, match="at most 3 characters"):
         petstore.seed(name="Rexy")
 
 
@@ -425,16 +425,16 @@ def test_seed_that_no_json_can_hold_is_refused_whatever_the_schema_allows(
     directory = changed(tmp_path, "Pet", lambda doc: doc["properties"].update(tag=True))
     petstore = PetStoreMock(schemas=directory)
     pet = petstore.seed(tag=[1.5, {"a": None}])
-    with pytest.raises(PetstoreMockError, match=rf"seed\.tag {words}"):
+    with pytest.raises(PetStoreMockError, match=rf"seed\.tag {words}"):
         petstore.seed(tag=value)
-    with pytest.raises(PetstoreMockError, match=rf"update\.tag {words}"):
+    with pytest.raises(PetStoreMockError, match=rf"update\.tag {words}"):
         petstore.update(pet["id"], tag=value)
     assert petstore.pets == [pet]
 
 
 def test_plausible_animals_that_a_changed_schema_does_not_allow_are_refused(tmp_path: Path) -> None:
     directory = changed(tmp_path, "PetStatus", lambda doc: doc.update(enum=["here", "gone"]))
-    with pytest.raises(PetstoreMockError, match=r"seed_many\.status must be one of here, gone"):
+    with pytest.raises(PetStoreMockError, match=r"seed_many\.status must be one of here, gone"):
         PetStoreMock(schemas=directory, seed=3)
 
 
@@ -462,9 +462,9 @@ def test_self_check_holds_answers_against_the_schemas(tmp_path: Path) -> None:
 def test_missing_schema_is_named(tmp_path: Path) -> None:
     directory = changed(tmp_path, "Pet", lambda _doc: None)
     (directory / "Error.json").unlink()
-    with pytest.raises(PetstoreMockError, match=r"Error\.json; No such file"):
+    with pytest.raises(PetStoreMockError, match=r"Error\.json; No such file"):
         PetStoreMock(schemas=directory)
-    with pytest.raises(PetstoreMockError, match="Not a directory"):
+    with pytest.raises(PetStoreMockError, match="Not a directory"):
         PetStoreMock(schemas=Path(__file__))
 
 
@@ -508,7 +508,7 @@ def test_missing_schema_is_named(tmp_path: Path) -> None:
 def test_broken_schema_is_refused_at_once(tmp_path: Path, text: str, words: str) -> None:
     directory = changed(tmp_path, "Pet", lambda _doc: None)
     (directory / "NewPet.json").write_text(text, encoding="utf-8")
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         PetStoreMock(schemas=directory)
 
 
@@ -562,13 +562,13 @@ LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "default": 20}
 )
 def test_limit_that_the_service_could_not_follow_is_refused(tmp_path: Path, limit: object, words: str) -> None:
     directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].update(limit=limit))
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         PetStoreMock(schemas=directory)
 
 
 def test_limit_that_is_not_there_is_refused(tmp_path: Path) -> None:
     directory = changed(tmp_path, "listPets.parameters", lambda doc: doc["properties"].pop("limit"))
-    with pytest.raises(PetstoreMockError, match=r"'limit' of listPets.parameters.json .* got none"):
+    with pytest.raises(PetStoreMockError, match=r"'limit' of listPets.parameters.json .* got none"):
         PetStoreMock(schemas=directory)
 
 
@@ -593,7 +593,7 @@ def test_member_that_the_service_could_not_follow_is_refused(
     tmp_path: Path, name: str, member: str, schema: object, words: str
 ) -> None:
     directory = changed(tmp_path, name, lambda doc: doc["properties"].update({member: schema}))
-    with pytest.raises(PetstoreMockError, match=f"'{member}' of {name}.json {words}.*; got") as caught:
+    with pytest.raises(PetStoreMockError, match=f"'{member}' of {name}.json {words}.*; got") as caught:
         PetStoreMock(schemas=directory)
     assert str(schema) in str(caught.value)
 
@@ -631,7 +631,7 @@ def test_animal_that_the_service_could_not_follow_is_refused(
 ) -> None:
     changed(tmp_path, "Pet", lambda doc: doc.update(properties={"id": doc["properties"]["id"]}))  # no references
     directory = changed(tmp_path, name, edit)
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         PetStoreMock(schemas=directory)
 
 

@@ -11,7 +11,7 @@ import pytest
 from petstore_mock.common.dates import as_moment, http_date
 from petstore_mock.core import clock as clock_module
 from petstore_mock.core.clock import Clock
-from petstore_mock.errors import PetstoreMockError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def test_moment_without_a_zone_is_utc_and_a_date_its_midnight(when: str | date, 
     ["tomorrow", "", "2030-13-01", "06.12.2030", 5, None, 1.5, "1969-12-31", "9999-12-31T23:59:59-12:00", "9999-06-01"],
 )
 def test_what_is_no_moment_is_refused_by_its_value(when: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         as_moment(when)
     assert repr(when) in str(caught.value)
 
@@ -149,11 +149,11 @@ def test_advance_adds_up_its_units(real: RealTime) -> None:
 )  # fmt: skip
 def test_advance_out_of_the_years_of_http_is_refused_at_the_call(real: RealTime, amount: dict[str, Any]) -> None:
     clock = Clock()
-    with pytest.raises(PetstoreMockError):
+    with pytest.raises(PetStoreMockError):
         clock.advance(**amount)
     assert clock.now() == real.now
     clock.freeze()
-    with pytest.raises(PetstoreMockError):
+    with pytest.raises(PetStoreMockError):
         clock.advance(**amount)
     assert clock.now() == real.now
 
@@ -171,7 +171,7 @@ def test_advance_out_of_the_years_of_http_is_refused_at_the_call(real: RealTime,
     ],
 )
 def test_advance_says_which_amount_is_wrong_and_what_it_may_be(amount: dict[str, Any], message: str) -> None:
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         Clock().advance(**amount)
     assert str(caught.value) == message
 

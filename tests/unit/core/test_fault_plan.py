@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.core.fault_plan import FaultPlan
 from tests.core import Core
 
@@ -260,7 +260,7 @@ def test_fault_before_the_commit_keeps_the_one_after_it_waiting(core: Core) -> N
 
 @pytest.mark.parametrize("on", ["listPets", "getPet"])
 def test_after_commit_where_nothing_is_ever_committed_raises(core: Core, on: str) -> None:
-    with pytest.raises(PetstoreMockError, match=f"on='createPet' with at='after_commit'; {on} commits nothing"):
+    with pytest.raises(PetStoreMockError, match=f"on='createPet' with at='after_commit'; {on} commits nothing"):
         inject(core, 503, on=on, at="after_commit")
 
 
@@ -354,7 +354,7 @@ def test_inject_hands_all_that_it_is_told_to_the_plan() -> None:
 
 def test_status_of_another_operation_is_refused_by_inject_unless_it_is_meant() -> None:
     petstore = PetStoreMock()
-    with pytest.raises(PetstoreMockError, match="off_contract=True if you mean it"):
+    with pytest.raises(PetStoreMockError, match="off_contract=True if you mean it"):
         petstore.inject(404, on="listPets")
     assert str(petstore.inject(404, on="listPets", off_contract=True)) == "inject(not_found(), on='listPets')"
 
@@ -394,7 +394,7 @@ async def _says_no(_: object) -> bool:
     ],
 )
 def test_misuse_raises_at_the_call(core: Core, fault: Any, options: dict[str, Any], words: str) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         inject(core, fault, **options)
     assert list(core.world.plan) == []
 

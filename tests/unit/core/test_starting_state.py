@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import Behaviour, PetStoreMock, PetstoreMockError
+from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError
 from petstore_mock.core.starting_state import as_behaviour, check_count
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class OfBytes:
     ],
 )
 def test_what_is_no_path_is_refused_by_the_name_of_its_option(call: Callable[[], object], words: str) -> None:
-    with pytest.raises(PetstoreMockError, match="to be a path, as text or a path object") as caught:
+    with pytest.raises(PetStoreMockError, match="to be a path, as text or a path object") as caught:
         call()
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("wrong", ["hostil", "", "own.tml", 5, ["strict"], {"list_order": "by_name"}, "absent.toml"])
 def test_other_behaviours_are_refused(wrong: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         PetStoreMock(behaviour=wrong)
     assert str(wrong) in str(caught.value)
 
@@ -81,7 +81,7 @@ def test_three_hundred_plausible_animals_are_more_than_a_page_of_available_ones(
 
 @pytest.mark.parametrize("wrong", [-1, True, 1.5, {"name": "Rex"}, b"ab", [5], ["Rex"], [None]], ids=repr)
 def test_other_seeds_are_refused(wrong: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError):
+    with pytest.raises(PetStoreMockError):
         PetStoreMock(seed=wrong)
 
 
@@ -90,9 +90,9 @@ def test_other_seeds_are_refused(wrong: Any) -> None:  # noqa: ANN401
 )
 def test_number_of_animals_that_cannot_be_meant_is_refused_before_one_is_made(count: int) -> None:
     petstore = PetStoreMock()
-    with pytest.raises(PetstoreMockError, match="a number of animals from 0 to 10,000,000; got seed="):
+    with pytest.raises(PetStoreMockError, match="a number of animals from 0 to 10,000,000; got seed="):
         PetStoreMock(seed=count)
-    with pytest.raises(PetstoreMockError, match="a number of animals from 0 to 10,000,000; got pets_or_count="):
+    with pytest.raises(PetStoreMockError, match="a number of animals from 0 to 10,000,000; got pets_or_count="):
         petstore.seed_many(count)
     assert petstore.pets == []
 
@@ -102,7 +102,7 @@ def test_highest_number_of_animals_is_allowed() -> None:
 
 
 def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
-    with pytest.raises(PetstoreMockError, match=r"animal 1 of seed: .*seed\.name must be a string"):
+    with pytest.raises(PetStoreMockError, match=r"animal 1 of seed: .*seed\.name must be a string"):
         PetStoreMock(seed=[{}, {"name": 5}])
 
 
@@ -126,14 +126,14 @@ def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
 def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: bytes, words: str) -> None:
     path = tmp_path / "pets.json"
     path.write_bytes(text)
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         PetStoreMock(seed=path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PetstoreMockError, match="readable JSON file"):
+    with pytest.raises(PetStoreMockError, match="readable JSON file"):
         PetStoreMock(seed=tmp_path / "absent.json")
 
 
@@ -150,17 +150,17 @@ def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
 )
 def test_option_of_another_type_is_refused(option: dict[str, Any], message: str) -> None:
     """The text "false" would count as true, and a seed of None would draw otherwise each time."""
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         PetStoreMock(**option)
     assert str(caught.value) == message
 
 
 def test_options_of_a_fresh_world_are_checked_as_well() -> None:
-    with pytest.raises(PetstoreMockError, match="strict to be True or False"), PetStoreMock().fresh(strict="no"):  # type: ignore[arg-type]
+    with pytest.raises(PetStoreMockError, match="strict to be True or False"), PetStoreMock().fresh(strict="no"):  # type: ignore[arg-type]
         pass
 
 
 def test_date_of_the_start() -> None:
     assert PetStoreMock(at="2030-12-06").clock.moment.date().isoformat() == "2030-12-06"
-    with pytest.raises(PetstoreMockError, match="got at='tomorrow'"):
+    with pytest.raises(PetStoreMockError, match="got at='tomorrow'"):
         PetStoreMock(at="tomorrow")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.core.world_registry import Leak, Worlds
 from petstore_mock.messages.request import ApiRequest
 
@@ -108,9 +108,9 @@ def test_fresh_takes_the_options_of_a_world_only(petstore: PetStoreMock) -> None
         assert inner.clock.moment.year == 2030
         assert len(inner.pets) == 1
     wrong: dict[str, Any] = {"port": 1}
-    with pytest.raises(PetstoreMockError, match=r"options of a world, .*; got port"), petstore.fresh(**wrong):
+    with pytest.raises(PetStoreMockError, match=r"options of a world, .*; got port"), petstore.fresh(**wrong):
         pass
-    with pytest.raises(PetstoreMockError, match="this one is taken"), petstore.fresh(api_key=petstore.api_key):
+    with pytest.raises(PetStoreMockError, match="this one is taken"), petstore.fresh(api_key=petstore.api_key):
         pass
 
 
@@ -127,7 +127,7 @@ def test_fresh_takes_the_options_of_a_world_only(petstore: PetStoreMock) -> None
     ids=ascii,
 )
 def test_key_that_no_header_can_carry_is_refused_and_not_shown(key: Any, came: str) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         PetStoreMock(api_key=key)
     expected = "expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1)"
     assert str(caught.value) == f"{expected}; got {came}"
@@ -431,7 +431,7 @@ def test_fixed_key_outlives_every_reset() -> None:
 @pytest.mark.parametrize("key", ["", "a b", "ä", "a=b", "a\n", "=", 5, None, "a,b"])
 def test_key_that_no_header_can_carry_is_refused_without_showing_it(key: Any) -> None:  # noqa: ANN401
     worlds = Worlds()
-    with pytest.raises(PetstoreMockError, match=r"RFC 6750 §2\.1") as caught:
+    with pytest.raises(PetStoreMockError, match=r"RFC 6750 §2\.1") as caught:
         worlds.check_key(key)
     assert not isinstance(key, str) or len(key) < 2 or key not in str(caught.value)
 
@@ -484,7 +484,7 @@ def test_issued_keys_are_valid_until_revoked(petstore: PetStoreMock) -> None:
 
 @pytest.mark.parametrize("key", ["nobodys", 5, ["nobodys"]])
 def test_revoking_a_strange_key_is_refused(petstore: PetStoreMock, key: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match="a key of this mock"):
+    with pytest.raises(PetStoreMockError, match="a key of this mock"):
         petstore.revoke_key(key)
 
 
@@ -502,7 +502,7 @@ def test_key_expires_by_the_clock_of_the_fake(petstore: PetStoreMock, expires: f
 
 @pytest.mark.parametrize("expires", ["soon", True, float("nan"), [1]])
 def test_expiry_that_is_no_moment_is_refused(petstore: PetStoreMock, expires: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match=r"expected seconds from now, a date such as .*; got expires="):
+    with pytest.raises(PetStoreMockError, match=r"expected seconds from now, a date such as .*; got expires="):
         petstore.issue_key(expires=expires)
 
 
@@ -548,7 +548,7 @@ def test_random_ids_after_a_reset_are_random_still() -> None:
 def test_failed_seed_changes_nothing(petstore: PetStoreMock) -> None:
     expected = PetStoreMock(seed=3).pets[-1]
     for wrong in ({"name": 5}, {"id": 1}, {"colour": "red"}, {"categoryId": 2**63}, {"status": "lost"}, {"id": "x"}):
-        with pytest.raises(PetstoreMockError):
+        with pytest.raises(PetStoreMockError):
             petstore.seed(**wrong)
     assert petstore.seed(status=expected["status"]) == expected
 
@@ -603,7 +603,7 @@ def test_restore_takes_no_key_from_another_test_or_world(petstore: PetStoreMock)
         for mock in (petstore, inner):
             assert call(mock).status == 200
             assert len(mock.journal) == 1
-        with pytest.raises(PetstoreMockError, match="expected a key of this mock"):
+        with pytest.raises(PetStoreMockError, match="expected a key of this mock"):
             inner.revoke_key(petstore.api_key)
 
 
@@ -640,7 +640,7 @@ def test_snapshot_of_an_earlier_test_does_not_lock_the_present_one_out(petstore:
 
 
 def test_restore_takes_snapshots_only(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetstoreMockError, match=r"a snapshot, as snapshot\(\) returns it; got dict"):
+    with pytest.raises(PetStoreMockError, match=r"a snapshot, as snapshot\(\) returns it; got dict"):
         petstore.restore({})  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonschema
 import pytest
 
-from petstore_mock import Behaviour, PetstoreMockError, faults
+from petstore_mock import Behaviour, PetStoreMockError, faults
 from petstore_mock.journal.har import har_document
 from tests.core import Core
 
@@ -231,7 +231,7 @@ def test_request_without_a_host_that_can_be_gets_the_default_one(host: str) -> N
 
 @pytest.mark.parametrize("base_url", ["", "127.0.0.1:80", "ftp://a", "http://[::1", 80])
 def test_impossible_base_url_raises(base_url: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match="expected base_url with a scheme and a host"):
+    with pytest.raises(PetStoreMockError, match="expected base_url with a scheme and a host"):
         har_document([], base_url=base_url)
 
 
@@ -262,13 +262,13 @@ def test_checkout_that_was_never_installed_has_no_version(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("path", [None, 5, b"journal.har", "a\0b", "a\ud800b"])
 def test_what_is_no_path_is_refused_by_its_value(path: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         Core().journal.to_har(path)
     assert str(caught.value).startswith(f"expected path to be a path, as text or a path object; got path={path!r} (")
 
 
 def test_file_that_cannot_be_written_raises(tmp_path: Path) -> None:
-    with pytest.raises(PetstoreMockError, match=r"expected a file that can be written; got path=.*missing"):
+    with pytest.raises(PetStoreMockError, match=r"expected a file that can be written; got path=.*missing"):
         Core().journal.to_har(tmp_path / "missing" / "journal.har")
 
 

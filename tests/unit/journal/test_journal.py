@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock import PetstoreMockError, faults
+from petstore_mock import PetStoreMockError, faults
 from petstore_mock.journal import journal as journal_module
 from petstore_mock.journal.entry import Entry
 from petstore_mock.journal.journal import Journal
@@ -75,7 +75,7 @@ def test_for_operation_holds_refused_requests_too(core: Core) -> None:
 
 
 def test_for_operation_suggests_the_nearest_operation(core: Core) -> None:
-    with pytest.raises(PetstoreMockError, match=r"got 'createPets'\. Did you mean 'createPet'\?"):
+    with pytest.raises(PetStoreMockError, match=r"got 'createPets'\. Did you mean 'createPet'\?"):
         core.journal.for_operation("createPets")
 
 
@@ -126,7 +126,7 @@ QUESTIONS: dict[str, Callable[[Journal], object]] = {
 def test_question_that_needs_a_gone_entry_raises(question: str) -> None:
     core = bounded()
     core.list()
-    with pytest.raises(PetstoreMockError, match=r"keeps 3 requests or 32 MiB, and 1 earlier ones are gone"):
+    with pytest.raises(PetStoreMockError, match=r"keeps 3 requests or 32 MiB, and 1 earlier ones are gone"):
         QUESTIONS[question](core.journal)
 
 
@@ -151,7 +151,7 @@ def test_violations_raise_only_if_one_is_gone() -> None:
     core.list("?limit=0")
     for _ in range(3):
         core.list()
-    with pytest.raises(PetstoreMockError, match="are gone"):
+    with pytest.raises(PetStoreMockError, match="are gone"):
         _ = core.journal.violations
     core.world.reset([core.key])
     assert core.journal.violations == []
@@ -183,7 +183,7 @@ def test_memory_is_bounded_by_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None
         core.create({"name": "x" * 10_000, "categoryId": 1})
     kept = core.journal[-3:]
     assert kept[-1].number == 50
-    with pytest.raises(PetstoreMockError, match="are gone"):
+    with pytest.raises(PetStoreMockError, match="are gone"):
         core.journal[30]
 
 
@@ -192,7 +192,7 @@ def test_long_header_counts_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     core = Core()
     for _ in range(50):
         core.list(headers={"X-Long": "x" * 10_000})
-    with pytest.raises(PetstoreMockError, match="are gone"):
+    with pytest.raises(PetStoreMockError, match="are gone"):
         core.journal[30]
 
 
@@ -213,7 +213,7 @@ def test_held_answers_count_for_memory_once_they_are_made(monkeypatch: pytest.Mo
     for answer in held:
         assert answer.resume is not None
         answer.resume()
-    with pytest.raises(PetstoreMockError, match="are gone"):
+    with pytest.raises(PetStoreMockError, match="are gone"):
         core.journal[0]
     kept = core.journal.kept
     assert core.journal._size == sum(entry.size for entry in kept)  # noqa: SLF001

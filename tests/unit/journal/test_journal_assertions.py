@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from petstore_mock import PetstoreMockError, VerificationError, faults
+from petstore_mock import PetStoreMockError, VerificationError, faults
 from petstore_mock.messages.request import ApiRequest
 from tests.core import Core
 
@@ -264,12 +264,12 @@ def test_assert_not_called_without_operation_counts_unknown_paths() -> None:
 def test_impossible_question_raises_with_what_would_be_right(
     core: Core, operation: str | None, criteria: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         core.journal.assert_called(operation, **criteria)
 
 
 def test_assert_not_called_of_an_unknown_operation_raises(core: Core) -> None:
-    with pytest.raises(PetstoreMockError, match="Did you mean 'getPet'"):
+    with pytest.raises(PetStoreMockError, match="Did you mean 'getPet'"):
         core.journal.assert_not_called("getPets")
 
 

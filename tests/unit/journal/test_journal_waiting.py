@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from petstore_mock import PetstoreMockError, VerificationError
+from petstore_mock import PetStoreMockError, VerificationError
 from petstore_mock.journal.waiting import wait_async, wait_blocking
 from tests.core import Core
 
@@ -83,12 +83,12 @@ def test_wait_for_raises_when_too_few_came(core: Core) -> None:
     ],
 )
 def test_impossible_wait_raises(core: Core, times: int, timeout: float, words: str) -> None:
-    with pytest.raises(PetstoreMockError, match=words):
+    with pytest.raises(PetStoreMockError, match=words):
         core.journal.wait_for("listPets", times, timeout)
 
 
 def test_wait_for_unknown_operation_raises_at_once(core: Core) -> None:
-    with pytest.raises(PetstoreMockError, match="Did you mean 'listPets'"):
+    with pytest.raises(PetStoreMockError, match="Did you mean 'listPets'"):
         core.journal.wait_for("listPet", timeout=PATIENCE)
 
 
@@ -97,7 +97,7 @@ def test_wait_for_is_found_though_older_entries_are_gone() -> None:
     for _ in range(3):
         core.list()
     assert len(core.journal.wait_for("listPets", times=2, timeout=0)) == 2
-    with pytest.raises(PetstoreMockError, match="are gone"):
+    with pytest.raises(PetStoreMockError, match="are gone"):
         core.journal.wait_for("listPets", times=3, timeout=0)
 
 
@@ -124,7 +124,7 @@ def test_a_loop_of_what_only_looks_like_another_thread_is_none_of_ours(
     core.list()
 
     async def wait() -> None:
-        with pytest.raises(PetstoreMockError, match="asyncio runs in this thread"):
+        with pytest.raises(PetStoreMockError, match="asyncio runs in this thread"):
             core.journal.wait_for("listPets")
         other = threading.get_ident() + 1
         monkeypatch.setattr(threading, "get_ident", lambda: other)
@@ -194,7 +194,7 @@ def test_wait_for_inside_an_event_loop_names_its_twin(core: Core, run: Callable[
 
     argument = main() if run is asyncio.run else main
     with pytest.raises(
-        PetstoreMockError, match=r"runs in this thread: await journal\.wait_for_async\(\.\.\.\) instead"
+        PetStoreMockError, match=r"runs in this thread: await journal\.wait_for_async\(\.\.\.\) instead"
     ):
         run(argument)
 

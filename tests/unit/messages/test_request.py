@@ -6,7 +6,7 @@ from sys import getsizeof
 
 import pytest
 
-from petstore_mock import PetstoreMockError
+from petstore_mock import PetStoreMockError
 from petstore_mock.contract.error_conditions import error_document
 from petstore_mock.messages.request import ApiRequest, Fields
 from petstore_mock.messages.response import PLAIN, ApiResponse, Head, reason_phrase
@@ -126,7 +126,7 @@ def test_fields_of_a_copy_replace_those_of_their_names() -> None:
     ids=ascii,
 )
 def test_field_that_http_does_not_allow_is_refused(name: str, value: str) -> None:
-    with pytest.raises(PetstoreMockError, match="a header field that HTTP allows"):
+    with pytest.raises(PetStoreMockError, match="a header field that HTTP allows"):
         Head(200, [(name, value)])
 
 

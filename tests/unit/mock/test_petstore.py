@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetstoreMockError, VerificationError, faults
+from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.starting_state import fill
 from petstore_mock.messages.request import ApiRequest
@@ -100,22 +100,22 @@ def test_no_gap_applies_to_seeds(petstore: PetStoreMock) -> None:
 def test_wrong_seed_raises_at_once_and_names_the_field(
     petstore: PetStoreMock, fields: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(PetstoreMockError) as caught:
+    with pytest.raises(PetStoreMockError) as caught:
         petstore.seed(**fields)
     assert words in str(caught.value)
     assert petstore.pets == []
 
 
 def test_every_wrong_field_of_a_seed_is_named(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetstoreMockError, match=r"seed\.categoryId.*seed\.name.*seed\.x"):
+    with pytest.raises(PetStoreMockError, match=r"seed\.categoryId.*seed\.name.*seed\.x"):
         petstore.seed(name=1, categoryId="1", x=2)
 
 
 def test_taken_id_is_refused(petstore: PetStoreMock) -> None:
     petstore.seed(id=5)
-    with pytest.raises(PetstoreMockError, match="got id=5, which is taken"):
+    with pytest.raises(PetStoreMockError, match="got id=5, which is taken"):
         petstore.seed(id=5)
-    with pytest.raises(PetstoreMockError, match=r"animal 1 of seed_many: .*id=5"):
+    with pytest.raises(PetStoreMockError, match=r"animal 1 of seed_many: .*id=5"):
         petstore.seed_many([{"id": 6}, {"id": 5}])
 
 
@@ -127,7 +127,7 @@ def test_of_thousands_of_wrong_fields_the_first_are_named_and_the_rest_counted(
     shutil.copytree(default_schemas().directory, tmp_path / "closed")
     (tmp_path / "closed" / "Pet.json").write_text(json.dumps({**closed, "additionalProperties": False}), "utf-8")
     for mock in (petstore, PetStoreMock(schemas=tmp_path / "closed")):
-        with pytest.raises(PetstoreMockError) as caught:
+        with pytest.raises(PetStoreMockError) as caught:
             mock.seed(fields)
         assert str(caught.value).endswith("; and 2980 more")
         assert str(caught.value).count("seed.field") == 20
@@ -135,7 +135,7 @@ def test_of_thousands_of_wrong_fields_the_first_are_named_and_the_rest_counted(
 
 @pytest.mark.parametrize("pet", [5, "Rex", [("name", "Rex")]])
 def test_seed_of_what_is_no_mapping_is_refused(petstore: PetStoreMock, pet: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match="an animal as a mapping"):
+    with pytest.raises(PetStoreMockError, match="an animal as a mapping"):
         petstore.seed(pet)
 
 
@@ -149,7 +149,7 @@ def test_seed_many_makes_animals_of_every_status(petstore: PetStoreMock) -> None
 
 @pytest.mark.parametrize("wrong", [-1, True, "ab", b"cd", {"name": "Rex"}, 1.5, None, [5]])
 def test_seed_many_of_neither_count_nor_animals_is_refused(petstore: PetStoreMock, wrong: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError):
+    with pytest.raises(PetStoreMockError):
         petstore.seed_many(wrong)
     assert petstore.pets == []
 
@@ -183,23 +183,23 @@ def test_update_changes_fields_and_takes_the_status_away(petstore: PetStoreMock)
 )
 def test_wrong_update_changes_nothing(petstore: PetStoreMock, fields: dict[str, Any], words: str) -> None:
     rex = petstore.seed()
-    with pytest.raises(PetstoreMockError, match=re.escape(words)):
+    with pytest.raises(PetStoreMockError, match=re.escape(words)):
         petstore.update(1, **fields)
     assert petstore.pets == [rex]
 
 
 def test_update_and_remove_of_an_absent_animal_are_refused(petstore: PetStoreMock) -> None:
     for act in (petstore.update, petstore.remove):
-        with pytest.raises(PetstoreMockError, match="got pet_id=7"):
+        with pytest.raises(PetStoreMockError, match="got pet_id=7"):
             act(7)
 
 
 def test_id_of_thousands_of_digits_is_refused_like_any_other(petstore: PetStoreMock) -> None:
     petstore.seed()
     for act in (petstore.update, petstore.remove):
-        with pytest.raises(PetstoreMockError, match="the store; got pet_id=a number of hundreds of digits"):
+        with pytest.raises(PetStoreMockError, match="the store; got pet_id=a number of hundreds of digits"):
             act(10**5000)
-    with pytest.raises(PetstoreMockError, match="got id=a number of hundreds of digits"):
+    with pytest.raises(PetStoreMockError, match="got id=a number of hundreds of digits"):
         petstore.update(1, id=10**5000)
 
 
@@ -229,13 +229,13 @@ def test_lowest_free_id_is_given_when_luck_fails(petstore: PetStoreMock, monkeyp
 
 @pytest.mark.parametrize("name", ["api_key", "seed", "behaviour", "at"])
 def test_wrong_option_raises_at_once(name: str) -> None:
-    with pytest.raises(PetstoreMockError):
+    with pytest.raises(PetStoreMockError):
         PetStoreMock(**{name: object()})  # type: ignore[arg-type]
 
 
 def test_app_and_state_work_without_listening(petstore: PetStoreMock) -> None:
     assert petstore.headers == {"Authorization": f"Bearer {petstore.api_key}"}
-    with pytest.raises(PetstoreMockError, match="expected a mock that listens"):
+    with pytest.raises(PetStoreMockError, match="expected a mock that listens"):
         _ = petstore.url
     petstore.stop()
     assert repr(petstore) == "<PetStoreMock not listening, 0 animals>"
@@ -255,7 +255,7 @@ def test_configure_takes_a_whole_behaviour_and_what_differs_from_it(petstore: Pe
     own = Behaviour(status_when_omitted="sold")
     petstore.configure(own)
     assert petstore.behaviour == own
-    with pytest.raises(PetstoreMockError, match="Did you mean 'hostile'"):
+    with pytest.raises(PetStoreMockError, match="Did you mean 'hostile'"):
         petstore.configure("hostil")
     petstore.reset()
     assert petstore.behaviour == Behaviour()
@@ -267,7 +267,7 @@ def test_configure_holds_until_the_next_reset(petstore: PetStoreMock) -> None:
     assert petstore.behaviour.differences() == {"list_order": "by_name", "json_style": "pretty"}
     petstore.reset()
     assert petstore.behaviour.differences() == {}
-    with pytest.raises(PetstoreMockError, match="Did you mean 'list_order'"):
+    with pytest.raises(PetStoreMockError, match="Did you mean 'list_order'"):
         petstore.configure(list_ordr="by_name")
 
 
@@ -343,7 +343,7 @@ def test_violation_is_expected_though_the_client_raises_for_it() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", b"limit", re.compile(b"limit"), 5], ids=repr)
 def test_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore: PetStoreMock, pattern: Any) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match=re.escape(f"expected a regular expression; got pattern={pattern!r}")):
+    with pytest.raises(PetStoreMockError, match=re.escape(f"expected a regular expression; got pattern={pattern!r}")):
         petstore.expect_violation(pattern)
 
 
@@ -404,7 +404,7 @@ def test_dribbled_creation_is_kept_since_its_answer_arrives_whole(petstore: PetS
 def test_id_that_is_no_whole_number_is_refused_at_the_call(petstore: PetStoreMock, wrong: Any) -> None:  # noqa: ANN401
     petstore.seed(id=1)
     for call in (lambda: petstore.update(wrong, name="x"), lambda: petstore.remove(wrong)):
-        with pytest.raises(PetstoreMockError, match="expected an id as a whole number; got pet_id="):
+        with pytest.raises(PetStoreMockError, match="expected an id as a whole number; got pet_id="):
             call()
     assert [pet["id"] for pet in petstore.pets] == [1]
 
@@ -433,7 +433,7 @@ def test_restore_repeats_what_was_drawn() -> None:
     ],
 )
 def test_what_is_no_list_of_animals_is_refused(petstore: PetStoreMock, pets: Any, words: str) -> None:  # noqa: ANN401
-    with pytest.raises(PetstoreMockError, match=f"expected a list of animals, or how many, for seed_many; {words}"):
+    with pytest.raises(PetStoreMockError, match=f"expected a list of animals, or how many, for seed_many; {words}"):
         petstore.seed_many(pets)
 
 
@@ -564,5 +564,5 @@ def test_a_fresh_world_leaves_the_listener_alone() -> None:
 
 
 def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetstoreMockError, match="lasts once"):
+    with pytest.raises(PetStoreMockError, match="lasts once"):
         petstore._renew("test_a", seed=iter([{"name": "Rex"}]))  # noqa: SLF001
