@@ -13,6 +13,7 @@ PYTEST := $(BIN)/python -m pytest
 RUN := $(VENV)/.has-package
 TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
+DOCS := $(VENV)/.has-docs
 BENCH := $(VENV)/.has-bench
 # Other people's programs, from PyPI and npm, in environments of their own.
 PEERS := .cache/.has-peers
@@ -21,7 +22,7 @@ _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test check lint format docs slow peers soak fuzz bench clean
+.PHONY: help serve test check lint format generated docs slow peers soak fuzz bench clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -35,7 +36,7 @@ test: $(TEST)  ## run the suite and report branch coverage
 	@$(COVERAGE) combine --quiet
 	$(COVERAGE) report
 
-check: test lint slow peers  ## all that CI demands
+check: test lint docs slow peers  ## all that CI demands
 
 lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff check
@@ -47,9 +48,12 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-docs: $(TEST)  ## write the parts of the documents that are made from the code
+generated: $(TEST)  ## write the parts of the documents that are made from the code
 	$(BIN)/python -m tests.docs.generated
 	$(BIN)/python -m tests.live.fault_clients
+
+docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
+	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
 	$(PYTEST) -m "slow and not peers and not soak"
@@ -94,6 +98,10 @@ $(TEST): pyproject.toml $(VENV)/.has-pip
 
 $(LINT): pyproject.toml $(TEST)
 	$(INSTALL) --group lint
+	@touch $@
+
+$(DOCS): pyproject.toml $(TEST)
+	$(INSTALL) --group docs
 	@touch $@
 
 # Without npm, the tests that need its programs are skipped, and say so.

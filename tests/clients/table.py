@@ -1,4 +1,4 @@
-"""Writes the table of docs/machine.md: ``python -m tests.clients.table`` runs the machine on the whole corpus."""
+"""Writes docs/reference/machine-corpus.md: ``python -m tests.clients.table`` runs the machine on the whole corpus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.clients.corpus import Finding, find
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "machine.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "machine-corpus.md"
 BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"
 GROUPS = (("How they ask", ASKING), ("How they read", READING), ("How they live", LIVING))
 HEAD = "| client | its bug | examples | seconds | what the machine says |\n|---|---|---|---|---|\n"
@@ -39,7 +39,7 @@ def table() -> str:
             found = find(client.__name__)
             findings.append(found)
             rows.append(row(client.__name__, " ".join(str(client.__doc__).split()), found))
-        parts.append(f"### {title}\n\n{HEAD}{''.join(rows)}")
+        parts.append(f"## {title}\n\n{HEAD}{''.join(rows)}")
     return "\n".join([summary(findings), *parts])
 
 

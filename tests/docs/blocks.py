@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-DOCUMENTS: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCUMENTS: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")
@@ -69,4 +69,4 @@ def generated(document: Path, name: str) -> str:
 
 
 def markers(name: str) -> tuple[str, str]:
-    return f"<!-- {name}: made by `make docs` -->", f"<!-- end of {name} -->"
+    return f"<!-- {name}: made by `make generated` -->", f"<!-- end of {name} -->"

@@ -1,6 +1,6 @@
-"""The parts of the documents that are made from the code: what they must be, and ``make docs`` to write them.
+"""The parts of the documents that are made from the code: what they must be, and ``make generated`` to write them.
 
-Whoever changes a gap or a message runs ``make docs``; the suite only compares.
+Whoever changes a gap or a message runs ``make generated``; the suite only compares.
 """
 
 from __future__ import annotations

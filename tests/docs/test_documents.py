@@ -159,7 +159,7 @@ def test_script_with_faults_judges_a_program(folder: Path) -> None:
     assert "never fired" in result.stderr
 
 
-SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make docs` writes it anew
+SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make generated` writes it anew
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `m
 )
 def test_generated_part_is_up_to_date(name: str) -> None:
     document, make = parts.PARTS[name]
-    assert generated(document, name) == make(), "run `make docs`"
+    assert generated(document, name) == make(), "run `make generated`"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)

@@ -1,6 +1,6 @@
 """Real HTTP clients, each behind one small function, and what each is asked to do.
 
-What came of it stands in ``docs/clients.md``; the tests hold every cell of that table against what happens.
+What came of it stands in ``docs/reference/clients.md``; the tests hold every cell of that table against what happens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLIENTS", "STEPS", "Answer", "Client", "FailedError", "Send", "documented", "lines_of", "talk"]
 
-TABLE: Final = Path(__file__).parents[2] / "docs" / "clients.md"
+TABLE: Final = Path(__file__).parents[2] / "docs" / "reference" / "clients.md"
 TIMEOUT: Final = 20
 
 Answer = tuple[int, Any]
@@ -385,7 +385,7 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
 
 
 def documented() -> dict[tuple[str, str], str]:
-    """Return the cells of the table in ``docs/clients.md`` by client and column."""
+    """Return the cells of the table in ``docs/reference/clients.md`` by client and column."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in TABLE.read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,6 @@
-"""What HTTP clients make of each fault: the table of ``docs/faults.md``, measured.
+"""What HTTP clients make of each fault: the table of ``docs/reference/faults.md``, measured.
 
-``python -m tests.live.fault_clients`` writes the table anew (``make docs`` does, too); the suite compares it.
+``python -m tests.live.fault_clients`` writes the table anew (``make generated`` does, too); the suite compares it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured"]
 
-DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "faults.md"
-_BEGIN: Final = "<!-- faults: made by `make docs` -->"
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
+_BEGIN: Final = "<!-- faults: made by `make generated` -->"
 _END: Final = "<!-- end of faults -->"
 TIMEOUT: Final = 0.25  # seconds that each client waits for what does not come, or only slowly
 PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}

@@ -1,4 +1,4 @@
-"""The clients of Java's own library do what ``docs/clients.md`` says of them."""
+"""The clients of Java's own library do what ``docs/reference/clients.md`` says of them."""
 
 from __future__ import annotations
 

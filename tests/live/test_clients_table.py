@@ -1,4 +1,4 @@
-"""Every real client does what ``docs/clients.md`` says of it."""
+"""Every real client does what ``docs/reference/clients.md`` says of it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def petstore(listening: PetStoreMock) -> Iterator[PetStoreMock]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
 def test_every_client_sees_what_the_table_says(listening: PetStoreMock, row: Row) -> None:
-    """Another cell than the document's: run `make docs` and judge the difference."""
+    """Another cell than the document's: run `make generated` and judge the difference."""
     cells = documented()
     assert measured(row, listening) == {client: cells[row.label, client] for client in CLIENTS}
 

@@ -1,4 +1,4 @@
-"""Clients that others' generators make from our OpenAPI document do what ``docs/clients.md`` says of them."""
+"""Clients that others' generators make from our OpenAPI document do what ``docs/reference/clients.md`` says of them."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_a_close_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
 
 
 class Adapted:
-    """An asynchronous client in an adapter, as docs/machine.md shows one."""
+    """An asynchronous client in an adapter, as docs/explanation/machine.md shows one."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.loop = asyncio.new_event_loop()
