@@ -177,13 +177,13 @@ def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
         print(f"petstore-mock: {error}", file=stderr)
         return BAD_USAGE
     try:
-        return _carry_out(options, stdout)
+        return _carry_out(options, stdout, stderr)
     except PetStoreMockError as error:
         print(f"petstore-mock: {error}", file=stderr)
         return BAD_USAGE
 
 
-def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
+def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.command == "serve":
         from petstore_mock.cli.serve import ServeOptions, serve  # noqa: PLC0415  # asyncio, only where it is needed
 
@@ -200,6 +200,7 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO) -> int:
                 log_format=options.log_format,
             ),
             stdout,
+            stderr,
         )
     if options.command == "gaps":
         from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above

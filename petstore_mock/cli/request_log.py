@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from petstore_mock.cli.output import Output
 from petstore_mock.journal.rendering import render_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Logged", "RequestLog"]
 
-_LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory
+_LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory ...
+_LARGEST_QUEUE: Final = 32 * 1024 * 1024  # ... nor may its bodies: bytes that the entries hold on to
 _MOST_LINES: Final = 500  # written at once: who watches sees them scroll, and requests wait for no longer rendering
 
 # Seconds between two writes. The first line after a rest goes out at once; those of a burst gather, since to wake for
@@ -32,7 +33,8 @@ _REST: Final = 0.01
 class RequestLog:
     """Lines on their way to a stream.
 
-    The server's thread notes, the main thread writes: a terminal that stops scrolling holds up the log, never a client.
+    The server's thread notes, a thread of its own writes: a pipe that nobody reads holds up that thread alone, neither
+    a client nor the end of the process. Requests whose lines find no room are counted, and told as soon as there is.
 
     Args:
         stdout: where the lines go.
@@ -40,89 +42,90 @@ class RequestLog:
     """
 
     def __init__(self, stdout: TextIO, log_format: str) -> None:
-        self._stdout = stdout
+        self._output = Output(stdout)
         self._render = _json_line if log_format == "json" else _text_line
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
-        self._queue: SimpleQueue[Entry | None] = SimpleQueue()  # its put() is safe in a signal handler
-        self._left_out = 0  # in all: only the server's thread counts
-        self._told = 0  # of those
+        self._queue: SimpleQueue[tuple[Entry, int] | None] = SimpleQueue()
+        # Each is counted by one thread alone: these by the server's ...
+        self._noted = 0  # requests
+        self._left_out = 0  # of those: they found no room in the queue
+        self._noted_bytes = 0  # of those that found room
+        # ... and these by the one that writes.
+        self._taken_bytes = 0  # of those that have left the queue
+        self._told = 0  # of those left out: they are counted in a line that says so
+        self._other_lines = 0  # lines that are of no request
 
     def note(self, entry: Entry) -> None:
         """Let the line of ``entry`` be written soon."""
-        if self._queue.qsize() < _LONGEST_QUEUE:
-            self._queue.put(entry)
+        self._noted += 1
+        if self._queue.qsize() < _LONGEST_QUEUE and self._noted_bytes - self._taken_bytes < _LARGEST_QUEUE:
+            self._noted_bytes += entry.weight
+            self._queue.put((entry, entry.weight))
         else:
             self._left_out += 1
+
+    def start(self, greeting: str) -> None:
+        """Write ``greeting`` and then the lines, in a thread that begins here."""
+
+        def write() -> None:
+            self._other_lines += greeting.count("\n")
+            self._output.write(greeting)
+            self.write()
+
+        self._output.begin(write)
 
     def end(self) -> None:
         """Let :meth:`write` return once it has written what was noted before."""
         self._queue.put(None)
 
+    def finish(self) -> str:
+        """Write what is still to be written, as long as somebody reads it.
+
+        Returns:
+            A sentence about the requests that are in no line; empty when there are none, or when the reader has gone of
+            his own accord.
+        """
+        self.end()
+        self._output.finish()
+        trouble = self._output.trouble
+        missing = self._noted - self._told - max(0, self._output.lines - self._other_lines)
+        if not missing or isinstance(trouble, BrokenPipeError):
+            return ""
+        why = "nobody read it" if trouble is None else trouble.strerror or str(trouble)
+        return f"{_requests(missing)} missing in the log: {why}"
+
     def write(self) -> None:
-        """Write lines until :meth:`end` is called. When nobody reads them any more, write nothing, and go on."""
+        """Write lines until :meth:`end` is called. When they can be written no more, count them, and go on."""
         while (first := self._queue.get()) is not None:
-            entries, ended = self._more(first)
+            entries, ended = self._more(*first)
             lines = [self._render(entry) for entry in entries]
-            left_out = self._left_out
-            if left_out > self._told:
-                lines.append(self._left_out_line(left_out - self._told))
-                self._told = left_out
+            left_out = self._left_out - self._told
+            if left_out:
+                lines.append(self._left_out_line(left_out))
             lines.append("")
-            self.show("\n".join(lines))
+            wanted = self._output.lines + len(lines) - 1
+            self._output.write("\n".join(lines))
+            if left_out and self._output.lines == wanted:
+                self._told += left_out
+                self._other_lines += 1
             if ended:
                 return
             if self._queue.qsize() < _MOST_LINES:
                 time.sleep(_REST)
 
-    def _more(self, first: Entry) -> tuple[list[Entry], bool]:
+    def _more(self, first: Entry, weight: int) -> tuple[list[Entry], bool]:
         """Return ``first`` with those that wait behind it, and whether the end was among them."""
-        entries = [first]
+        entries, ended = [first], False
         with suppress(Empty):
             while len(entries) < _MOST_LINES:
-                entry = self._queue.get_nowait()
-                if entry is None:
-                    return entries, True
-                entries.append(entry)
-        return entries, False
-
-    def show(self, text: str) -> None:
-        """Write ``text``; when nobody reads it any more, write nothing from now on."""
-        try:
-            self._write(text)
-        except OSError:  # the reader has gone, the terminal too, or the disk is full
-            with suppress(OSError, ValueError):  # else Python complains about the unwritten rest at its exit
-                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stdout.fileno())
-
-    def _write(self, text: str) -> None:
-        stream = self._stdout
-        binary = getattr(stream, "buffer", None)
-        if binary is None:  # no file: what a program reads itself
-            stream.write(text)
-            stream.flush()
-            return
-        stream.flush()
-        data = text.encode(stream.encoding, stream.errors or "strict")
-        # With PYTHONUNBUFFERED there is no buffer below the text, a full pipe takes a part of what it is given when a
-        # signal comes, and the text layer does not ask how much: the rest would be lost.
-        while data:
-            try:
-                taken = binary.write(data)
-            except BlockingIOError as error:
-                taken = error.characters_written
-            data = data[taken or 0 :]
-            if not taken:
-                time.sleep(_REST)
-        while not _is_flushed(binary):
-            time.sleep(_REST)
-
-
-def _is_flushed(binary: BinaryIO) -> bool:
-    """Flush what can be flushed now; say whether that was all. Some other program may have made the pipe not wait."""
-    try:
-        binary.flush()
-    except BlockingIOError:
-        return False
-    return True
+                noted = self._queue.get_nowait()
+                if noted is None:
+                    ended = True
+                    break
+                entries.append(noted[0])
+                weight += noted[1]
+        self._taken_bytes += weight
+        return entries, ended
 
 
 class Logged:
@@ -179,8 +182,12 @@ def _json_request(method: str, target: str, operation: str | None) -> str:
     return json.dumps({"method": method, "target": target, "operation": operation})[1:-1]
 
 
+def _requests(count: int) -> str:
+    return "1 request is" if count == 1 else f"{count} requests are"
+
+
 def _text_left_out(count: int) -> str:
-    return f"... {count} requests are not shown: they came faster than this log is read"
+    return f"... {_requests(count)} not shown: they came faster than this log is read"
 
 
 def _json_left_out(count: int) -> str:

@@ -12,8 +12,10 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import Logged, RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
@@ -58,14 +60,15 @@ class ServeOptions:
     log_format: str = "text"
 
 
-def serve(options: ServeOptions, stdout: TextIO) -> int:
+def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
     """Serve until SIGINT or SIGTERM; return 0.
 
     Raises:
         PetStoreMockError: an option can't be right, or the port is taken; in one sentence.
     """
     log = RequestLog(stdout, options.log_format)
-    with _until_signalled(log.end):
+    signalled: SimpleQueue[None] = SimpleQueue()  # its put() is safe in a signal handler
+    with _until_signalled(lambda: signalled.put(None)):
         worlds, keys = _make_worlds(options)
         handler = worlds if options.quiet else Logged(worlds, log)
         server = WireServer(handler, options.host, options.port, new_loop=_loop_maker())
@@ -76,15 +79,19 @@ def serve(options: ServeOptions, stdout: TextIO) -> int:
             with _signals_left_to_main():
                 _start(server, options)
                 warming.start()
-            log.show(_greeting(server, keys, options))
-            log.write()
+                log.start(_greeting(server, keys, options))
+            signalled.get()
         finally:
-            warming.cancel()
-            if warming.ident is not None:
-                warming.join()
-            server.stop()
-        log.end()
-        log.write()  # what was answered since the signal
+            try:
+                server.stop()
+            finally:
+                warming.cancel()
+                if warming.ident is not None:
+                    warming.join()
+        if told := log.finish():  # it has what was answered since the signal, as far as somebody reads it
+            complaint = Output(stderr)  # which may lead into the same full pipe
+            complaint.begin(lambda: complaint.write(f"petstore-mock: {told}\n"))
+            complaint.finish()
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,15 +20,17 @@ PATIENCE: Final = 30  # seconds; everything here takes a fraction of one, on a m
 
 
 class Stub:
-    """A running stub, and what it printed first."""
+    """A running stub, and the lines that it printed first."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], lines: int) -> None:
         self.process = process
         assert process.stdout is not None
         self.stdout: IO[str] = process.stdout
-        self.first = [self.stdout.readline().rstrip("\n") for _ in range(3)]
-        self.url = self.first[0].split()[2]
-        self.curl = self.first[2].removeprefix("Try: ")
+        self.first = [self.stdout.readline().rstrip("\n") for _ in range(lines)]
+        found = re.search(r"http://[^ \"]+", self.first[0])
+        assert found
+        self.url = found[0]
+        self.curl = self.first[-1].removeprefix("Try: ")
 
     @property
     def address(self) -> tuple[str, int]:
@@ -43,18 +46,22 @@ class Stub:
 
 @contextmanager
 def stub(
-    *arguments: str, command: Sequence[str] = COMMAND, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    command: Sequence[str] = COMMAND,
+    environment: Mapping[str, str] | None = None,
+    lines: int = 3,
+    stderr: int = subprocess.PIPE,
 ) -> Iterator[Stub]:
-    """Start a stub on a free port; it ends with the block."""
+    """Start a stub on a free port, and read its first ``lines``; it ends with the block."""
     process = subprocess.Popen(
         [*command, "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         env={**os.environ, **(environment or {})},
     )
     try:
-        yield Stub(process)
+        yield Stub(process, lines)
     finally:
         process.kill()
         process.communicate(timeout=PATIENCE)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from petstore_mock import cli
-from tests.live.stub import COMMAND, PATIENCE, stub
+from tests.live.stub import COMMAND, PATIENCE, Stub, stub
 
 
 def shell(line: str, **environment: str) -> str:
@@ -161,15 +161,19 @@ def test_serving_goes_on_when_the_log_has_lost_its_reader() -> None:
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_serving_goes_on_when_nobody_reads_the_log(unbuffered: str) -> None:
     """A pipe holds 64 KiB; what no longer fits must hold up the log alone, and be there in the end."""
-    request = b"GET /v1/pets?" + b"x" * 150 + b" HTTP/1.1\r\nHost: x\r\n\r\n"
-    environment = {"PYTHONUNBUFFERED": unbuffered}
-    with (
-        stub(environment=environment) as running,
-        socket.create_connection(running.address, timeout=PATIENCE) as client,
-    ):
+    with stub(environment={"PYTHONUNBUFFERED": unbuffered}) as running:
+        flood(running, 2000)
+        code, out, err = running.end()
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 2000
+
+
+def flood(running: Stub, count: int) -> None:
+    """Send ``count`` requests, and read the answers."""
+    with socket.create_connection(running.address, timeout=PATIENCE) as client:
         answers = client.makefile("rb")
-        for _ in range(20):
-            client.sendall(request * 100)
+        for _ in range(count // 100):
+            client.sendall((b"GET /v1/pets?" + b"x" * 150 + b" HTTP/1.1\r\nHost: x\r\n\r\n") * 100)
             for _ in range(100):
                 assert answers.readline().startswith(b"HTTP/1.1 401")
                 length = 0
@@ -177,9 +181,27 @@ def test_serving_goes_on_when_nobody_reads_the_log(unbuffered: str) -> None:
                     name, _, value = line.partition(b":")
                     length = int(value) if name.lower() == b"content-length" else length
                 answers.read(length)
-        code, out, err = running.end()
-    assert (code, err) == (0, "")
-    assert out.count("\n") == 2000
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_the_first_signal_stops_it_while_nobody_reads_the_log(log_format: str) -> None:
+    """Who starts it may read its first line, for the address, and no more: the pipe is full, and stays so."""
+    with stub("--log-format", log_format, lines=1) as running:
+        flood(running, 3000)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(PATIENCE) == 0
+        out, err = running.process.communicate(timeout=PATIENCE)
+    missing = re.fullmatch(r"petstore-mock: (\d+) requests are missing in the log: nobody read it\n", err)
+    assert missing
+    logged = sum("/v1/pets" in line and "Try: " not in line for line in out.split("\n")[:-1])
+    assert logged + int(missing[1]) == 3000
+
+
+def test_the_first_signal_stops_it_when_its_complaint_can_not_be_written_either() -> None:
+    with stub(lines=1, stderr=subprocess.STDOUT) as running:
+        flood(running, 3000)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])

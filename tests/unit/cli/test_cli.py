@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -21,6 +22,7 @@ import yaml
 from petstore_mock import cli
 from petstore_mock.cli import serve as serve_command
 from petstore_mock.cli.gaps import render_gaps
+from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import Logged, RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.error_conditions import CONDITIONS
@@ -380,7 +382,7 @@ def test_serve_serves_when_nobody_can_read_where(monkeypatch: pytest.MonkeyPatch
     with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123  # no file
         assert cli.run(["serve", "--port", "0"], full, err) == 0
     assert answers[0].startswith(b"HTTP/1.1 401")
-    assert err.getvalue() == ""
+    assert err.getvalue() == "petstore-mock: 1 request is missing in the log: No space left on device\n"
 
 
 def test_quiet_logs_no_request() -> None:
@@ -545,6 +547,41 @@ def test_a_log_that_is_read_too_slowly_says_how_much_it_left_out(
     assert sum("GET" in line for line in lines) == 2
 
 
+def test_a_log_that_nobody_reads_keeps_no_large_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("petstore_mock.cli.request_log._LARGEST_QUEUE", 1000)
+    out = io.StringIO()
+    log = RequestLog(out, "text")
+    for _ in range(2):  # what was written makes room again
+        for number in range(5):
+            large = entry(f"/{number}")
+            large.weight = 600
+            log.note(large)
+        log.end()
+        log.write()
+    assert sum("GET" in line for line in out.getvalue().splitlines()) == 4
+    assert out.getvalue().count("3 requests are not shown") == 2
+
+
+def test_what_was_left_out_is_counted_when_nobody_reads_to_the_end() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # what is given up is not written later
+    with os.fdopen(reading, encoding="utf-8") as reader, os.fdopen(writing, "w", encoding="utf-8") as stdout:
+        log = RequestLog(stdout, "text")
+        log.start("here it is\n")
+        for number in range(20_000):
+            log.note(entry(f"/{number}"))
+        told = log.finish()
+        stdout.close()
+        printed = [line for line in reader if line.endswith("\n")]
+    found = re.fullmatch(r"(\d+) requests are missing in the log: nobody read it", told)
+    assert found
+    assert printed[0] == "here it is\n"
+    shown = sum("GET" in line for line in printed)
+    assert shown > 100
+    told_there = [int(line.split()[1]) for line in printed if "are not shown" in line]
+    assert shown + sum(told_there) + int(found[1]) == 20_000
+
+
 def test_an_answer_that_no_journal_holds_is_not_logged() -> None:
     class Silent:
         def handle(self, request: ApiRequest) -> ApiResponse:
@@ -626,9 +663,9 @@ def test_a_pipe_that_takes_a_part_of_what_is_written_gets_the_rest() -> None:
 
 def test_a_log_in_an_encoding_that_lacks_a_character_shows_it_as_its_stream_would() -> None:
     raw = io.BytesIO()
-    log = RequestLog(io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace"), "text")
-    log.show("/ž")
-    assert raw.getvalue() == rb"/\u017e"
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace")
+    Output(stream).write("/ž\n")
+    assert raw.getvalue() == b"/\\u017e\n"
 
 
 class Full(Unbuffered):

@@ -1,0 +1,86 @@
+"""Writes to a stream that may be full, or gone: what went out is counted, and whoever waits can stop waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Output"]
+
+_PIECE: Final = 4096  # bytes handed over at once, which a pipe takes whole (PIPE_BUF): a slow reader shows by them
+_REST: Final = 0.01  # seconds before a pipe that is full, and does not wait, is asked again
+_READER_PATIENCE: Final = 0.5  # seconds after which somebody who has read nothing in them is taken to read no more
+_PATIENCE: Final = 5.0  # seconds in all, for one who reads on
+
+
+class Output:
+    """A stream, written below its buffer.
+
+    A thread that waits for a reader would hold the buffer's lock, which Python wants at its exit. And a full pipe takes
+    a part of what it is given, so that somebody must ask how much.
+
+    Args:
+        stream: where the text goes.
+
+    Attributes:
+        lines: how many have gone out.
+        trouble: why nothing can be written any more, or None.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._bytes = 0  # written so far
+        self._given_up = False
+        self._thread: threading.Thread | None = None
+        self.lines = 0
+        self.trouble: OSError | None = None
+
+    def write(self, text: str) -> None:
+        """Write ``text``, however long it takes.
+
+        After an error, such as that of a reader who has gone, nothing is written any more.
+        """
+        if self._given_up or self.trouble is not None:
+            return
+        stream = self._stream
+        try:
+            stream.flush()
+            binary = getattr(stream, "buffer", None)
+            if binary is None:  # no file: what a program reads itself
+                stream.write(text)
+                stream.flush()
+                self._bytes += len(text)
+                self.lines += text.count("\n")
+                return
+            raw = getattr(binary, "raw", binary)  # with PYTHONUNBUFFERED there is no buffer between
+            data = text.encode(stream.encoding, stream.errors or "strict")
+            at = 0
+            while at < len(data) and not self._given_up:
+                taken = raw.write(data[at : at + _PIECE]) or 0  # None: another program has made the pipe not wait
+                self.lines += data.count(b"\n", at, at + taken)
+                self._bytes += taken
+                at += taken
+                if not taken:
+                    time.sleep(_REST)
+        except OSError as error:  # the reader has gone, the terminal too, or the disk is full
+            self.trouble = error
+
+    def begin(self, write: Callable[[], object]) -> None:
+        """Call ``write``, which writes here, in a thread of its own."""
+        self._thread = threading.Thread(target=write, name="petstore-mock-output", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for that thread as long as somebody reads what it writes; then let it write no more."""
+        thread = self._thread
+        deadline = time.monotonic() + _PATIENCE
+        while thread is not None and thread.is_alive() and time.monotonic() < deadline:
+            before = self._bytes
+            thread.join(_READER_PATIENCE)
+            if self._bytes == before:
+                break
+        self._given_up = True
