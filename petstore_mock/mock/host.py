@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_httpserver import RequestHandler
 
+    from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
 
 __all__ = ["Host"]
@@ -38,6 +39,13 @@ class Host:
         self._address = address
         self._port = port
         self._listener: Listener | None = None
+
+    @property
+    def asgi(self) -> AsgiApp:
+        """The ASGI app, imported on first use: it brings asyncio."""
+        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415
+
+        return AsgiApp(self.worlds)
 
     @property
     def listener(self) -> Listener:

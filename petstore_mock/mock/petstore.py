@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from petstore_mock.common.paths import as_path
+from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_type, fill
 from petstore_mock.core.world import World
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
+    import httpx
+    import requests
+
     from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.wsgi import WsgiApp
 
@@ -190,6 +196,45 @@ class PetStoreMock(Controls):
         return self._host.app
 
     @property
+    def asgi(self) -> AsgiApp:
+        """The ASGI callable over the same state (ASGI 3.0), for asyncio and trio."""
+        return self._host.asgi
+
+    def requests_session(self) -> requests.Session:
+        """Return a session of requests that calls this mock in process, whatever host a request names.
+
+        Raises:
+            PetStoreMockError: requests is not installed.
+        """
+        with _installed("requests"):
+            import requests  # noqa: PLC0415  # the user's own
+
+            from petstore_mock.transport.requests_adapter import CoreAdapter  # noqa: PLC0415
+
+        session = requests.Session()
+        adapter = CoreAdapter(self._worlds)
+        session.mount("http://", adapter)
+        session.mount("https://", adapter)
+        return session
+
+    def httpx_client(self, **options: Any) -> httpx.Client:  # noqa: ANN401  # those of httpx.Client
+        """Return a client of httpx that calls this mock in process, whatever host a request names.
+
+        Args:
+            options: those of ``httpx.Client``; ``base_url`` is an address that ends in ``/v1`` unless given.
+
+        Raises:
+            PetStoreMockError: httpx is not installed.
+        """
+        with _installed("httpx"):
+            import httpx  # noqa: PLC0415  # the user's own
+
+            from petstore_mock.transport.httpx_transport import CoreTransport  # noqa: PLC0415
+
+        base = self.url if self._host.is_listening else f"http://petstore.test{BASE_PATH}"
+        return httpx.Client(transport=CoreTransport(self._worlds), **{"base_url": base, **options})
+
+    @property
     def httpserver(self) -> Listener:
         """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
         return self._host.listener
@@ -300,6 +345,17 @@ class PetStoreMock(Controls):
         if self._at_fresh_end is not None:
             self._at_fresh_end(self._world)
         self._worlds.remove(self._world)
+
+
+@contextmanager
+def _installed(library: str) -> Iterator[None]:
+    """Say what to do where a client library of the user's own is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise PetStoreMockError(
+            f"expected {library} to be installed, which this calls: pip install {library}; or use petstore.app"
+        ) from error
 
 
 class _Fresh:

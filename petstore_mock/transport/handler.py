@@ -1,4 +1,4 @@
-"""What both adapters ask of the core."""
+"""What the adapters ask of the core."""
 
 from __future__ import annotations
 

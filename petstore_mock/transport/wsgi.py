@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
-from petstore_mock.messages.response import UNSIZED_STATUSES, ApiResponse, reason_phrase
+from petstore_mock.messages.response import reason_phrase
+from petstore_mock.transport.in_process import is_held, outgoing, require_no_socket, wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
+    from petstore_mock.messages.response import ApiResponse
     from petstore_mock.transport.handler import Handler
 
 __all__ = ["WsgiApp"]
@@ -47,13 +46,9 @@ class WsgiApp:
         request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
         problem = _read_body(environ, request, handler)
         response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
-        if response.delay or response.resume is not None:
-            response = _wait(response)
-        if response.delivery is not None:
-            kind = response.delivery.kind
-            raise PetStoreMockError(
-                f"the fault {kind}() needs a socket: give the client petstore.url instead of petstore.app"
-            )
+        if is_held(response):
+            response = wait(response) or response  # without a limit the client never gives up
+        require_no_socket(response, "petstore.app")
         return _send(request, response, start_response)
 
 
@@ -135,33 +130,7 @@ def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file
     return b"".join(parts)
 
 
-def _wait(response: ApiResponse) -> ApiResponse:
-    """Hold a delayed answer back in this thread, until its time or a reset."""
-    released = threading.Event()
-    release: Callable[[], None] = released.set
-    if response.waits is not None:
-        response.waits.add(release)
-    began = time.perf_counter()
-    try:
-        released.wait(response.delay)
-    finally:
-        if response.waits is not None:
-            response.waits.discard(release)
-    waited = time.perf_counter() - began
-    entry = response.entry
-    final = response.resume() if response.resume is not None else response
-    if final.delay and final is not response:
-        final = _wait(final)
-    if entry is not None:
-        entry.duration += waited
-        entry.outcome = "delayed"
-    return final
-
-
 def _send(request: ApiRequest, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
-    coding, body = coded(request.fields, response)
-    fields = [*response.head.fields, *coding, ("Date", response.date.decode("ascii"))]
-    if response.status not in UNSIZED_STATUSES:
-        fields.append(("Content-Length", str(len(body))))
+    fields, body = outgoing(request, response)
     start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
-    return [] if request.method == "HEAD" or not body else [body]
+    return [body] if body else []

@@ -1,4 +1,4 @@
-"""The contract suite runs twice: over WSGI and over the socket. What a fake answers must not depend on the door."""
+"""The contract suite runs over WSGI, over ASGI and over the socket: what a fake answers must not depend on the door."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.contract.harness import Service, SocketTransport, WsgiTransport
+from tests.contract.harness import AsgiTransport, Service, SocketTransport, WsgiTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,12 @@ def _over_wsgi(stack: ExitStack, options: dict[str, Any]) -> Service:
     return Service(petstore, WsgiTransport(petstore))
 
 
+def _over_asgi(stack: ExitStack, options: dict[str, Any]) -> Service:
+    petstore = PetStoreMock(**options)
+    stack.callback(petstore.verify)
+    return Service(petstore, AsgiTransport(petstore))
+
+
 def _over_socket(stack: ExitStack, options: dict[str, Any]) -> Service:
     petstore = stack.enter_context(PetStoreMock(**options))
     service = Service(petstore, SocketTransport(petstore))
@@ -34,7 +40,7 @@ def _over_socket(stack: ExitStack, options: dict[str, Any]) -> Service:
     return service
 
 
-_DOORS = {"wsgi": _over_wsgi, "socket": _over_socket}
+_DOORS = {"wsgi": _over_wsgi, "asgi": _over_asgi, "socket": _over_socket}
 if os.environ.get("PETSTORE_DOOR") == "prism":  # tests/peers/test_prism.py runs this suite once more
     from tests.peers.prism import over_prism
 
@@ -52,7 +58,7 @@ def _serve(door: str) -> Iterator[Serve]:
 
 @pytest.fixture(params=["prism"] if "prism" in _DOORS else _DOORS)
 def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
-    """Make services over either door; at the end each verifies that nothing went wrong inside."""
+    """Make services over any door; at the end each verifies that nothing went wrong inside."""
     yield from _serve(request.param)
 
 

@@ -1,6 +1,6 @@
-"""One client for both doors: a request goes over WSGI (inside werkzeug's lint) or over a real socket.
+"""One client for all doors: a request goes over WSGI (inside werkzeug's lint), over ASGI or over a real socket.
 
-Neither is a client library: whatever a test writes as a target or a header arrives as it was written. Each answer is
+None is a client library: whatever a test writes as a target or a header arrives as it was written. Each answer is
 held against what every answer owes (:func:`check_every_answer`) before a test sees it.
 """
 
@@ -17,6 +17,7 @@ import warnings
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
 
@@ -134,6 +135,69 @@ class WsgiTransport:
         """Nothing is held."""
 
 
+class AsgiTransport:
+    """Calls the app with a scope built by hand. Nothing in it has to wait, so it needs no event loop."""
+
+    name = "asgi"
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self._app = petstore.asgi
+
+    def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | None) -> Answer:
+        path, _, query = target.partition("?")
+        fields = [("Host", "127.0.0.1"), *headers, *([] if body is None else [("Content-Length", str(len(body)))])]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "root_path": "",
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields],
+            "client": ("127.0.0.1", 50000),
+            "server": ("127.0.0.1", 80),
+        }
+        # In pieces, as a server reads them.
+        pieces = [(body or b"")[at : at + 40_000] for at in range(0, max(1, len(body or b"")), 40_000)]
+        received = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+        received[-1] = {"type": "http.request", "body": pieces[-1]} if len(pieces) == 1 else received[-1]
+        if len(pieces) > 1:
+            received.append({"type": "http.request", "body": b"", "more_body": False})
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return received.pop(0)
+
+        async def take(message: Any) -> None:  # noqa: ANN401  # a mapping, as ASGI has it
+            sent.append(dict(message))
+
+        running = self._app(scope, receive, take)
+        try:
+            running.send(None)
+        except StopIteration:
+            pass
+        else:
+            raise AssertionError("the app waits for something that nobody will give it")
+        start, *rest = sent
+        assert start["type"] == "http.response.start"
+        assert all(message["type"] == "http.response.body" for message in rest)
+        assert not rest[-1].get("more_body", False)
+        assert all(name == name.lower() for name, _ in start["headers"])
+        answered = tuple((_as_on_the_wire(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
+        return Answer(start["status"], answered, b"".join(message["body"] for message in rest))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _as_on_the_wire(name: str) -> str:
+    """Write a name of ASGI, which has them all in lower case, as servers write it."""
+    return "WWW-Authenticate" if name == "www-authenticate" else name.title()
+
+
 class SocketTransport:
     """Writes requests on one kept connection."""
 
@@ -177,7 +241,7 @@ class Service:
 
     Attributes:
         petstore: the object that users hold.
-        over: ``wsgi`` or ``socket``.
+        over: ``wsgi``, ``asgi`` or ``socket``.
     """
 
     def __init__(self, petstore: PetStoreMock, transport: Transport) -> None:

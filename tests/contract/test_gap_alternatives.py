@@ -1,4 +1,4 @@
-"""Each alternative of each gap, over both doors (those of the wire over the socket only)."""
+"""Each alternative of each gap, over all doors (those of the wire over the socket only)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What HTTP demands around the interface (RFC 9110, RFC 9112, RFC 6750), over both doors."""
+"""What HTTP demands around the interface (RFC 9110, RFC 9112, RFC 6750), over all doors."""
 
 from __future__ import annotations
 

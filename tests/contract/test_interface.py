@@ -1,4 +1,4 @@
-"""Every sentence of the interface, over both doors. A test's name is the claim."""
+"""Every sentence of the interface, over all doors. A test's name is the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets that break careless services: query parameters, identifiers and paths, over both doors."""
+"""Targets that break careless services: query parameters, identifiers and paths, over all doors."""
 
 from __future__ import annotations
 
