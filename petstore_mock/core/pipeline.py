@@ -6,9 +6,9 @@ world's lock, so that the journal's order is the order of what happened; waiting
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.core.operations import execute
 from petstore_mock.core.responses import dressed, fault_answer, garbled, refused
 from petstore_mock.core.routing import Refusal
@@ -46,7 +46,7 @@ def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> 
         world.errors.append(error)
         response = refused(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
     entry.answered(response)
-    entry.duration = perf_counter() - request.started
+    entry.duration = RealTime.perf_counter() - request.started
     response.entry = entry
     world.journal.add(entry)
     return response
@@ -222,7 +222,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = refused(world, entry, Refusal(condition, detail=detail))
         entry.answered(response)
-        entry.duration = perf_counter() - request.started
+        entry.duration = RealTime.perf_counter() - request.started
         response.entry = entry
         world.journal.add(entry)
         return response

@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from bisect import bisect_right
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import request_line
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline as service
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
@@ -286,7 +286,7 @@ class Worlds:
             with world.lock:
                 date = world.clock.http_date()
                 entry.answered(ApiResponse(Head(status, fields), body, date))
-                entry.duration = perf_counter() - request.started
+                entry.duration = RealTime.perf_counter() - request.started
                 world.journal.weigh_again(entry)
             return date
 

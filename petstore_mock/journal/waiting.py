@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
+
+from petstore_mock.common.real_time import RealTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +26,6 @@ class Announcer(Protocol):
 
     def unlisten(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` no more."""
-
-
-class _Real:
-    """The real time, even while a test has frozen it (freezegun)."""
-
-    time = staticmethod(monotonic)  # an attribute of a class: those of modules get replaced
 
 
 def running_loop() -> str | None:
@@ -56,9 +51,9 @@ def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float
     listener = happened.set
     announcer.listen(listener)  # before the first look, so that nothing slips between the two
     try:
-        deadline = _Real.time() + timeout
+        deadline = RealTime.monotonic() + timeout
         while not done():
-            left = deadline - _Real.time()
+            left = deadline - RealTime.monotonic()
             if left <= 0 or not happened.wait(left):  # what has happened already would be waited for with any patience
                 return done()
             happened.clear()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.conduct import (
@@ -23,7 +23,7 @@ from petstore_mock.stateful.checks.conduct import (
 from petstore_mock.stateful.checks.lifecycle import Threads, close_problem, threads_problem, unclosed_problem
 from petstore_mock.stateful.checks.logs import log_problem
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
-from petstore_mock.stateful.checks.requests import wire_problem
+from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem, close_client, require_answer
 from petstore_mock.stateful.model.oracle import Contradiction
@@ -106,9 +106,10 @@ class Example(Scene):
         connections = self.run.open_connections()
         self._threads.before_call()
         self.run.leftovers.clear()
-        started = time.perf_counter()
+        self._leave_out_what_came_before(actor)
+        started = RealTime.perf_counter()
         outcome = self._make(call, actor)
-        outcome.seconds = time.perf_counter() - started
+        outcome.seconds = RealTime.perf_counter() - started
         begun = self._threads.after_call()
         if begun and self.run.lasting_threads < _LASTING:
             self.run.lasting_threads += not self._threads.end_soon(begun)
@@ -133,6 +134,14 @@ class Example(Scene):
                 self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
         except Exception:  # noqa: BLE001, S110  # an object of the client's own that can't be copied is not watched
             pass
+
+    def _leave_out_what_came_before(self, actor: Actor) -> None:
+        """Take what a thread from the start has sent between two calls for nobody's."""
+        sent = len(actor.petstore.journal)
+        if self.run.begins_threads and sent > actor.seen and not self._threads.were_begun:
+            self.run.asks_by_itself()
+        if self.run.shared:
+            actor.seen = sent
 
     def _may_take_time(self, operation: str) -> tuple[bool, bool]:
         """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
@@ -160,7 +169,9 @@ class Example(Scene):
     def _judge(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor = self.actor
         others = [other for other in self._actors if other is not actor]
-        problem = stray_problem(call, entries, others) or leak_problem(call, actor, self._elsewhere)
+        problem = stray_problem(call, entries, others, shared=self.run.shared) or leak_problem(
+            call, actor, self._elsewhere
+        )
         if problem is None and not entries:
             problem = earlier_key_problem(call, outcome, self.run.leftovers)
         if problem is None:
@@ -168,8 +179,11 @@ class Example(Scene):
             if problem is not None:
                 return problem
             key, journal = actor.petstore.api_key, actor.petstore.journal
-            problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal)
-        if problem is not None and entries and self._threads.were_begun:
+            shared = self.run.shared
+            problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal, shared=shared)
+        if problem is not None and entries and self.run.shared:
+            problem.sentence += ", or a thread did so that the client has started"
+        elif problem is not None and entries and self._threads.were_begun:
             problem.await_threads(go_on=self._threads.go_on)
         problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
         problem = problem or log_problem(self.run.ear, f"{call}", "{call}")
@@ -178,6 +192,11 @@ class Example(Scene):
         try:
             read = observe(call, outcome, entries, actor.oracle)
             problem = answer_problem(call, outcome, entries, actor.oracle, read)
+            if problem is not None and self.run.shared:
+                # Nobody knows which answer was the call's, and which a thread's that asked the same.
+                each = [[entry] for entry in entries if asks_for(call, entry)]
+                told = (answer_problem(call, outcome, one, actor.oracle, read) for one in each)
+                problem = problem if None not in told else None
         except Contradiction as error:
             self._failed = True
             raise PetStoreMockError(

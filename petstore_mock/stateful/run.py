@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import threading
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.bug_report import Script, explain
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
@@ -36,6 +38,7 @@ _LEAST_RETRY_AFTER: Final = 0.5  # seconds: half of what the client is told to w
 _ALL_GONE: Final = 1.0  # seconds for a closed socket to be noticed at the other end
 _FIRST_PAUSE: Final = 0.00005  # seconds between two looks at the connections, and twice as many each time
 _LONGEST_PAUSE: Final = 0.002
+_BY_ITSELF: Final = 0.3  # seconds within which a thread that asks by itself is likely to do so
 _SOON_GONE: Final = 0.03  # the same for a client that is known to leave connections open
 
 
@@ -66,6 +69,8 @@ class Run:
         self.leaves_threads = 0  # examples that have left threads behind
         self.lasting_threads = 0  # times that threads have outlasted the call that began them
         self.heeds_retry_after = False  # whether it is known to wait as long as it is told
+        self.begins_threads = False  # when it is made, which may send requests that are of no call
+        self.shared = False  # whether they do
         self._in_hurry = True
         self._looked_at = False
         self.latest_failure: BaseException | None = None
@@ -107,11 +112,30 @@ class Run:
         Raises:
             PetStoreMockError: it can't be one; a run looks at the first.
         """
+        if self._looked_at:
+            return self.make_client(petstore)
+        threads = threading.active_count()
         client = self.make_client(petstore)
-        if not self._looked_at:
-            require_client(client)
-            self._looked_at = True
+        require_client(client)
+        self._looked_at = True
+        self.begins_threads = threading.active_count() > threads
+        if self.begins_threads and self._sends_by_itself(petstore):
+            self.asks_by_itself()
         return client
+
+    def _sends_by_itself(self, petstore: PetStoreMock) -> bool:
+        """Whether a client that was made and asked for nothing sends requests."""
+        made = len(petstore.journal)
+        deadline = RealTime.monotonic() + _BY_ITSELF
+        while RealTime.monotonic() < deadline:
+            if len(petstore.journal) > made:
+                return True
+            time.sleep(_LONGEST_PAUSE)
+        return False
+
+    def asks_by_itself(self) -> None:
+        """Take note that threads of the client send requests that are of no call."""
+        self.shared = self.watchdog.shared = True
 
     def try_client(self) -> None:
         """Make a client and close it, so that a wrong ``make_client`` is told of before anything is drawn.
@@ -199,10 +223,10 @@ class Run:
 
     def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
-        deadline = time.monotonic() + patience
+        deadline = RealTime.monotonic() + patience
         pause = _FIRST_PAUSE
         while self.open_connections() > count:
-            if time.monotonic() > deadline:
+            if RealTime.monotonic() > deadline:
                 return False
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

@@ -7,12 +7,12 @@ played without drawing anything, what takes time goes first, and a gap that is l
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults import Fault, rate_limited, reset, server_error, unauthorized
@@ -221,13 +221,13 @@ def simplest(course: Course, found: ClientBugError, play: Callable[[Course], Cli
         found: how it is told.
         play: plays a course and returns the bug that it shows.
     """
-    deadline = time.monotonic() + _LONGEST
+    deadline = RealTime.monotonic() + _LONGEST
     tried = {repr(course)}
     again = True
     while again:
         again = False
         for other in course.simpler():
-            if time.monotonic() > deadline:
+            if RealTime.monotonic() > deadline:
                 return found
             name = repr(other)
             if name in tried:

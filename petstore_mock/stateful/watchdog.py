@@ -10,6 +10,7 @@ import time
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.model.call import Outcome
 
@@ -54,6 +55,7 @@ class Watchdog:
         self.patience = patience
         self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
         self.comes_to_a_standstill = False  # likewise
+        self.shared = False  # whether a thread of the client asks meanwhile, which says nothing of the call
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
         self._fired: str | None = None
@@ -118,9 +120,9 @@ class Watchdog:
         return max(_SHORT_STANDSTILL if self.comes_to_a_standstill else _STANDSTILL, 1.5 * self.patience)
 
     def _run(self) -> None:
-        before = time.perf_counter()
+        before = RealTime.perf_counter()
         while not self._ended.wait(_TICK):
-            now = time.perf_counter()
+            now = RealTime.perf_counter()
             with self._lock:
                 if self._watched is not None:
                     self._look(*self._watched, min(now - before, _LONGEST_TICK))
@@ -132,7 +134,7 @@ class Watchdog:
         self._look_for_a_standstill(requests, journal.last if requests > 0 else None, thread, tick)
         if requests <= 0:
             return
-        if requests > _RUNAWAY:  # at every tick, if the client catches even that
+        if requests > _RUNAWAY and not self.shared:  # at every tick, if the client catches even that
             if self._fired == "ran away":  # or waits for a thread of its own, which asks
                 self._ends_a_call = True
                 self._interrupt(thread)
@@ -140,9 +142,12 @@ class Watchdog:
                 self._fired = "ran away"
                 _stop(thread)
             return
-        if journal.last.outcome == "hang":
-            self._hung_for = self._hung_for + tick if self._hung_at == requests else 0.0
-            self._hung_at = requests
+        hanging = requests if journal.last.outcome == "hang" else 0
+        if self.shared:
+            hanging = next((n for n in range(requests, 0, -1) if journal[before + n - 1].outcome == "hang"), 0)
+        if hanging:
+            self._hung_for = self._hung_for + tick if self._hung_at == hanging else 0.0
+            self._hung_at = hanging
             patience = min(self.patience, _IMPATIENCE) if operation in self.never_times_out else self.patience
             if self._hung_for >= patience:
                 self._fired = "hung"
@@ -150,7 +155,7 @@ class Watchdog:
                 petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go
 
     def _look_for_a_standstill(self, requests: int, last: Entry | None, thread: int, tick: float) -> None:
-        if requests != self._stood_at or (last is not None and _takes_its_time(last)):
+        if (requests != self._stood_at and not self.shared) or (last is not None and _takes_its_time(last)):
             self._stood_for, self._stood_at = 0.0, requests
             return
         self._stood_for += tick

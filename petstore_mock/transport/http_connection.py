@@ -10,9 +10,9 @@ import contextlib
 import math
 import re
 import threading
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
 from petstore_mock.transport.request_parsing import ChunkedBody, RefusedError, RequestHead, probe
@@ -109,10 +109,10 @@ class Connection(Line):
                 end = data.find(b"\r\n\r\n") + 4
                 head = self._known.get(data[:end])
                 if head is not None and head.length == len(data) - end <= UNASKED_BODY:
-                    self._serve(head, data[end:], perf_counter())
+                    self._serve(head, data[end:], RealTime.perf_counter())
                     return
             elif not head.length:
-                self._serve(head, b"", perf_counter())
+                self._serve(head, b"", RealTime.perf_counter())
                 return
         if self._discarding:
             self._discard(len(data), bounded=self._held is None)
@@ -180,12 +180,12 @@ class Connection(Line):
         end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end < 0:
             if not self._scanned:
-                self._since = perf_counter()
+                self._since = RealTime.perf_counter()
                 self._epoch = self._shared.epoch()
             probe(buffer, self._scanned)
             self._scanned = len(buffer)
             return False
-        started = self._since if self._scanned else perf_counter()
+        started = self._since if self._scanned else RealTime.perf_counter()
         self._scanned = 0
         raw = bytes(buffer[: end + 4])
         del buffer[: end + 4]
@@ -203,7 +203,7 @@ class Connection(Line):
 
     def _expect_body(self, head: RequestHead, started: float) -> None:
         """Decide from the head whether the body is worth reading."""
-        self._since = perf_counter()
+        self._since = RealTime.perf_counter()
         self._incoming = incoming = _Incoming(head, self._request(head, started))
         if head.length > UNASKED_BODY and not self._keeps(incoming, head.length):
             self._refuse_body(incoming, oversized=True)
@@ -232,7 +232,7 @@ class Connection(Line):
     def _take_body(self, incoming: _Incoming) -> bool:
         """Take the body out of the buffer and serve its request; say whether it was whole."""
         head, request, chunked, buffer = incoming.head, incoming.request, incoming.chunked, self._buffer
-        self._since = perf_counter()
+        self._since = RealTime.perf_counter()
         if chunked is None:
             if len(buffer) < head.length:
                 return False
@@ -313,7 +313,7 @@ class Connection(Line):
             head, request = self._incoming.head, self._incoming.request
         else:
             head = refused.head or _UNKNOWN
-            request = self._request(head, self._since if self._scanned else perf_counter())
+            request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
         response = self._shared.refuse(refused, request, epoch)
@@ -342,7 +342,7 @@ class Connection(Line):
 
     def _neighbour_answered(self, head: RequestHead, response: ApiResponse) -> None:
         self._awaiting = False
-        self._touched = perf_counter()
+        self._touched = RealTime.perf_counter()
         if not self._transport.is_closing():
             self.send_whole(head, response)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.request import ApiRequest, Fields
 from petstore_mock.transport.in_process import exchange
 
@@ -37,7 +37,7 @@ class CoreTransport(httpx.BaseTransport):
         """
         target = request.url.raw_path.decode("ascii")
         fields = Fields(request.headers.raw)
-        asked = ApiRequest(request.method, target, fields, request.read(), 0, 0, time.perf_counter())
+        asked = ApiRequest(request.method, target, fields, request.read(), 0, 0, RealTime.perf_counter())
         patience = request.extensions.get("timeout", {}).get("read")
         answer = exchange(self._handler, asked, _INSTEAD_OF, patience)
         if answer is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.request import UNASKED_BODY
@@ -38,7 +38,7 @@ class Hold:
     def __init__(self, response: ApiResponse, release: Callable[[], None]) -> None:
         self._response = response
         self._release = release
-        self._began = time.perf_counter()
+        self._began = RealTime.perf_counter()
         self._gone = False
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class Hold:
     def _record(self, outcome: str) -> None:
         entry = self._response.entry
         if entry is not None:
-            entry.duration += time.perf_counter() - self._began
+            entry.duration += RealTime.perf_counter() - self._began
             entry.outcome = outcome
 
 

@@ -7,9 +7,9 @@ it waits by timers of the loop, so it costs no thread and delays nobody else.
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.response import UNSIZED_STATUSES
 
@@ -174,7 +174,7 @@ class Held:
         entry = self._response.entry
         if entry is not None:
             entry.outcome = outcome
-            entry.duration = time.perf_counter() - self._request.started
+            entry.duration = RealTime.perf_counter() - self._request.started
 
     def _due(self) -> None:
         response = self._response

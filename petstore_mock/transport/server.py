@@ -10,9 +10,9 @@ import os
 import socket
 import threading
 import weakref
-from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import Connection
 from petstore_mock.transport.server_state import Shared
@@ -45,7 +45,7 @@ _ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
 class _Loop(asyncio.SelectorEventLoop):
     """asyncio's own, with timers that go by the real time even while a test has frozen it (freezegun)."""
 
-    time = staticmethod(monotonic)  # an attribute of a class: those of modules get replaced
+    time = staticmethod(RealTime.monotonic)  # an attribute of a class: those of modules get replaced
 
 
 class WireServer:
@@ -197,7 +197,7 @@ class WireServer:
             return Connection(self._shared, outbox, self._connections, self._accepted)
 
         server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
-        self._swept = perf_counter()
+        self._swept = RealTime.perf_counter()
         self._sweep(loop)
         await stopping.wait()
         # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
@@ -215,7 +215,7 @@ class WireServer:
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """End connections that are too slow; one timer for all of them, so that a request costs none."""
-        now = perf_counter()
+        now = RealTime.perf_counter()
         # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
         stood_still = max(0.0, now - self._swept - self._sweep_interval)
         self._swept = now

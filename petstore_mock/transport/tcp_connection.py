@@ -7,8 +7,9 @@ import contextlib
 import os
 import socket
 import struct
-from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
+
+from petstore_mock.common.real_time import RealTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ class Line(asyncio.Protocol):
         self._discarding = False  # nothing will be served any more: input is dropped
         self._drained = 0  # how much was dropped
         self._idle = True  # the next byte begins a request that may be served at once
-        self._touched = perf_counter()  # when we last served it or said FIN, or saw that it reads
+        self._touched = RealTime.perf_counter()  # when we last served it or said FIN, or saw that it reads
         self._unsent = 0  # how much it had not taken when we last looked
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -142,7 +143,7 @@ class Line(asyncio.Protocol):
         client has not read yet. So we say FIN, and drop what comes until the client closes (RFC 9112 §9.6).
         """
         self.ignore_input()
-        self._touched = perf_counter()
+        self._touched = RealTime.perf_counter()
         if self._eof:
             self._transport.close()
             return

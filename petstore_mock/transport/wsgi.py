@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.messages.response import reason_phrase
 from petstore_mock.transport.in_process import is_held, outgoing, require_no_socket, wait
@@ -42,7 +42,7 @@ class WsgiApp:
             PetStoreMockError: the fault that met the request needs a socket.
         """
         handler = self._handler
-        started = time.perf_counter()
+        started = RealTime.perf_counter()
         request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
         problem = _read_body(environ, request, handler)
         response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)

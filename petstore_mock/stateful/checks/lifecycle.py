@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.stateful.model.call import Problem
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Threads:
 
     def end_soon(self, begun: Iterable[threading.Thread]) -> bool:
         """Wait a moment for threads that a call has begun, for what they ask is of it; say whether they have ended."""
-        deadline = time.monotonic() + _ERRAND
+        deadline = RealTime.monotonic() + _ERRAND
         for thread in begun:
-            thread.join(max(deadline - time.monotonic(), 0))
+            thread.join(max(deadline - RealTime.monotonic(), 0))
         return not any(thread.is_alive() for thread in begun)
 
     @property
@@ -73,12 +74,12 @@ class Threads:
         """Return how many do not end, if they are more than can be granted."""
         if len(self._started) <= MOST_THREADS:
             return 0
-        deadline = time.monotonic() + (_THREADS_END_SOON if brief else _THREADS_END)
+        deadline = RealTime.monotonic() + (_THREADS_END_SOON if brief else _THREADS_END)
         while True:
             count = sum(thread.is_alive() for thread in self._started)
             if count <= MOST_THREADS:
                 return 0
-            if time.monotonic() > deadline:
+            if RealTime.monotonic() > deadline:
                 return count
             gc.collect(1)
             time.sleep(_PAUSE)
@@ -137,7 +138,7 @@ def threads_problem(count: int) -> Problem:
     check = (
         "getattr({client}, 'close', lambda: None)()",
         "deadline = time.monotonic() + 1",
-        f"while threading.active_count() > threads + {MOST_THREADS} and time.monotonic() < deadline:",
+        f"while threading.active_count() > threads + {MOST_THREADS} and RealTime.monotonic() < deadline:",
         "    time.sleep(0.01)",
         f"assert threading.active_count() <= threads + {MOST_THREADS}",
     )

@@ -6,6 +6,7 @@ import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.stateful.model.call import Problem
 
@@ -91,7 +92,7 @@ def _is_told_to_wait(status: int, journal: Journal) -> bool:
             if status == _TOO_MANY_REQUESTS:
                 return True  # for as long as the client thinks right
         elif asked != "0":
-            waited = time.perf_counter() - entry.request.started
+            waited = RealTime.perf_counter() - entry.request.started
             if asked.isdecimal():
                 left = float(asked) - waited
             else:  # by the service's clock, or by the client's own

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.stateful.checks.requests import PINGS
 from petstore_mock.stateful.checks.result import (
     Allowed,
     list_problem,
@@ -56,13 +57,15 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
     """
     read: dict[int, Any] = {}
     for entry in entries:
+        if entry.method in PINGS:
+            continue
         if entry.condition is not None:
             if entry.condition.name == "absent_pet":
                 oracle.saw_pet(int(entry.path.rpartition("/")[2]), None, entry.number)
             continue
         fault = entry.fault
         seen = fault is None or (fault.kind in _TRANSPARENT and outcome.error is None and entry is entries[-1])
-        if not seen:
+        if not seen or entry.status is None:  # a thread's may be under way still
             if entry.operation == "createPet":
                 oracle.may_have_created(call.body)
             continue
@@ -81,11 +84,13 @@ def answer_problem(
     call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]
 ) -> Problem | None:
     """Return what is wrong with what the client made of its answers, or None; ``read`` is what :func:`observe` saw."""
+    asked = [entry for entry in entries if entry.method not in PINGS]
+    entries = asked or entries
     last = entries[-1]
-    plain = last.fault is None and last.condition is None and last.operation == call.operation
+    plain = bool(asked) and last.fault is None and last.condition is None and last.operation == call.operation
     if not (plain and outcome.error is None):  # else it was answered and returned: nothing to be explained
-        if outcome.error is None and call.operation in _NOT_REPLACED:
-            problem = _unasked(call, outcome, entries)
+        if outcome.error is None and (not asked or call.operation in _NOT_REPLACED):
+            problem = _unasked(call, outcome, asked)
             if problem is not None:
                 return problem
         problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
@@ -117,7 +122,8 @@ def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem 
         f"assert len({{journal}}.for_operation({operation!r})) > before, 'no {asked} was sent'",
     )
     sentence = f"{call} {outcome} without sending {asked}"
-    return Problem(sentence, OPERATIONS[operation].section, _NOT_REPLACED[operation], check)
+    words = _NOT_REPLACED.get(operation, "a ping says nothing of an animal")
+    return Problem(sentence, OPERATIONS[operation].section, words, check)
 
 
 def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle) -> Allowed:
@@ -228,7 +234,7 @@ def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[
         return oracle.pets.get(call.arguments["pet_id"]) if is_known else None
     for entry in reversed(entries):
         if entry.operation == call.operation and entry.condition is None:
-            if entry.fault is not None and entry.fault.kind not in _TRANSPARENT:
+            if entry.status is None or (entry.fault is not None and entry.fault.kind not in _TRANSPARENT):
                 return None
             document = read[entry.number] if entry.number in read else json.loads(entry.response_body)
             if isinstance(document, list):

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
     from petstore_mock.stateful.model.call import Call, Outcome
 
-__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "TOO_MANY", "left_out_the_key", "wire_problem"]
+__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "PINGS", "TOO_MANY", "asks_for", "left_out_the_key", "wire_problem"]
+
+# What asks whether the service is there, and for no animal: the client's own affair.
+PINGS: Final = frozenset({"HEAD", "OPTIONS"})
 
 # A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
 # a client that does not know when to stop.
@@ -33,7 +36,14 @@ _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
 
 
 def wire_problem(
-    call: Call, outcome: Outcome, entries: Sequence[Entry], *, key: str, port: bytes, journal: Journal
+    call: Call,
+    outcome: Outcome,
+    entries: Sequence[Entry],
+    *,
+    key: str,
+    port: bytes,
+    journal: Journal,
+    shared: bool = False,
 ) -> Problem | None:
     """Return the first rule that the requests of one call break, or None.
 
@@ -44,24 +54,32 @@ def wire_problem(
         key: the key that they are to bear.
         port: the part of the service's address that names its port, with its colon; empty for the usual one.
         journal: all requests of the client's world so far.
+        shared: whether some of the requests may be of a thread that asks by itself, and so of no call.
     """
     if not entries:
         return silence_problem(call, outcome, journal)
-    if len(entries) > MOST_REQUESTS:
+    if len(entries) > MOST_REQUESTS and not shared:
         problem = _too_many(call, entries)
         if problem is not None:
             return problem
+    asked = shared and any(asks_for(call, entry) for entry in entries)
     for index, entry in enumerate(entries):
         problem = (
             _misplaced_key(call, entry, key)
             or _wrong_header(call, entry, port)
-            or (None if left_out_the_key(entry, entries[:index]) else _violation(call, entry))
-            or _other_question(call, entry)
+            or (None if left_out_the_key(entry, entries[:index]) else _violation(call, entry, shared=shared))
+            or (None if asked and entry.operation != "createPet" else _other_question(call, entry))
             or _body_of_a_get(call, entry)
         )
         if problem is not None:
             return problem
-    return None if len(entries) == 1 else _repeated(call, entries)
+    return None if len(entries) == 1 or shared else _repeated(call, entries)
+
+
+def asks_for(call: Call, entry: Entry) -> bool:
+    """Whether a request asks for just what the caller did."""
+    is_of_it = entry.operation == call.operation and entry.method not in PINGS
+    return is_of_it and _other_question(call, entry) is None
 
 
 def left_out_the_key(entry: Entry, before: Sequence[Entry]) -> bool:
@@ -151,9 +169,9 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
     return Problem(f"{call} sent 'Accept: {accept}'", sentence.section, sentence.text, check)
 
 
-def _violation(call: Call, entry: Entry) -> Problem | None:
+def _violation(call: Call, entry: Entry, *, shared: bool) -> Problem | None:
     """Return a request that the contract forbids."""
-    if not entry.is_violation or _is_refused_by_a_gap(call, entry) or _is_removed(call, entry):
+    if not entry.is_violation or _is_refused_by_a_gap(call, entry) or _is_removed(call, entry, shared=shared):
         return None
     sentence = entry.sentence
     words = sentence.text if sentence is not None else ""
@@ -178,10 +196,11 @@ def _is_refused_by_a_gap(call: Call, entry: Entry) -> bool:
     return bool(_json(entry.body) == call.body)
 
 
-def _is_removed(call: Call, entry: Entry) -> bool:
-    """Whether getPet was called after its removal because the machine asked for it."""
+def _is_removed(call: Call, entry: Entry, *, shared: bool) -> bool:
+    """Whether getPet was called after its removal because the machine asked for it, or made the date pass."""
     condition = entry.condition
-    return condition is not None and condition.name.startswith("operation_removed") and call.operation == "getPet"
+    is_removed = condition is not None and condition.name.startswith("operation_removed")
+    return is_removed and (shared or call.operation == "getPet")
 
 
 def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or None
@@ -193,6 +212,8 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or None
 
 def _other_question(call: Call, entry: Entry) -> Problem | None:
     """Return a valid request that asks for something else than the caller did."""
+    if entry.method in PINGS:
+        return None
     if entry.operation == call.operation:
         return {"createPet": _other_animal, "getPet": _other_id, "listPets": _other_list}[call.operation](call, entry)
     if entry.operation != "createPet":
@@ -315,12 +336,8 @@ def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
     asked = first.response_headers.get("retry-after") if first.status in TELL_TO_WAIT else None
     if asked is None:
         return None
-    if asked.isdecimal():
-        wanted = float(asked)
-        waited = second.request.started - first.request.started
-    else:
-        wanted = parsedate_to_datetime(asked).timestamp() - first.timestamp
-        waited = second.timestamp - first.timestamp
+    wanted = float(asked) if asked.isdecimal() else parsedate_to_datetime(asked).timestamp() - first.timestamp
+    waited = second.request.started - first.request.started
     if waited >= wanted - _EARLY:
         return None
     check = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.stateful.model.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class Actor:
 
     def await_request(self) -> None:
         """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
-        deadline = time.monotonic() + _UNDER_WAY
-        while len(self.petstore.journal) == self.seen and time.monotonic() < deadline:
+        deadline = RealTime.monotonic() + _UNDER_WAY
+        while len(self.petstore.journal) == self.seen and RealTime.monotonic() < deadline:
             time.sleep(0.001)
 
 
