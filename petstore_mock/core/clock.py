@@ -75,7 +75,7 @@ class Clock:
         """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
 
         Raises:
-            PetStoreMockError: ``when`` is no moment, see :func:`as_moment`.
+            PetStoreMockError: ``when`` is no date, datetime or ISO 8601 text.
         """
         target = as_moment(when).timestamp()
         if self._frozen is not None:

@@ -140,7 +140,7 @@ class Controls:
             off_contract: allow a status that the interface declares for other operations only (§7).
 
         Returns:
-            A handle: ``.hits``, ``.cancel()``, and a context manager that ends the fault with its block.
+            The handle, with ``.hits`` and ``.cancel()``; as a context manager it ends the fault with its block.
 
         Raises:
             PetStoreMockError: an argument can't be right; says what would be.

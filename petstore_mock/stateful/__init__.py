@@ -31,7 +31,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.call import PetClient
-from petstore_mock.stateful.model.error_classification import Kind, classify_exception
+from petstore_mock.stateful.model.error_classification import Kind, UnknownErrorError, classify_exception
 from petstore_mock.stateful.run import Run
 from petstore_mock.stateful.shrinking import simplest
 from petstore_mock.stateful.step_table import NUMBERS
@@ -47,7 +47,15 @@ if TYPE_CHECKING:
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.shrinking import Course
 
-__all__ = ["ClientBugError", "Kind", "PetClient", "check_client", "classify_exception", "client_machine"]
+__all__ = [
+    "ClientBugError",
+    "Kind",
+    "PetClient",
+    "UnknownErrorError",
+    "check_client",
+    "classify_exception",
+    "client_machine",
+]
 
 
 def client_machine(

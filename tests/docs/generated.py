@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,10 +32,13 @@ def gaps_table() -> str:
 
 def failing_example() -> str:
     """What pytest prints when the client of the first example misspells a status."""
-    example = blocks("python")[0].text
+    shop, example = (
+        next(block.text for block in blocks("python") if mark in block.text) for mark in ("# shop.py", "# test_shop.py")
+    )
     broken = example.replace('status="available") == [rex]', 'status="avalable") == [rex]')
     assert broken != example
     with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "shop.py").write_text(shop, encoding="utf-8")
         (Path(directory) / "test_shop.py").write_text(broken, encoding="utf-8")
         unneeded = ("cacheprovider", "xdist", "hypothesispytest")
         command = [sys.executable, "-m", "pytest", "-q", "--tb=line", *(f"-pno:{plugin}" for plugin in unneeded)]
@@ -57,6 +61,13 @@ def machine_example() -> str:
         output = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=300, check=False).stdout
     lines = [line[1:].removeprefix("       ") for line in output.splitlines() if line.startswith("E ")]
     return f"```text\n{_steady_times(chr(10).join(line.rstrip() for line in lines))}\n```"
+
+
+def machine_sentence() -> str:
+    """The first sentence of what the machine says there."""
+    document, _ = PARTS["machine example"]
+    sentence = generated(document, "machine example").splitlines()[1].partition(": ")[2]
+    return "\n".join(textwrap.wrap(sentence, 118, initial_indent="> ", subsequent_indent="> "))
 
 
 def serving_example() -> str:
@@ -101,11 +112,14 @@ def _steady(output: str) -> str:
     return _steady_times(part)
 
 
+README: Final = ROOT / "README.md"
+DOCS: Final = ROOT / "docs"
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
-    "gaps": (ROOT / "README.md", gaps_table),
-    "serving example": (ROOT / "README.md", serving_example),
-    "machine example": (ROOT / "README.md", machine_example),
-    "failing example": (ROOT / "README.md", failing_example),
+    "gaps": (DOCS / "reference" / "gaps.md", gaps_table),
+    "serving example": (DOCS / "tutorial" / "first-stub.md", serving_example),
+    "machine example": (DOCS / "tutorial" / "find-a-bug.md", machine_example),
+    "machine sentence": (README, machine_sentence),  # of the example above, so that it comes after it
+    "failing example": (README, failing_example),
 }
 
 
@@ -114,9 +128,10 @@ def main() -> None:
     for name, (document, make) in PARTS.items():
         begin, end = markers(name)
         text = document.read_text(encoding="utf-8")
-        old = f"{begin}\n{generated(document, name)}\n{end}"
-        assert old in text, f"{document} has no part {name!r}"
-        document.write_text(text.replace(old, f"{begin}\n{make()}\n{end}"), encoding="utf-8")
+        before, _, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        assert ended, f"{document} has no part {name!r}"
+        document.write_text(f"{before}{begin}\n{make()}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ import shlex
 import socket
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
+from petstore_mock import PetStoreMock
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 
@@ -104,6 +106,22 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
         case ["petstore-mock", command, *options]:
             shown = _run(ROOT, sys.executable, "-m", "petstore_mock", command, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), shown
+        case ["pip", "install", *wanted]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+            for name, extra in (re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", text).groups() for text in wanted):  # type: ignore[union-attr]  # no match fails
+                assert name == project["name"], where
+                assert extra is None or extra in project["optional-dependencies"], where
+        case ["curl", *_]:
+            with PetStoreMock(api_key="secret", seed=20) as petstore:
+                answer = _run(
+                    ROOT,
+                    *words[:1],
+                    "--silent",
+                    "--fail-with-body",
+                    *(word.replace("http://127.0.0.1:8080/v1", petstore.url) for word in words[1:]),
+                )
+                assert answer.returncode == 0, answer.stdout + answer.stderr
+                assert not petstore.journal.violations
         case ["pytest", *options]:
             shown = _run(ROOT, sys.executable, "-m", "pytest", NO_HYPOTHESIS, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), where
@@ -170,8 +188,20 @@ def test_generated_part_is_up_to_date(name: str) -> None:
     assert generated(document, name) == make(), "run `make generated`"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
         assert (document.parent / target).exists(), target
+
+
+def test_every_link_of_the_readme_leads_somewhere_from_a_package_index() -> None:
+    """There, a relative link would lead nowhere; and one to the site must be one of its pages."""
+    site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Documentation"]
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert links
+    for link in links:
+        page = link.removeprefix(f"{site}/").rstrip("/")
+        assert link.startswith(f"{site}/"), link
+        assert page in pages or f"{page}/index" in pages, link

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["CLIENT_ERRORS", "REDIRECTS", "SUCCESSES", "Kind", "UnknownErrorError", "classify_exception"]
 
 Kind = int | Literal["transport", "timeout", "protocol"]
+"""What an exception means: an HTTP status, or how the answer was lost."""
 
 SUCCESSES: Final = range(200, 300)  # RFC 9110 §15.3
 REDIRECTS: Final = range(300, 400)  # §15.4

@@ -14,7 +14,7 @@ from petstore_mock.core.store import Store
 ROOT = Path(__file__).parents[3]
 
 # Every "not shown" of the interface: its section, words that tell it from the others, and the gaps that choose for it,
-# or the words by which the README speaks of it where there is nothing to choose.
+# or the words by which the documents speak of it where there is nothing to choose.
 NOT_SHOWN: list[tuple[str, str, tuple[str, ...], str]] = [
     ("1", "Other resources, such as store orders and categories", ("unknown_route",), "Other endpoints (§4.4)"),
     ("2", "Fields of the category record", ("category_rule",), "Fields of the category record (§2)"),
@@ -102,8 +102,8 @@ def test_operation_that_is_not_removed_signals_nothing() -> None:
     assert [choice(None) for choice in GAPS["deprecation_headers"].alternatives.values()] == [(), ()]
 
 
-def test_readme_speaks_of_what_has_no_gap() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_documents_speak_of_what_has_no_gap() -> None:
+    choices = (ROOT / "docs" / "explanation" / "choices.md").read_text(encoding="utf-8")
     for section, words, gaps, line in NOT_SHOWN:
         assert gaps or line, words
-        assert line in readme, f"§{section}: {words}"
+        assert line in choices, f"§{section}: {words}"
