@@ -48,6 +48,7 @@ class Behaviour:
     unknown_route: Literal["not_found", "not_implemented"] = "not_found"
     status_when_omitted: Literal["absent", "available", "pending", "sold"] = "absent"
     list_order: Literal["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"] = "id_ascending"
+    page_fill: Literal["full", "short"] = "full"
     id_assignment: Literal["sequential", "sparse", "random_int64", "beyond_2_53"] = "sequential"
     error_codes: Literal["standard", "terse", "numeric_strings"] = "standard"
     extra_response_fields: Literal["none", "present"] = "none"
@@ -221,6 +222,7 @@ class Policies(NamedTuple):
     unknown_route: Callable[[], str]
     status_when_omitted: Callable[[], str | None]
     list_order: Callable[[Catalogue, str | None, int, Random], Iterable[int]]
+    page_fill: Callable[[int], int]
     id_assignment: Callable[[int, Random], int]
     error_codes: Callable[[str, int], str]
     extra_response_fields: Callable[[bytes], bytes]

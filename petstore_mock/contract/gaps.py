@@ -244,6 +244,15 @@ _ROWS: Final = (
         arbitrary=any_order,
     ),
     _gap(
+        "page_fill",
+        "content",
+        "4.1",
+        "limit is the maximum number of animals to return; that so many come where there are more is not said.",
+        "that a list shorter than limit holds every animal that matches",
+        full=lambda limit: limit,
+        short=lambda limit: (limit + 1) // 2,  # and so never an empty page where an animal matches
+    ),
+    _gap(
         "id_assignment",
         "content",
         "2",

@@ -57,12 +57,13 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     """§4.1: at most ``limit`` animals, only those of the status."""
     store, chosen = world.store, world.rules.policies
     limit, status = route.limit, route.status
+    most = chosen.page_fill(limit)
     if world.hidden and world.hides(number := _latest(world, entry)):
-        ids = chosen.list_order(store, status, limit + len(world.hidden), world.random)
-        ids = world.visible(ids, number)[:limit]
+        ids = chosen.list_order(store, status, most + len(world.hidden), world.random)
+        ids = world.visible(ids, number)[:most]
         total = len(world.visible(store.every(status), number))
     else:
-        ids = chosen.list_order(store, status, limit, world.random)
+        ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
     entry.executed = True
     return rendered(world, 200, store.page(ids), chosen.paging_headers(limit, status, total))

@@ -408,6 +408,18 @@ def _(service: Service) -> None:
     assert _listed(service) == first, "drawn by random_seed"
 
 
+@alternative("page_fill", "full")
+def _(service: Service) -> None:
+    service.petstore.seed_many(5)
+    assert [len(_listed(service, f"?limit={limit}")) for limit in (1, 2, 5, 6)] == [1, 2, 5, 5]
+
+
+@alternative("page_fill", "short")
+def _(service: Service) -> None:
+    service.petstore.seed_many(5)
+    assert [len(_listed(service, f"?limit={limit}")) for limit in (1, 2, 5, 6, 100)] == [1, 1, 3, 3, 5]
+
+
 @alternative("id_assignment", "sequential")
 def _(service: Service) -> None:
     assert [service.created(name="a", categoryId=1)["id"] for _ in range(3)] == [1, 2, 3]

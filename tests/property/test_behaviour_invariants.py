@@ -91,7 +91,7 @@ class Model:
         limit = query.get("limit", 20)
         assert len(found) <= min(limit, len(wanted))
         if self.behaviour.visibility == "immediate":
-            assert len(found) == min(limit, len(wanted))
+            assert len(found) == min((limit + 1) // 2 if self.behaviour.page_fill == "short" else limit, len(wanted))
         assert max(Counter(pet["id"] for pet in found).values(), default=1) == 1
         for pet in found:
             known = self.created[pet["id"]]

@@ -64,3 +64,13 @@ def test_an_id_is_given_once() -> None:
     oracle.created({"id": 7, **REX}, REX, 1)
     with pytest.raises(Contradiction, match="the id 7 twice"):
         oracle.created({"id": 7, **SOLD}, SOLD, 2)
+
+
+def test_a_short_page_may_lack_animals_and_never_all() -> None:
+    oracle = Oracle(delayed=False, short_pages=True)
+    rex, tom = {"id": 1, "name": "Rex", "categoryId": 1}, {"id": 2, "name": "Tom", "categoryId": 1}
+    oracle.exists(rex)
+    oracle.exists(tom)
+    oracle.saw_list([rex], 2, None, 1)
+    with pytest.raises(Contradiction, match="lacked"):
+        oracle.saw_list([], 2, None, 2)

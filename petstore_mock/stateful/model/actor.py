@@ -31,7 +31,8 @@ class Actor:
         port = urlsplit(petstore.url).port
         self.port = b"" if port in {None, _HTTP} else b":%d" % port  # as Host is to end
         self.client = client
-        self.oracle = Oracle(delayed="visibility" in behaviour.differences())
+        chosen = behaviour.differences()
+        self.oracle = Oracle(delayed="visibility" in chosen, short_pages="page_fill" in chosen)
         self.last: Call | None = None
         self.seen = len(petstore.journal)  # entries of its journal so far: a client may ask while it is made
 

@@ -36,11 +36,12 @@ class Oracle:
         vanished: ids of animals that another actor removed.
     """
 
-    def __init__(self, *, delayed: bool) -> None:
+    def __init__(self, *, delayed: bool, short_pages: bool = False) -> None:
         self.pets: dict[int, Animal] = {}
         self.maybes: list[Animal] = []
         self.vanished: list[int] = []
         self._delayed = delayed
+        self._short_pages = short_pages
         self._visible_from: dict[int, int] = {}
 
     # What happens
@@ -97,7 +98,7 @@ class Oracle:
         matching = {pet_id for pet_id, pet in self.pets.items() if status is None or pet.get("status") == status}
         if len(seen) < limit:
             missing = [pet_id for pet_id in matching - ids if self.is_settled(pet_id, number)]
-            if missing:
+            if missing and not (self._short_pages and seen):
                 raise Contradiction(f"a list with room for {limit} lacked {missing[:3]}")
 
     def saw_pet(self, pet_id: int, animal: Mapping[str, Any] | None, number: int) -> None:

@@ -21,7 +21,7 @@ NOT_SHOWN: list[tuple[str, str, tuple[str, ...], str]] = [
     ("2", "Length or character limits on `name`", ("name_rule",), ""),
     ("3", "Transitions; no operation for changing the status is shown", (), "Transitions of `status` (§3)"),
     ("3", "The status given when `status` is omitted", ("status_when_omitted",), ""),
-    ("4.1", "Pagination controls beyond `limit`", ("paging_headers", "list_order"), ""),
+    ("4.1", "Pagination controls beyond `limit`", ("paging_headers", "list_order", "page_fill"), ""),
     ("4.4", "GET /store/orders: method details, parameters and payloads", ("unknown_route",), "Other endpoints (§4.4)"),
     ("5", "How keys are issued, their lifetime and their rotation", ("key_rotation",), "`issue_key`, `revoke_key`"),
     ("5", "Per-operation permissions or scopes", (), "permissions and scopes"),
