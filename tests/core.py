@@ -32,9 +32,9 @@ class Core:
     def __init__(self, *, key: str | None = None, **options: Any) -> None:  # noqa: ANN401  # World's
         self.worlds = Worlds()
         self.key = self.worlds.check_key(key) if key is not None else self.worlds.new_key()
-        self.world = World(self.key, default_schemas(), **{"self_check": True, **options})
+        self.world = World(default_schemas(), **{"self_check": True, "index": self.worlds.keys, **options})
+        self.world.keys.add(self.key)
         self.worlds.push(self.world)
-        self.worlds.add_key(self.key, self.world)
 
     @property
     def journal(self) -> Journal:

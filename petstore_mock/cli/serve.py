@@ -21,7 +21,7 @@ from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
-from petstore_mock.core.world import Key, World
+from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import Worlds
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.server import WireServer
@@ -155,13 +155,18 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--set"):
         behaviour = behaviour.replace(**dict(options.settings))
     with _named("--at"):
-        world = World("", default_schemas(), behaviour=behaviour, at=options.at, journal_limit=_KEPT_ENTRIES, ring=True)
+        world = World(
+            default_schemas(),
+            behaviour=behaviour,
+            at=options.at,
+            journal_limit=_KEPT_ENTRIES,
+            ring=True,
+            index=worlds.keys,
+        )
     worlds.push(world)
-    world.keys.clear()
     with _named("--api-key"):
         for key in options.api_keys or (worlds.new_key(),):
-            world.keys[worlds.check_key(key)] = Key()
-            worlds.add_key(key, world)
+            world.keys.add(worlds.check_key(key))
     with _named("--seed"):
         fill(world, None if options.seed is None else seed_of(options.seed))
     return worlds, list(world.keys)

@@ -151,6 +151,9 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
         "RFC 9110 §15.6.6",
         "http",
     ),
+    # Addresses of worlds, which are the fake's own: no sentence of the interface speaks of them.
+    Condition("unknown_world", 404, "not_found", "No world has this address", "", "http", violation=False),
+    Condition("ended_world", 404, "not_found", "The world of this address is over", "", "http", violation=False),
     # Not the client's doing.
     Condition("released", 503, "reset", "The fake was reset while this answer was held", "", "http", violation=False),
     Condition(

@@ -117,11 +117,11 @@ def rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opt
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def link_to_first_page(limit: int, status: str | None, _total: int) -> Fields:
+def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) -> Fields:
     """Return the ``Link`` field of a list (RFC 8288)."""
     # Only the first page has an address: the interface shows no control for another (§4.1).
     chosen = "" if status is None else f"&status={quote(status, safe='')}"
-    return (("Link", f'<{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
+    return (("Link", f'<{mount}{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
 
 
 @lru_cache(maxsize=8)  # of an interface with one deprecated operation

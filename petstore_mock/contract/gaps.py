@@ -312,7 +312,7 @@ _ROWS: Final = (
         "that a list says how much more there is",
         none=no_fields,
         link=link_to_first_page,
-        total_count=lambda _limit, _status, total: (("X-Total-Count", str(total)),),
+        total_count=lambda _mount, _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
     _gap(
         "location_header",
@@ -321,7 +321,7 @@ _ROWS: Final = (
         "201: body is the created Pet; headers are not shown.",
         "that a created animal's address is given (it would lead to the removed getPet)",
         absent=no_fields,
-        present=lambda pet_id: (("Location", f"{PETS_PATH}/{pet_id}"),),
+        present=lambda mount, pet_id: (("Location", f"{mount}{PETS_PATH}/{pet_id}"),),
     ),
     _gap(
         "deprecation_headers",

@@ -66,7 +66,7 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
         ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
     entry.executed = True
-    return rendered(world, 200, store.page(ids), chosen.paging_headers(limit, status, total))
+    return rendered(world, 200, store.page(ids), chosen.paging_headers(entry.request.mount, limit, status, total))
 
 
 def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
@@ -91,7 +91,7 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
         entry.executed = True
     else:
         body = encode_flat(document)
-    return rendered(world, 201, body, chosen.location_header(pet_id))
+    return rendered(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
 
 
 def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse:

@@ -18,6 +18,7 @@ from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import key_fault
 
 if TYPE_CHECKING:
+    from petstore_mock.core.keys import Key
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.faults import Fault
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover"]
 
 
-def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> ApiResponse:
+def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse:
     """Answer one request. The world's lock is held.
 
     Args:
         world: whose state it meets.
         request: the request.
-        key: the API key that it bears, or None.
-        problem: why ``key`` is None or no key of this world: a name of ``CONDITIONS``; empty when it may be valid.
+        key: the API key of this world that it bears, or None.
+        problem: why ``key`` is None: a name of ``CONDITIONS``.
     """
     now = world.now = world.clock.now()
     entry = Entry(world.journal.total + 1, world.owner, request, now)
@@ -52,15 +53,15 @@ def handle(world: World, request: ApiRequest, key: str | None, problem: str) -> 
     return response
 
 
-def _answer(world: World, request: ApiRequest, key: str | None, problem: str, entry: Entry) -> ApiResponse:
+def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, entry: Entry) -> ApiResponse:
     rules = world.rules
     route = rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
         return _without_operation(world, route, entry)
     request.operation = operation.name
-    if key is not None and not problem:
-        problem = world.use_key(key)
+    if key is not None:
+        problem = world.keys.use(key)
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
         return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
@@ -189,14 +190,14 @@ class _Exchange:
 # For the adapters
 
 
-def admits(world: World, request: ApiRequest, key: str | None, problem: str, length: int | None) -> bool:
+def admits(world: World, request: ApiRequest, key: Key | None, length: int | None) -> bool:
     """Say from its head whether a request's body is worth reading; counts nothing (RFC 9110 §10.1.1)."""
     with world.lock:
         rules = world.rules
         route = rules.route(request.method, request.target)
         if route.operation is None or route.invalid is not None:
             return False
-        if problem or key is None or world.key_problem(key):
+        if key is None or world.keys.problem(key):
             return False
         return route.operation.request_schema is None or judge_head(rules, request, length) is None
 

@@ -18,17 +18,23 @@ class Draws(Random):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.mark_start()
+        self._seed = seed
+        self._start: tuple[object, ...] | None = None  # its 625 numbers are worth their memory once they differ
+        self._has_moved = False
 
     def mark_start(self) -> None:
         """Make the present state the one that :meth:`reset` returns to."""
-        self._start = self.getstate()
-        self._has_moved = False
+        if self._has_moved:
+            self._start = self.getstate()
+            self._has_moved = False
 
     def reset(self) -> None:
         """Return to the start."""
         if self._has_moved:
-            self.setstate(self._start)
+            if self._start is None:
+                self.seed(self._seed)
+            else:
+                self.setstate(self._start)
             self._has_moved = False
 
     # What all other draws are made of

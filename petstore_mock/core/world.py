@@ -11,6 +11,7 @@ from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import member_path, no_such_name
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.core.keys import KeyIndex, KeyRing
 from petstore_mock.core.resettable_random import Draws
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.sample_pets import plausible_category, plausible_name, plausible_pet
@@ -24,21 +25,10 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.schemas import Schemas
 
-__all__ = ["Key", "Snapshot", "Waiting", "World"]
+__all__ = ["Snapshot", "Waiting", "World"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
-
-
-class Key:
-    """An API key (§5): valid until it is revoked or expires."""
-
-    __slots__ = ("expires", "revoked", "uses")
-
-    def __init__(self, expires: float | None = None) -> None:
-        self.revoked = False
-        self.expires = expires  # seconds since 1970 by the fake's clock
-        self.uses = 0
 
 
 class Waiting:
@@ -74,17 +64,16 @@ class Waiting:
 class Snapshot:
     """A copy of a world's state, for ``restore``."""
 
-    __slots__ = ("answered", "behaviour", "clock", "hidden", "keys", "random", "rotating", "seeded", "store")
+    __slots__ = ("answered", "behaviour", "clock", "hidden", "keys", "random", "seeded", "store")
 
     def __init__(self, world: World, seeded: int) -> None:
         self.store: StoreSnapshot = world.store.snapshot()
-        self.keys = {name: (key.revoked, key.expires, key.uses) for name, key in world.keys.items()}
+        self.keys = world.keys.snapshot()
         self.behaviour = world.rules.behaviour
         self.clock = world.clock.snapshot()
         self.random = world.random.getstate()
         # Relative: the journal may have begun anew by the time of the restore.
         self.hidden = {pet_id: until - world.journal.total for pet_id, until in world.hidden.items()}
-        self.rotating = world.rotating
         self.answered = world.answered
         self.seeded = seeded
 
@@ -104,7 +93,6 @@ class World:
     """The state that one test sees.
 
     Args:
-        key: the first valid API key.
         schemas: the rules of bodies and parameters.
         behaviour: what the fake does where the interface shows nothing.
         at: the fake's date at the start.
@@ -112,11 +100,11 @@ class World:
         self_check: hold the fake's own answers against the schemas.
         journal_limit: how many requests the journal keeps.
         ring: whether older ones may go silently.
+        index: the keys of all worlds behind the same listener.
     """
 
     def __init__(  # the starting state, each part by its name
         self,
-        key: str,
         schemas: Schemas,
         *,
         behaviour: Behaviour | None = None,
@@ -125,28 +113,33 @@ class World:
         self_check: bool = False,
         journal_limit: int = FIXTURE_LIMIT,
         ring: bool = False,
+        index: KeyIndex | None = None,
     ) -> None:
         self.lock = threading.RLock()  # re-entrant: a `when` predicate may look at the store
         self.schemas = schemas
         self.start_behaviour = behaviour or Behaviour()
         self.rules: Rules = rules_for(self.start_behaviour, schemas)
         self.self_check = self_check
-        self.owner: str | None = None
+        self.owner: str | None = None  # who answers for it: a test, or the name of its address
         self.store = Store()
         self.clock = Clock(at)
-        self.journal = Journal(journal_limit, ring=ring, keys=lambda: tuple(self.keys), schemas=schemas)
+        self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
         self.plan = FaultPlan(self.lock)
         self.waits = Waiting()
         self.errors: list[BaseException] = []  # the fake's own failures, for the verification
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
+        self.asked = 0.0  # when a request came to its address last, by time.perf_counter()
         self.generation = 0  # a request that began before a reset must not change what came after
-        self.keys: dict[str, Key] = {key: Key()}
-        self.rotating: str | None = None  # the key that was used first (gap key_rotation)
+        self.keys = KeyRing(self, index or KeyIndex())
         self.answered = 0  # requests that were valid so far (gap rate_limit)
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
         self.random = Draws(random_seed)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the keys, which are to be masked wherever they would show."""
+        return tuple(self.keys)
 
     # Going back
 
@@ -168,8 +161,7 @@ class World:
             self.plan.clear()
             self.errors.clear()
             self.hidden.clear()
-            self.keys = {key: Key() for key in keys}
-            self.rotating = None
+            self.keys.replace(keys)
             self.answered = 0
             self.random.reset()
             waits, self.waits = self.waits, Waiting()
@@ -187,12 +179,13 @@ class World:
         with self.lock:
             return Snapshot(self, self._seeded)
 
-    def restore(self, snapshot: Snapshot, current: str) -> None:
+    def restore(self, snapshot: Snapshot, current: str, lost: Iterable[str] = ()) -> None:
         """Return to a copy of the state. The journal and the faults stay; held answers are let go.
 
         Args:
             snapshot: the copy.
             current: the key that the world has by now; valid even if the copy is older than the key.
+            lost: keys of the copy that are another world's by now.
         """
         with self.lock:
             self.store.restore(snapshot.store)
@@ -200,16 +193,9 @@ class World:
             self.clock.restore(snapshot.clock)
             self.random.setstate(snapshot.random)
             self.hidden = {pet_id: until + self.journal.total for pet_id, until in snapshot.hidden.items()}
-            self.rotating = snapshot.rotating
             self.answered = snapshot.answered
             self._seeded = snapshot.seeded
-            issued_since = self.keys.keys() - snapshot.keys.keys()
-            self.keys = {name: Key() for name in (current, *issued_since)}
-            for name in issued_since - {current}:
-                self.keys[name].revoked = True  # this world's still: a request that bears it is no leak
-            for name, (revoked, expires, uses) in snapshot.keys.items():
-                key = self.keys[name] = Key(expires)
-                key.revoked, key.uses = revoked, uses
+            self.keys.restore(snapshot.keys, current, lost)
             self.generation += 1  # what is still held was asked of the state that ends here
         self.let_go()
 
@@ -218,35 +204,6 @@ class World:
         rules = rules_for(behaviour, self.schemas)
         with self.lock:
             self.rules = rules
-
-    # Keys (§5)
-
-    def key_problem(self, name: str) -> str:
-        """Return the condition that refuses the key ``name`` now, or an empty text."""
-        key = self.keys.get(name)
-        return "unknown_key" if key is None else self._problem(name, key)
-
-    def _problem(self, name: str, key: Key) -> str:
-        if key.revoked:
-            return "revoked_key"
-        if key.expires is not None and self.clock.now() >= key.expires:
-            return "expired_key"
-        rotates = name == self.rotating and self.rules.policies.key_rotation(key.uses + 1)
-        return "revoked_key" if rotates else ""
-
-    def use_key(self, name: str) -> str:
-        """Let a request bear the key ``name``: return as :meth:`key_problem`, and count the use (gap key_rotation)."""
-        key = self.keys.get(name)
-        if key is None:
-            return "unknown_key"
-        problem = self._problem(name, key)
-        if not problem:
-            key.uses += 1
-            if self.rotating is None:
-                self.rotating = name
-        elif problem == "revoked_key":
-            key.revoked = True  # from the first use that came too late
-        return problem
 
     # Animals
 

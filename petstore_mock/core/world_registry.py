@@ -1,15 +1,22 @@
-"""Worlds behind one listener: which one a request belongs to, and which requests leaked from a finished test."""
+"""Worlds behind one listener: which one a request belongs to, and which requests leaked from a world that is over.
+
+A request to ``/w/NAME`` belongs to the world of that name; at the root, to the world whose key it bears, else to the
+current one. So tests of any language can run side by side: each has its world, and none meets another's.
+"""
 
 from __future__ import annotations
 
 import secrets
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
-from petstore_mock.common.masking import request_line
+from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
-from petstore_mock.core import pipeline as service
+from petstore_mock.core import pipeline
+from petstore_mock.core.keys import KeyIndex
+from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import KEY_TEXT, bearer_key
@@ -17,11 +24,13 @@ from petstore_mock.messages.request import ApiRequest
 from petstore_mock.messages.response import ApiResponse, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from petstore_mock.core.world import World
+    from petstore_mock.core.keys import Key
 
-__all__ = ["Leak", "Worlds", "whose"]
+__all__ = ["DEFAULT_WORLD", "Leak", "Worlds", "whose"]
+
+DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
 # Around a number, a key of all that a key may consist of: letters of both cases and every mark (RFC 6750 §2.1).
 _BEFORE_NUMBER, _AFTER_NUMBER = "Aa-._~+/", "=="
@@ -29,6 +38,9 @@ _KEPT_LEAKS: Final = 1000
 _KEY_DIGITS_MAX: Final = 18
 _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to no test
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
+_BY_ADDRESS: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the same path, written in another way
+_SHOWN_NAME: Final = 100  # characters
+_REMEMBERED: Final = 100_000  # names and keys of worlds that are over, each; a stub may run for months
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +84,39 @@ class _Epoch:
     owner: str | None
 
 
-class Worlds:
-    """The worlds that share a listener, told apart by their keys. Implements ``transport.handler.Handler``.
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """An address that leads to no world: of one that is over, or that never was."""
 
-    Keys are numbered, so that a retired one is recognised without remembering it: only the number at which each
+    condition: str
+    detail: str
+    owner: str | None  # the name of the world that is over
+
+
+class Worlds:
+    """The worlds that share a listener, told apart by address or by key. Implements ``transport.handler.Handler``.
+
+    Issued keys are numbered, so that a retired one is recognised without remembering it: only the number at which each
     test began is kept.
+
+    Attributes:
+        keys: the keys of all of them.
+        leaks: the first requests that bore a key, or went to the address, of a world that is over.
+        leaked: called with each leak, in the listener's thread; it must be quick.
     """
 
     def __init__(self) -> None:
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
         self._issued = 0
-        self._by_key: dict[str, World] = {}
+        self.keys = KeyIndex()
+        self._given: dict[str, str] = {}  # retired keys that were not issued here, and whose they were
+        self._named: dict[str, World] = {}
+        self._ended: dict[str, None] = {}  # names of worlds that are over
         self._stack: list[World] = []
         self._owner_starts: list[int] = []
         self._owners: list[str] = []
         self.leaks: list[Leak] = []
+        self.leaked: Callable[[Leak], None] = _unheard
 
     # Keys
 
@@ -104,8 +134,12 @@ class Worlds:
         key = f"{self._prefix}{number:06d}"
         return f"{_BEFORE_NUMBER}{key}{_AFTER_NUMBER}" if of_all_characters else key
 
-    def check_key(self, key: object) -> str:
+    def check_key(self, key: object, *, shared: bool = False) -> str:
         """Return ``key`` if it can be sent as a bearer token and is no other world's.
+
+        Args:
+            key: the key.
+            shared: whether other worlds may have it too, since an address tells them apart.
 
         Raises:
             PetStoreMockError: it can't (RFC 6750 §2.1), or it is taken. The key itself is not shown.
@@ -117,44 +151,41 @@ class Worlds:
             raise PetStoreMockError(
                 f"expected an API key of letters, digits and -._~+/, with = at its end only (RFC 6750 §2.1); got {came}"
             )
-        if key in self._by_key:
+        if not shared and self.keys.is_taken(key):
             raise PetStoreMockError(
                 "expected an API key that no other world behind this listener has; this one is taken"
             )
         return key
 
-    def add_key(self, key: str, world: World) -> None:
-        """Let requests that bear ``key`` reach ``world``."""
-        self._by_key[key] = world
-
-    def retire(self, world: World, *, but: Sequence[str] = ()) -> None:
-        """Let the keys of ``world`` reach no world any more, except those in ``but``."""
-        for key in [key for key, other in list(self._by_key.items()) if other is world and key not in but]:
-            del self._by_key[key]
-
-    def take_back(self, world: World) -> None:
-        """Let the keys that ``world`` has by now reach it again; those that are not its own it has no longer.
-
-        A copy of the state brings back keys that a reset has retired since; but a key of another test, or of another
-        world, stays what it is.
-        """
+    def lost_keys(self, world: World, names: Iterable[str]) -> list[str]:
+        """Return those of ``names`` that are another test's, or another world's, by now, and not of ``world``."""
         mine = world.owner or _NOBODY
-        for key in tuple(world.keys):
-            issued_to = self._retired_owner(key)
-            if issued_to not in {None, mine} or self._by_key.setdefault(key, world) is not world:
-                del world.keys[key]
+        return [
+            name
+            for name in names
+            if name not in world.keys and (self._retired_owner(name) not in {None, mine} or self.keys.is_taken(name))
+        ]
 
     def _retired_owner(self, key: str) -> str | None:
+        """Return to whom ``key``, which opens no world, was issued or given; None if it never was."""
+        given = self._given.get(key)
+        if given is not None:
+            return given
+        number = self._issued_number(key)
+        if number is None:
+            return None
+        index = bisect_right(self._owner_starts, number) - 1
+        return self._owners[index] if index >= 0 else _NOBODY
+
+    def _issued_number(self, key: str) -> int | None:
+        """Return the number of a key that was issued here, or None."""
         if key.startswith(_BEFORE_NUMBER) and key.endswith(_AFTER_NUMBER):
             key = key[len(_BEFORE_NUMBER) : -len(_AFTER_NUMBER)]
         number = key.removeprefix(self._prefix)
         # A client may have made its key up: int() of thousands of digits raises, and none but our spelling was issued.
         if number == key or len(number) > _KEY_DIGITS_MAX or not number.isdecimal():
             return None
-        if number != f"{int(number):06d}" or not 1 <= int(number) <= self._issued:
-            return None
-        index = bisect_right(self._owner_starts, int(number)) - 1
-        return self._owners[index] if index >= 0 else _NOBODY
+        return int(number) if number == f"{int(number):06d}" and 1 <= int(number) <= self._issued else None
 
     # The stack of current worlds
 
@@ -187,52 +218,125 @@ class Worlds:
         self._stack = [*others, world, *mine]  # at once: the listener's thread looks at it
 
     def remove(self, world: World) -> None:
-        """End ``world``: its keys are retired, its held answers let go."""
+        """End ``world``, one of the stack: its keys are retired, its held answers let go."""
         self._stack.remove(world)
-        self.retire(world)
         world.reset(())
+
+    # Worlds by address
+
+    def world_at(self, name: str) -> World | None:
+        """Return the world at the address ``/w/NAME``."""
+        return self._named.get(name)
+
+    def add_named(self, name: str, world: World) -> None:
+        """Let requests to ``/w/NAME`` reach ``world``, and those at the root that bear its keys."""
+        world.owner = name
+        self._named[name] = world
+        self._ended.pop(name, None)
+        for key in world.keys:
+            self._given.pop(key, None)
+
+    def end_named(self, name: str) -> None:
+        """End the world at ``/w/NAME``: what still asks there, or with its keys, has leaked."""
+        world = self._named.pop(name)
+        with world.lock:
+            for key in world.keys:
+                if self._issued_number(key) is None:
+                    _remember(self._given, key, name)
+            world.reset(())
+        _remember(self._ended, name, None)
+
+    def _at_address(self, request: ApiRequest) -> World | _Unknown | None:
+        """Find the world of a request to ``/w/NAME/...``, None elsewhere; the rest of the path becomes its target."""
+        if not request.mount:
+            if not request.target.startswith(_BY_ADDRESS):
+                return None
+            path, mark, query = request.target.partition("?")
+            _, prefix, segment, *rest = path.split("/", 3)
+            request.mount = f"/{prefix}/{segment}"
+            request.target = f"/{rest[0] if rest else ''}{mark}{query}"
+        segment = request.mount.rpartition("/")[2]
+        name = unquote(segment)
+        world = self._named.get(name)
+        if world is not None:
+            world.asked = request.started
+            return world
+        shown = cut(repr(name), _SHOWN_NAME)
+        if name in self._ended:
+            return _Unknown("ended_world", f"the world {shown} is over, and its client still asks", name)
+        hint = (
+            "the default world is at /v1"
+            if name == DEFAULT_WORLD
+            else f"PUT /w/{cut(segment, _SHOWN_NAME)}/__petstore/world makes one"
+        )
+        return _Unknown("unknown_world", f"there is no world {shown}: {hint}", None)
 
     # transport.handler.Handler
 
     def handle(self, request: ApiRequest) -> ApiResponse:
-        """Answer a whole request on the world whose key it bears, else on the current one."""
-        key, problem = bearer_key(request.fields)
-        world = self._by_key.get(key) if key is not None else None
-        if world is None:
-            world = self._stack[-1]
-            if key is not None:
-                owner = self._retired_owner(key)
+        """Answer a whole request on the world of its address or of its key, else on the current one."""
+        name, problem = bearer_key(request.fields)
+        if request.mount or request.target.startswith(_BY_ADDRESS):
+            found = self._at_address(request)
+            if not isinstance(found, World):
+                return self._nowhere(request, found)
+            world = found
+            key = None if name is None else world.keys.get(name)
+        else:
+            key = None if name is None else self.keys.find(name)
+            world = self._stack[-1] if key is None else key.world or self._stack[-1]
+            if key is None and name is not None:
+                owner = self._leaker(name)
                 if owner is not None:
                     return self._leaked(world, request, owner)
-                problem = "unknown_key"
+                key = world.keys.get(name)  # several worlds may have it
         with world.lock:
-            if key is not None and not problem and key not in world.keys:  # retired since the look-up above
-                return self._leaked(world, request, self._retired_owner(key) or _NOBODY)
-            return service.handle(world, request, key, problem)
+            if key is not None and key.world is not world:  # retired since the look-up above
+                if not request.mount:
+                    return self._leaked(world, request, self._retired_owner(key.name) or _NOBODY)
+                key = None
+            if key is None and name is not None:
+                problem = "unknown_key"
+            return pipeline.handle(world, request, key, problem)
+
+    def _nowhere(self, request: ApiRequest, found: _Unknown | None) -> ApiResponse:
+        """Answer a request to the address of no world."""
+        assert found is not None  # noqa: S101  # for the type checker: the caller has seen an address
+        response = pipeline.refuse_leftover(self._stack[0], found.condition, found.detail, request)
+        if found.owner is not None:
+            self._note_leak(Leak(found.owner, _shown(request), response.status, bore_key=False))
+        return response
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
         name, advice = whose(owner, present=any(one.owner == owner for one in tuple(self._stack)))
-        response = service.answer_retired(world, f"it was issued to {name}{advice}", request)
+        response = pipeline.answer_retired(world, f"it was issued to {name}{advice}", request)
         self._note_leak(Leak(owner, _shown(request), response.status))
         return response
 
     def _note_leak(self, leak: Leak) -> None:
         if len(self.leaks) < _KEPT_LEAKS:
             self.leaks.append(leak)
+        self.leaked(leak)
 
-    def _world_of(self, request: ApiRequest) -> tuple[World, str | None, str]:
-        key, problem = bearer_key(request.fields)
-        world = self._by_key.get(key) if key is not None else None
-        return (world, key, problem) if world is not None else (self._stack[-1], None, problem or "unknown_key")
+    def _look_up(self, request: ApiRequest) -> tuple[World, Key | None]:
+        """Find the world of a request that is not to be carried out yet, and its key there."""
+        name, _ = bearer_key(request.fields)
+        addressed = self._at_address(request)
+        if isinstance(addressed, World):
+            return addressed, None if name is None else addressed.keys.get(name)
+        if addressed is not None:
+            return self._stack[0], None
+        key = None if name is None else self.keys.find(name)
+        return (self._stack[-1] if key is None else key.world or self._stack[-1]), key
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
         """Say from its head whether a request's body is worth reading."""
-        world, key, problem = self._world_of(request)
-        return service.admits(world, request, key, problem, length)
+        world, key = self._look_up(request)
+        return pipeline.admits(world, request, key, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap ``body_limit``)."""
-        return self._world_of(request)[0].rules.policies.body_limit()
+        return self._look_up(request)[0].rules.policies.body_limit()
 
     def epoch(self) -> _Epoch:
         """Return to whom a request belongs that begins now, should it never show a key."""
@@ -244,37 +348,43 @@ class Worlds:
     ) -> ApiResponse:
         """Answer what never became a request; without a key it belongs to where it began, if ``epoch`` says so."""
         known = request if request is not None else ApiRequest(_UNREAD, _UNREAD)
-        world, key, _ = self._world_of(known)
-        owner = self._leaker(known)
+        addressed = self._at_address(known)
+        if isinstance(addressed, World):
+            return pipeline.refuse(addressed, condition, detail, known)
+        if addressed is not None:
+            return self._nowhere(known, addressed)
+        world, key = self._look_up(known)
+        name, _ = bearer_key(known.fields)
+        owner = None if name is None else self._leaker(name)
         if owner is not None and condition != "internal_error":  # a failure of ours is this session's, whoever met it
             return self._leaked(world, known, owner)
         if epoch is None or key is not None:
-            return service.refuse(world, condition, detail, known)
+            return pipeline.refuse(world, condition, detail, known)
         with epoch.world.lock:
             if epoch.world.journal.clears == epoch.clears:
-                return service.refuse(epoch.world, condition, detail, known)
-        response = service.refuse_leftover(world, condition, detail, known)
+                return pipeline.refuse(epoch.world, condition, detail, known)
+        response = pipeline.refuse_leftover(world, condition, detail, known)
         if epoch.owner is not None:
             unread = f"a request without a readable head ({condition})"
             shown = unread if known.method == _UNREAD else _shown(known)
             self._note_leak(Leak(epoch.owner, shown, response.status, bore_key=False))
         return response
 
-    def _leaker(self, request: ApiRequest) -> str | None:
-        """Return who answers for the key that ``request`` bears, if it is a retired one."""
-        key, _ = bearer_key(request.fields)
-        return None if key is None or key in self._by_key else self._retired_owner(key)
+    def _leaker(self, name: str) -> str | None:
+        """Return who answers for the key ``name``, if it is a retired one."""
+        return None if self.keys.is_taken(name) else self._retired_owner(name)
 
     def neighbour_came(self, request: ApiRequest) -> Callable[[int, Sequence[tuple[str, str]], bytes], bytes]:
         """Take note of a request that an expectation of ``httpserver`` answers; return what is told the answer.
 
         It belongs to the test in which it came, however late its handler answers: that is no doing of the client's.
         """
-        world, key, _ = self._world_of(request)
-        owner = self._leaker(request)
+        world, key = self._look_up(request)
+        name, _ = bearer_key(request.fields)
+        owner = None if name is None else self._leaker(name)
         with world.lock:
-            if owner is None and key is not None and key not in world.keys:  # retired since the look-up above
-                owner = self._retired_owner(key) or _NOBODY
+            if owner is None and key is not None and key.world is not world:  # retired since the look-up above
+                owner = self._retired_owner(key.name) or _NOBODY
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.neighbour = True
             if owner is None:
@@ -295,3 +405,15 @@ class Worlds:
 
 def _shown(request: ApiRequest) -> str:
     return request_line(request.method, request.target, request.credentials)
+
+
+def _unheard(_: Leak) -> None:
+    """Hear of a leak where nobody does."""
+
+
+def _remember(names: dict[str, Any], name: str, value: str | None) -> None:
+    """Keep ``name`` as the newest, within bounds."""
+    names.pop(name, None)
+    names[name] = value
+    if len(names) > _REMEMBERED:
+        del names[next(iter(names))]

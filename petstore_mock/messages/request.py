@@ -63,6 +63,7 @@ class ApiRequest:
     Attributes:
         method: the method token as sent.
         target: origin-form target as sent, still percent-encoded: ``/v1/pets?limit=2``.
+        mount: what stood before it in the address of a named world, as sent: ``/w/NAME``; else empty.
         fields: the header fields in the order sent, names in the case sent, as bytes.
         body: the body, decoded from its transfer coding.
         connection: which connection it came on, from 1; 0 without a socket.
@@ -72,7 +73,18 @@ class ApiRequest:
         operation: the operation that the route found, or None.
     """
 
-    __slots__ = ("body", "connection", "exchange", "fields", "method", "operation", "oversized", "started", "target")
+    __slots__ = (
+        "body",
+        "connection",
+        "exchange",
+        "fields",
+        "method",
+        "mount",
+        "operation",
+        "oversized",
+        "started",
+        "target",
+    )
 
     def __init__(  # noqa: PLR0917  # called for every request: keywords cost
         self,
@@ -86,6 +98,7 @@ class ApiRequest:
     ) -> None:
         self.method = method
         self.target = target
+        self.mount = ""
         self.fields = fields if type(fields) is Fields else Fields(fields)
         self.body = body
         self.connection = connection

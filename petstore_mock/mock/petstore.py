@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
-from petstore_mock.core.starting_state import Seed, as_behaviour, check_type, fill
-from petstore_mock.core.world import World
+from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
+from petstore_mock.core.tenant import Tenant, WorldOptions
+from petstore_mock.core.verification import expected_violation, verify
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.mock.controls import Controls
 from petstore_mock.mock.host import Host
-from petstore_mock.mock.verification import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
@@ -27,6 +26,12 @@ if TYPE_CHECKING:
     import requests
 
     from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.core.clock import Clock
+    from petstore_mock.core.fault_plan import FaultHandle, Moment
+    from petstore_mock.core.world import Snapshot
+    from petstore_mock.faults import Fault
+    from petstore_mock.journal.journal import Journal
+    from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.wsgi import WsgiApp
@@ -34,19 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["PetStoreMock"]
 
 
-class WorldOptions(TypedDict, total=False):
-    """The options of a world: those of :class:`PetStoreMock` that are not its listener's."""
-
-    api_key: str | None
-    seed: Seed | None
-    behaviour: Behaviour | str | PathLike[str] | None
-    at: str | date | datetime | None
-    strict: bool
-    self_check: bool
-    random_seed: int
-
-
-class PetStoreMock(Controls):
+class PetStoreMock:
     """A fake pet store service, in process.
 
     ``with PetStoreMock() as petstore:`` listens on loopback; leaving the block stops, and raises for what a test
@@ -64,11 +57,13 @@ class PetStoreMock(Controls):
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
 
+    Attributes:
+        tenant: its world, as the package's own doors hold it; internal.
+        host: its listener and what else its worlds share; internal.
+
     Raises:
         PetStoreMockError: an option can't be right.
     """
-
-    _at_fresh_end: Callable[[World], None] | None = None  # told of each world that fresh() gave, before it is gone
 
     def __init__(  # the options of the starting state, each by its name
         self,
@@ -87,9 +82,9 @@ class PetStoreMock(Controls):
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
-        self._outermost = True  # else it is one of fresh(): listener and expectations are another mock's
-        self._open(
-            Host(host, port),
+        self.host = Host(host, port)
+        self.tenant = self._outermost = Tenant(
+            self.host.worlds,
             rules,
             api_key=api_key,
             seed=seed,
@@ -100,36 +95,14 @@ class PetStoreMock(Controls):
             random_seed=random_seed,
         )
 
-    def _open(self, host: Host, schemas: Schemas, **options: Unpack[WorldOptions]) -> None:
-        """Make a world behind ``host`` the current one."""
-        strict, self_check = options.get("strict", False), options.get("self_check", False)
-        random_seed, api_key, at = options.get("random_seed", 0), options.get("api_key"), options.get("at")
-        check_type("strict", strict, bool, what="True or False")
-        check_type("self_check", self_check, bool, what="True or False")
-        check_type("random_seed", random_seed, int, what="a whole number")
-        self._host = host
-        self._worlds = host.worlds
-        self._fixed_key = None if api_key is None else self._worlds.check_key(api_key)
-        self._key = self._fixed_key or self._worlds.new_key()
-        self._strict = self._base_strict = strict
-        self._base_behaviour = as_behaviour(options.get("behaviour"))
-        self._base_at = at
-        self._added: Seed | None = None  # animals of the present test alone
-        self._world = World(
-            self._key,
-            schemas,
-            behaviour=self._base_behaviour,
-            at=at,
-            random_seed=random_seed,
-            self_check=self_check,
-        )
-        fill(self._world, options.get("seed"))
-        self._worlds.push(self._world)
-        self._worlds.add_key(self._key, self._world)
-
     def __repr__(self) -> str:
-        where = self.url if self._host.is_listening else "not listening"
-        return f"<PetStoreMock {where}, {len(self._world.store)} animals>"
+        where = self.url if self.host.is_listening else "not listening"
+        return f"<PetStoreMock {where}, {len(self.tenant.world.store)} animals>"
+
+    @property
+    def _is_outermost(self) -> bool:
+        """Whether the listener and its expectations are this mock's; those of a ``fresh()`` are another's."""
+        return self.tenant is self._outermost
 
     # Listening
 
@@ -139,7 +112,7 @@ class PetStoreMock(Controls):
         Raises:
             PetStoreMockError: the address is taken.
         """
-        self._host.start()
+        self.host.start()
         return self
 
     def stop(self) -> None:
@@ -150,11 +123,11 @@ class PetStoreMock(Controls):
         Raises:
             PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
         """
-        if self._outermost:
-            self._worlds.let_go()
-            self._host.stop()
+        if self._is_outermost:
+            self.host.worlds.let_go()
+            self.host.stop()
         else:
-            self._world.let_go()
+            self.tenant.world.let_go()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -169,7 +142,7 @@ class PetStoreMock(Controls):
 
     def close_connections(self) -> None:
         """Close the idle kept connections, as real services do now and then."""
-        self._host.listener.close_connections()
+        self.host.listener.close_connections()
 
     @property
     def url(self) -> str:
@@ -178,27 +151,27 @@ class PetStoreMock(Controls):
         Raises:
             PetStoreMockError: the mock does not listen.
         """
-        return self._host.url
+        return self.host.url
 
     @property
     def api_key(self) -> str:
         """A valid API key (§5)."""
-        return self._key
+        return self.tenant.key
 
     @property
     def headers(self) -> dict[str, str]:
         """The header that authenticates: ``{"Authorization": "Bearer ..."}`` (§5)."""
-        return {"Authorization": f"Bearer {self._key}"}
+        return {"Authorization": f"Bearer {self.tenant.key}"}
 
     @property
     def app(self) -> WsgiApp:
         """The WSGI callable over the same state (PEP 3333)."""
-        return self._host.app
+        return self.host.app
 
     @property
     def asgi(self) -> AsgiApp:
         """The ASGI callable over the same state (ASGI 3.0), for asyncio and trio."""
-        return self._host.asgi
+        return self.host.asgi
 
     def requests_session(self) -> requests.Session:
         """Return a session of requests that calls this mock in process, whatever host a request names.
@@ -212,7 +185,7 @@ class PetStoreMock(Controls):
             from petstore_mock.transport.requests_adapter import CoreAdapter  # noqa: PLC0415
 
         session = requests.Session()
-        adapter = CoreAdapter(self._worlds)
+        adapter = CoreAdapter(self.host.worlds)
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
@@ -231,19 +204,19 @@ class PetStoreMock(Controls):
 
             from petstore_mock.transport.httpx_transport import CoreTransport  # noqa: PLC0415
 
-        base = self.url if self._host.is_listening else f"http://petstore.test{BASE_PATH}"
-        return httpx.Client(transport=CoreTransport(self._worlds), **{"base_url": base, **options})
+        base = self.url if self.host.is_listening else f"http://petstore.test{BASE_PATH}"
+        return httpx.Client(transport=CoreTransport(self.host.worlds), **{"base_url": base, **options})
 
     @property
     def httpserver(self) -> Listener:
         """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
-        return self._host.listener
+        return self.host.listener
 
     def openapi(self) -> dict[str, Any]:
         """Return the interface as an OpenAPI 3.1 document, by this mock's schemas; its own address comes first."""
         from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
 
-        return openapi_document(self._world.schemas, server=self.url if self._host.is_listening else None)
+        return openapi_document(self.tenant.world.schemas, server=self.url if self.host.is_listening else None)
 
     # What a test must answer for
 
@@ -258,63 +231,17 @@ class PetStoreMock(Controls):
             VerificationError: names all of them.
         """
         __tracebackhide__ = True
-        verify(self._world, self._host.problems() if self._outermost else [], strict=self._strict)
+        verify(self.tenant.world, self.host.problems() if self._is_outermost else [], strict=self.tenant.strict)
 
     # Going back
 
     def reset(self) -> None:
         """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
-        self._renew_keys(self._key)
-        with self._world.lock:  # no request may meet the state before all its animals are back
-            self._world.reset([self._key])
-            if self._added is not None:
-                fill(self._world, self._added, mark=False)
-        if self._outermost:
-            self._host.clear()
+        self.tenant.reset()
+        if self._is_outermost:
+            self.host.clear()
 
-    def _renew(  # the options of a starting state
-        self,
-        owner: str | None,
-        *,
-        behaviour: Behaviour | str | PathLike[str] | None = None,
-        gaps: Mapping[str, str] | None = None,
-        seed: Seed | None = None,
-        at: str | date | datetime | None = None,
-        strict: bool | None = None,
-    ) -> None:
-        """Begin the world of another test: the starting state under a new key, unless the key is fixed.
-
-        Args:
-            owner: who answers for the world.
-            behaviour: the behaviour of this test's starting state, instead of the mock's.
-            gaps: alternatives that differ from that behaviour.
-            seed: animals of this test's starting state, beside the mock's.
-            at: the date of this test's start, instead of the mock's.
-            strict: whether this test fails for contract violations, instead of what the mock was told.
-
-        Raises:
-            PetStoreMockError: an option can't be right.
-        """
-        world = self._world
-        chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
-        world.start_behaviour = chosen.replace(**gaps) if gaps else chosen
-        world.clock.start_at(self._base_at if at is None else at)
-        self._strict = self._base_strict if strict is None else strict
-        if isinstance(seed, Iterator):  # it would be used up by the first of several resets
-            raise PetStoreMockError(
-                "expected a list of animals as the seed of a test; got an iterator, which lasts once"
-            )
-        self._added = seed
-        world.owner = owner
-        self._worlds.begin_test(world)
-        self._key = self._fixed_key or self._worlds.new_key(owner)
-        self.reset()
-
-    def _renew_keys(self, kept: str) -> None:
-        self._worlds.retire(self._world, but=(kept,))
-        self._worlds.add_key(kept, self._world)
-
-    def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[PetStoreMock]:
+    def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[Self]:
         """Give an empty, independent world behind the same listener, for the length of a block.
 
         Args:
@@ -324,27 +251,179 @@ class PetStoreMock(Controls):
             PetStoreMockError: an option can't be right.
             VerificationError: at the end, as :meth:`verify`.
         """
-        return _Fresh(self, options)
+        return _Fresh(lambda: self._inner(options))
 
-    def _begin_fresh(self, options: WorldOptions) -> PetStoreMock:
-        unknown = options.keys() - WorldOptions.__annotations__.keys()
-        if unknown:
-            known = ", ".join(WorldOptions.__annotations__)
-            raise PetStoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
-        inner = object.__new__(type(self))
-        inner._outermost = False
-        options.setdefault("self_check", self._world.self_check)
-        options.setdefault("strict", self._strict)
-        inner._open(self._host, self._world.schemas, **options)
-        inner._at_fresh_end = self._at_fresh_end
-        inner._world.owner = self._world.owner
+    def _inner(self, options: WorldOptions) -> Self:
+        inner = copy.copy(self)  # of a subclass, too, with all that its __init__ has set
+        inner.tenant = self.tenant.fresh(options)
         return inner
 
-    def _end_fresh(self) -> None:
-        """End the world of a mock that ``fresh()`` gave."""
-        if self._at_fresh_end is not None:
-            self._at_fresh_end(self._world)
-        self._worlds.remove(self._world)
+    # Animals
+
+    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
+        """Add one animal and return it.
+
+        ``name``, ``categoryId`` and ``id`` get plausible, deterministic values when left out; ``status`` stays absent.
+
+        Raises:
+            PetStoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
+        """
+        return self.tenant.world.seed(pet, fields)
+
+    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Add several animals, or so many plausible ones of every status; return them.
+
+        Raises:
+            PetStoreMockError: one of them is wrong; says which.
+        """
+        return self.tenant.seed_many(pets_or_count)
+
+    @property
+    def pets(self) -> list[dict[str, Any]]:
+        """Copies of the animals now in the store, in the order of their ids."""
+        with self.tenant.world.lock:
+            return self.tenant.world.store.documents()
+
+    def update(self, pet_id: int, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
+        """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
+
+        Raises:
+            PetStoreMockError: there is no such animal, or a field is wrong.
+        """
+        return self.tenant.world.update(pet_id, fields)
+
+    def remove(self, pet_id: int, /) -> None:
+        """Take an animal out as another actor would (§3).
+
+        Raises:
+            PetStoreMockError: there is no such animal.
+        """
+        self.tenant.world.remove(pet_id)
+
+    # Keys (§5)
+
+    def issue_key(self, *, expires: float | str | date | None = None) -> str:
+        """Return another valid key.
+
+        Args:
+            expires: from when it is invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601 text.
+
+        Raises:
+            PetStoreMockError: ``expires`` is no moment.
+        """
+        return self.tenant.issue_key(expires)
+
+    def revoke_key(self, key: str | None = None) -> None:
+        """Make ``key`` invalid from now on; without one, :attr:`api_key`.
+
+        Raises:
+            PetStoreMockError: this world never had such a key.
+        """
+        self.tenant.revoke_key(key)
+
+    # Faults
+
+    def inject(  # a rule has these parts
+        self,
+        fault: int | Fault,
+        *,
+        on: str | None = None,
+        times: int | None = None,
+        after: int = 0,
+        when: Callable[[ApiRequest], object] | None = None,
+        at: Moment = "before_commit",
+        probability: float = 1.0,
+        off_contract: bool = False,
+    ) -> FaultHandle:
+        """Plan a fault for valid requests; the first planned that fires wins.
+
+        Args:
+            fault: an HTTP status, or a fault of ``petstore_mock.faults``.
+            on: the operation that it meets; None for any.
+            times: how often it fires; None for every time.
+            after: how many matching requests pass first.
+            when: a quick predicate on the request.
+            at: before the state changes, or after (the animal exists, its answer is lost).
+            probability: the chance of each matching request to meet it, by ``random_seed``.
+            off_contract: allow a status that the interface declares for other operations only (§7).
+
+        Returns:
+            The handle, with ``.hits`` and ``.cancel()``; as a context manager it ends the fault with its block.
+
+        Raises:
+            PetStoreMockError: an argument can't be right; says what would be.
+        """
+        with self.tenant.world.lock:
+            handle = self.tenant.world.plan.add(
+                fault,
+                on=on,
+                times=times,
+                after=after,
+                when=when,
+                at=at,
+                probability=probability,
+                off_contract=off_contract,
+            )
+            handle.since = self.tenant.world.journal.total
+            return handle
+
+    # Looking back
+
+    @property
+    def journal(self) -> Journal:
+        """Every request in order, with what was decided about it."""
+        return self.tenant.world.journal
+
+    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
+        """Declare that the client breaks the contract in this block; it may raise for the answer.
+
+        Args:
+            pattern: a regular expression that the violation's words must match; None for any violation.
+
+        Raises:
+            PetStoreMockError: ``pattern`` is no regular expression.
+            VerificationError: no such violation came.
+        """
+        return expected_violation(self.tenant.world, pattern)
+
+    # Behaviour and time
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the fake does where the interface shows nothing, as of now."""
+        return self.tenant.world.rules.behaviour
+
+    def configure(self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: str) -> None:
+        """Choose alternatives for gaps, until the next reset: ``configure(status_when_omitted="sold")``.
+
+        Args:
+            behaviour: a ``Behaviour``, the name of a preset or a TOML file, instead of the present one.
+            gaps: alternatives that differ from it.
+
+        Raises:
+            PetStoreMockError: there is no such preset, gap or alternative; suggests the nearest.
+        """
+        chosen = self.behaviour if behaviour is None else as_behaviour(behaviour)
+        self.tenant.world.set_behaviour(chosen.replace(**gaps))
+
+    @property
+    def clock(self) -> Clock:
+        """The fake's own time."""
+        return self.tenant.world.clock
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
+        return self.tenant.world.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
+
+        One that was issued since is revoked; but :attr:`api_key` is valid, even if the copy is older.
+
+        Raises:
+            PetStoreMockError: it is no snapshot.
+        """
+        self.tenant.restore(snapshot)
 
 
 @contextmanager
@@ -358,16 +437,18 @@ def _installed(library: str) -> Iterator[None]:
         ) from error
 
 
-class _Fresh:
+_Mock = TypeVar("_Mock", bound=PetStoreMock)
+
+
+class _Fresh(Generic[_Mock]):
     """The block of ``fresh()``; no generator, or a failing test would show the frames of contextlib."""
 
-    def __init__(self, outer: PetStoreMock, options: WorldOptions) -> None:
-        self._outer = outer
-        self._options = options
+    def __init__(self, begin: Callable[[], _Mock]) -> None:
+        self._begin = begin
 
-    def __enter__(self) -> PetStoreMock:
-        self._inner = self._outer._begin_fresh(self._options)  # noqa: SLF001
-        return self._inner
+    def __enter__(self) -> _Mock:
+        self._mock = self._begin()
+        return self._mock
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -375,6 +456,6 @@ class _Fresh:
         __tracebackhide__ = True
         try:
             if kind is None:
-                self._inner.verify()
+                self._mock.verify()
         finally:
-            self._inner._end_fresh()  # noqa: SLF001
+            self._mock.tenant.end()

@@ -48,8 +48,8 @@ class Keeper:
     @contextmanager
     def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
         """Take the session's mock, which listens, into care; it is stopped when the block ends."""
-        petstore._at_fresh_end = self._fresh_ended  # noqa: SLF001
-        self._leaks.append(petstore._worlds.leaks)  # noqa: SLF001
+        petstore.tenant.at_fresh_end = self._fresh_ended
+        self._leaks.append(petstore.tenant.worlds.leaks)
         self._petstore = petstore
         try:
             self._begin()
@@ -64,12 +64,13 @@ class Keeper:
         if petstore is None or run is None:
             return
         if run.petstore is None:  # else this is a further example of it
-            run.leaks_before = len(petstore._worlds.leaks)  # noqa: SLF001
+            run.leaks_before = len(petstore.tenant.worlds.leaks)
         run.petstore = petstore
         run.shown.clear()
         try:
             petstore.start()  # harmless, unless a test stopped it, or this is the child of a fork
-            petstore._renew(run.item.nodeid, **run.start)  # noqa: SLF001
+            petstore.tenant.renew(run.item.nodeid, **run.start)
+            petstore.host.clear()
         except PetStoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = str(error)
             run.petstore = None  # the world may be another test's still

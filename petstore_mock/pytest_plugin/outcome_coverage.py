@@ -86,7 +86,7 @@ class Coverage:
 
     def _observe(self, run: Run, entries: list[Entry]) -> None:
         assert run.petstore is not None  # noqa: S101  # for the type checker: it has entries
-        bounds = run.petstore._world.rules.limit_bounds  # noqa: SLF001
+        bounds = run.petstore.tenant.world.rules.limit_bounds
         shown = self._shown.setdefault(run.item.nodeid, set())
         for entry in entries:
             shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, _limit_of(entry, bounds)))

@@ -94,7 +94,7 @@ class FailureReport:
 def _nothing_came(run: Run) -> str:
     """Return what to say of an empty journal: where a client that has asked somebody else should have asked."""
     assert run.petstore is not None  # noqa: S101  # for the type checker: only those have a report that use it
-    host = run.petstore._host  # noqa: SLF001  # the listener's state; the face has no name for it
+    host = run.petstore.host
     return f"no requests came to {host.url}" if host.is_listening and not run.leaks else "no requests"
 
 
@@ -104,13 +104,13 @@ def _unexpected(run: Run, entries: list[Entry]) -> list[str]:
 
     assert run.petstore is not None  # noqa: S101  # as above
     stray = [entry for entry in entries if entry.condition is not None and entry.condition.subject == _PATHS]
-    expectations = run.petstore._host.expectations() if stray else []  # noqa: SLF001  # as above
+    expectations = run.petstore.host.expectations() if stray else []
     if not expectations:
         return []
     numbers = ", ".join(str(entry.number) for entry in stray[:_SHOWN_STRAY])
     requests = f"request{'s' if len(stray) > 1 else ''} {numbers}"
     told = f"{requests} met no expectation of httpserver; it has: {', '.join(expectations)}"
-    return ["", mask_text(told, tuple(run.petstore._world.keys))]  # noqa: SLF001  # a test may expect its key
+    return ["", mask_text(told, run.petstore.tenant.world.secrets())]  # a test may expect its key
 
 
 def _leaked_into(run: Run) -> list[str]:

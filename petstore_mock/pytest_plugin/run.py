@@ -79,7 +79,7 @@ class Run:
 
     Attributes:
         item: the test.
-        start: what its starting state has on top of the session's: keywords of ``PetStoreMock._renew``.
+        start: what its starting state has on top of the session's: keywords of ``Tenant.renew``.
         start_error: why its starting state can't be, or empty.
         problems: what it must answer for beside the reason for which it failed.
         ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
@@ -132,24 +132,24 @@ class Run:
         """Whether the test has to do with the fixture: by its arguments, or by what happened."""
         if self.petstore is None:
             return False
-        return self._asked or bool(self.petstore.journal.total) or any(self.petstore._world.plan)  # noqa: SLF001
+        return self._asked or self.petstore.tenant.is_used
 
     @property
     def leaks(self) -> list[Leak]:
         """The requests of finished worlds that came during this test."""
         if self.petstore is None:
             return []
-        return self.petstore._worlds.leaks[self.leaks_before :]  # noqa: SLF001
+        return self.petstore.tenant.worlds.leaks[self.leaks_before :]
 
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
         assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it
-        return self.petstore.journal.kept  # iterating raises once the oldest are gone
+        return self.petstore.tenant.entries
 
     def fresh_entries(self) -> list[list[Entry]]:
         """Return what came to the ``fresh()`` worlds of the test, or of its example: those that are over come first."""
         assert self.petstore is not None  # noqa: S101  # as above
-        open_ = (world.journal.kept for world in self.petstore._worlds.guests(self.petstore._world))  # noqa: SLF001
+        open_ = (world.journal.kept for world in self.petstore.tenant.guests)
         return [entries for entries in (*self.shown, *open_) if entries]
 
     def warn(self, entries: Iterable[Entry]) -> None:

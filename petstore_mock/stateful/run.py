@@ -103,7 +103,7 @@ class Run:
         """Give a world of an example, with a key of every kind of character that may be in one, or an ordinary one."""
         if not odd_key:
             return self.petstore.fresh(behaviour=behaviour)
-        key = self.petstore._worlds.new_key(of_all_characters=True)  # noqa: SLF001  # numbered, as all that leak can be
+        key = self.petstore.tenant.worlds.new_key(of_all_characters=True)  # numbered, as all that leak can be
         return self.petstore.fresh(behaviour=behaviour, api_key=key)
 
     def client_of(self, petstore: PetStoreMock) -> PetClient:
@@ -211,7 +211,7 @@ class Run:
     @property
     def leftovers(self) -> list[Leak]:
         """The requests that bore the key of an example that is over; to be cleared before each call."""
-        return self.petstore._worlds.leaks  # noqa: SLF001  # nobody else's: the listener is the run's own
+        return self.petstore.tenant.worlds.leaks  # nobody else's: the listener is the run's own
 
     def start_over(self) -> None:
         """Close what an earlier example has left open, so that no example depends on another."""

@@ -152,7 +152,7 @@ class Watchdog:
             if self._hung_for >= patience:
                 self._fired = "hung"
                 self.never_times_out.add(operation)
-                petstore._world.let_go()  # noqa: SLF001  # as reset() lets held answers go
+                petstore.tenant.world.let_go()  # as reset() lets held answers go
 
     def _look_for_a_standstill(self, requests: int, last: Entry | None, thread: int, tick: float) -> None:
         if (requests != self._stood_at and not self.shared) or (last is not None and _takes_its_time(last)):

@@ -21,13 +21,13 @@ UNFINISHED = "a request without a readable head"
 @pytest.fixture
 def petstore() -> PetStoreMock:
     petstore = PetStoreMock(strict=True)
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     return petstore
 
 
 @pytest.fixture
 def server(petstore: PetStoreMock) -> Iterator[WireServer]:
-    server = WireServer(petstore._worlds, linger_timeout=0.1)  # noqa: SLF001  # which makes it look often
+    server = WireServer(petstore.host.worlds, linger_timeout=0.1)  # which makes it look often
     server.start()
     yield server
     server.stop()
@@ -54,7 +54,7 @@ def end(client: RawClient) -> int:
 
 
 def leaks(petstore: PetStoreMock) -> list[tuple[str, str]]:
-    return [(leak.owner, leak.request) for leak in petstore._worlds.leaks]  # noqa: SLF001
+    return [(leak.owner, leak.request) for leak in petstore.host.worlds.leaks]
 
 
 @pytest.mark.parametrize("half", [b"G", HALF, b"\r"], ids=["method", "fields", "a CR"])
@@ -62,7 +62,7 @@ def test_half_a_head_that_ends_in_the_next_test_is_the_earlier_ones(
     petstore: PetStoreMock, server: WireServer, client: RawClient, half: bytes
 ) -> None:
     send_and_see_it_read(client, server, half)
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     assert end(client) == 400
     assert len(petstore.journal) == 0
     petstore.verify()
@@ -73,7 +73,7 @@ def test_half_a_head_that_times_out_in_the_next_test_is_the_earlier_ones(
     petstore: PetStoreMock, server: WireServer, client: RawClient
 ) -> None:
     send_and_see_it_read(client, server, HALF)
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     server._shared.head_timeout = 0.0  # noqa: SLF001  # not before: it must not happen in test_a
     assert client.answer().status == 408
     assert client.is_closed()
@@ -86,14 +86,14 @@ def test_head_that_turns_out_wrong_in_the_next_test_is_the_earlier_ones(
     petstore: PetStoreMock, server: WireServer, client: RawClient
 ) -> None:
     send_and_see_it_read(client, server, HALF)
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     assert client.send(b"no field\r\n\r\n").answer().status == 400
     assert len(petstore.journal) == 0
     assert [owner for owner, _ in leaks(petstore)] == ["test_a"]
 
 
 def test_half_a_head_of_the_present_test_is_its_violation(petstore: PetStoreMock, client: RawClient) -> None:
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     client.send(HALF)
     assert end(client) == 400
     assert [entry.condition.name for entry in petstore.journal._entries if entry.condition] == ["malformed_request"]  # noqa: SLF001
@@ -107,7 +107,7 @@ def test_connection_that_finished_its_half_head_starts_anew(
 ) -> None:
     """What the next test does wrong on a connection of the earlier one is its own."""
     send_and_see_it_read(client, server, HALF)
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     assert client.send(f"Authorization: Bearer {petstore.api_key}\r\n\r\n".encode()).answer().status == 200
     client.send(b"no head\r\n\r\n")
     assert client.answer().status == 400
@@ -118,7 +118,7 @@ def test_connection_that_finished_its_half_head_starts_anew(
 def test_half_a_head_from_before_a_reset_is_not_journalled_after_it(
     petstore: PetStoreMock, server: WireServer, client: RawClient
 ) -> None:
-    petstore._renew(None)  # noqa: SLF001
+    petstore.tenant.renew(None)
     send_and_see_it_read(client, server, HALF)
     petstore.reset()
     assert end(client) == 400

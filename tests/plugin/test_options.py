@@ -306,7 +306,7 @@ def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester,
         def test_it(petstore):
             assert len(petstore.pets) == 3
             assert petstore.behaviour.list_order == "by_name"
-            assert petstore._strict
+            assert petstore.tenant.strict
         """
     ).assert_outcomes(passed=1)
 

@@ -56,8 +56,9 @@ class Model:
             assert answer.header("Retry-After") is not None
         if answer.status == 401:
             assert self.behaviour.key_rotation != "never"
-            self.service.petstore._renew_keys(self.service.petstore.api_key)  # noqa: SLF001
-            self.service.petstore._world.keys[self.service.petstore.api_key].revoked = False  # noqa: SLF001
+            key = self.service.petstore.tenant.world.keys.get(self.service.petstore.api_key)
+            assert key is not None
+            key.revoked = False
         return answer.status in {401, 429}
 
     def create(self, new_pet: dict[str, Any]) -> None:

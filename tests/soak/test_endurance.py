@@ -127,7 +127,7 @@ def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(pe
 
 def cycle(petstore: PetStoreMock, number: int) -> None:
     """Do what the fixture does for a test, and what a small test does."""
-    petstore._renew(f"test_{number}")  # noqa: SLF001  # as the plugin does before each test
+    petstore.tenant.renew(f"test_{number}")  # as the plugin does before each test
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 21))
     petstore.inject(503, on="listPets", times=1)
     connection = http.client.HTTPConnection("127.0.0.1", petstore.httpserver.port, timeout=30)

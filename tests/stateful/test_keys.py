@@ -57,7 +57,7 @@ def test_odd_keys_can_be_sent_and_differ_and_are_masked() -> None:
 def test_a_request_with_an_odd_key_of_a_world_that_is_over_is_kept_apart() -> None:
     """As with any key that was issued: nobody else is blamed for it."""
     with PetStoreMock() as petstore:
-        worlds = petstore._worlds  # noqa: SLF001  # the machine's own way to such keys
+        worlds = petstore.host.worlds  # the machine's own way to such keys
         key = worlds.new_key(of_all_characters=True)
         with petstore.fresh(api_key=key) as other:
             late = HttpClientPets(other.url, key)

@@ -103,5 +103,5 @@ def test_sentences_stand_in_the_sections_of_the_interface() -> None:
 def test_absent_animals_and_withdrawn_keys_are_no_fault_of_the_client() -> None:
     assert {name for name, condition in CONDITIONS.items() if not condition.violation} == {
         *("revoked_key", "expired_key", "retired_key"),
-        *("absent_pet", "rate_limited", "released", "internal_error"),
+        *("absent_pet", "rate_limited", "released", "internal_error", "unknown_world", "ended_world"),
     }

@@ -200,7 +200,7 @@ def changed(tmp_path: Path, name: str, change: Callable[[dict[str, Any]], object
 
 def call(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> ApiResponse:
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
-    return petstore._worlds.handle(ApiRequest(method, target, fields, body))  # noqa: SLF001
+    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
 
 
 def test_service_follows_changed_bounds_of_limit(tmp_path: Path) -> None:
@@ -441,10 +441,10 @@ def test_plausible_animals_that_a_changed_schema_does_not_allow_are_refused(tmp_
 def test_self_check_holds_the_status_of_an_error_against_that_of_http() -> None:
     petstore = PetStoreMock(self_check=True)
     response = call(petstore, "GET", "/v1/pets/1")
-    check_answer(petstore._world, OPERATIONS["getPet"], response)  # noqa: SLF001
+    check_answer(petstore.tenant.world, OPERATIONS["getPet"], response)
     response.body = response.body.replace(b'"status":404', b'"status":400')
     with pytest.raises(SelfCheckError, match="getPet answered 404 with status 400 in its body"):
-        check_answer(petstore._world, OPERATIONS["getPet"], response)  # noqa: SLF001
+        check_answer(petstore.tenant.world, OPERATIONS["getPet"], response)
 
 
 def test_self_check_holds_answers_against_the_schemas(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _CHALLENGE = 'Bearer realm="petstore", error="invalid_token", error_description=
 
 
 def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
-    return petstore._worlds.handle(request(petstore, method, target, body))  # noqa: SLF001
+    return petstore.host.worlds.handle(request(petstore, method, target, body))
 
 
 def over_wsgi(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> Any:  # noqa: ANN401
@@ -136,7 +136,7 @@ def test_resets_in_between_leave_no_half_of_a_request(petstore: PetStoreMock) ->
             assert call(petstore, target=f"/v1/pets/{json.loads(answer.body)['id']}").status in {200, 404}
 
     in_threads(6, work)
-    with petstore._world.lock:  # noqa: SLF001
+    with petstore.tenant.world.lock:
         created = sum(entry.operation == "createPet" for entry in entries(petstore))
         assert len(petstore.pets) == created
         assert [entry.number for entry in entries(petstore)] == list(range(1, len(petstore.journal) + 1))
@@ -209,7 +209,7 @@ def test_delay_after_the_commit_holds_the_answer_of_a_kept_animal(petstore: PetS
     answer = call(petstore, "POST", body=REX)
     assert 2 <= answer.delay <= 3
     assert answer.resume is None
-    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert answer.waits is petstore.tenant.world.waits
     assert len(petstore.pets) == 1
 
 
@@ -217,7 +217,7 @@ def test_client_that_leaves_before_the_commit_leaves_nothing(petstore: PetStoreM
     petstore.inject(faults.delay(2), on="createPet")
     answer = call(petstore, "POST", body=REX)
     assert answer.delay == 2
-    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert answer.waits is petstore.tenant.world.waits
     assert answer.entry is entries(petstore)[0], "where the adapter notes that the client has gone"
     assert petstore.pets == []
 
@@ -317,7 +317,7 @@ def test_fault_of_the_connection_says_how_the_answer_goes_out(petstore: PetStore
     answer = call(petstore)
     assert answer.delivery is not None
     assert answer.delivery.kind == kind
-    assert answer.waits is petstore._world.waits  # noqa: SLF001
+    assert answer.waits is petstore.tenant.world.waits
     assert entries(petstore)[0].executed is (kind in {"truncate", "malformed_chunk"})
 
 
@@ -384,41 +384,41 @@ def test_body_is_admitted_when_its_head_is_right(
     if "type" in change:
         asked.fields = Fields([asked.fields[0], (b"Content-Type", change["type"])])
     asked.fields = Fields(change.get("fields", asked.fields))
-    assert petstore._worlds.admits(asked, change.get("length", 10)) is admitted  # noqa: SLF001
+    assert petstore.host.worlds.admits(asked, change.get("length", 10)) is admitted
     assert len(petstore.journal) == 0
 
 
 def test_body_is_not_admitted_with_a_key_that_has_expired(petstore: PetStoreMock) -> None:
     bearer = (b"Authorization", f"Bearer {petstore.issue_key(expires=60)}".encode())
     asked = ApiRequest("POST", "/v1/pets", [bearer, JSON])
-    assert petstore._worlds.admits(asked, 10)  # noqa: SLF001
+    assert petstore.host.worlds.admits(asked, 10)
     petstore.clock.advance(seconds=61)
-    assert not petstore._worlds.admits(asked, 10)  # noqa: SLF001
+    assert not petstore.host.worlds.admits(asked, 10)
 
 
 def test_body_is_not_admitted_with_a_key_that_retires_now(petstore: PetStoreMock) -> None:
     petstore.configure(key_rotation="mid_session")
     asked = request(petstore, "POST")
     for _ in range(10):
-        assert petstore._worlds.admits(asked, 10)  # noqa: SLF001
-        assert petstore._worlds.handle(request(petstore)).status == 200  # noqa: SLF001
-    assert not petstore._worlds.admits(asked, 10)  # noqa: SLF001
-    assert petstore._worlds.handle(request(petstore)).status == 401  # noqa: SLF001
+        assert petstore.host.worlds.admits(asked, 10)
+        assert petstore.host.worlds.handle(request(petstore)).status == 200
+    assert not petstore.host.worlds.admits(asked, 10)
+    assert petstore.host.worlds.handle(request(petstore)).status == 401
 
 
 def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
     petstore.revoke_key()
-    assert not petstore._worlds.admits(request(petstore, "POST"), 10)  # noqa: SLF001
+    assert not petstore.host.worlds.admits(request(petstore, "POST"), 10)
 
 
 def test_body_limit_is_that_of_the_world_whose_key_is_borne(petstore: PetStoreMock) -> None:
     with petstore.fresh(behaviour="lenient") as inner:
-        assert petstore._worlds.body_limit(request(petstore)) == 1024 * 1024  # noqa: SLF001
-        assert petstore._worlds.body_limit(request(inner)) is None  # noqa: SLF001
+        assert petstore.host.worlds.body_limit(request(petstore)) == 1024 * 1024
+        assert petstore.host.worlds.body_limit(request(inner)) is None
 
 
 def test_refusal_of_the_adapter_is_answered_and_journalled(petstore: PetStoreMock) -> None:
-    answer = petstore._worlds.refuse("header_too_large", "64 KiB", None)  # noqa: SLF001
+    answer = petstore.host.worlds.refuse("header_too_large", "64 KiB", None)
     assert answer.status == 431
     assert "64 KiB" in json.loads(answer.body)["message"]
     (entry,) = entries(petstore)
@@ -426,7 +426,7 @@ def test_refusal_of_the_adapter_is_answered_and_journalled(petstore: PetStoreMoc
 
 
 def test_failure_of_the_adapter_fails_the_test(petstore: PetStoreMock) -> None:
-    answer = petstore._worlds.refuse("internal_error", "KeyError: 'x'", None)  # noqa: SLF001
+    answer = petstore.host.worlds.refuse("internal_error", "KeyError: 'x'", None)
     assert answer.status == 500
     with pytest.raises(VerificationError, match="KeyError: 'x'"):
         petstore.verify()

@@ -2,48 +2,65 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from petstore_mock import Behaviour
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.core.world import Key, Waiting, World
+from petstore_mock.core.world import Waiting, World
+
+if TYPE_CHECKING:
+    from petstore_mock.core.keys import Key
 
 
 def world(**gaps: str) -> World:
-    return World("key", default_schemas(), behaviour=Behaviour().replace(**gaps))
+    one = World(default_schemas(), behaviour=Behaviour().replace(**gaps))
+    one.keys.add("key")
+    return one
+
+
+def key_of(one: World, name: str) -> Key:
+    key = one.keys.get(name)
+    assert key is not None
+    return key
+
+
+def use(one: World, name: str) -> str:
+    return one.keys.use(key_of(one, name))
 
 
 def test_key_is_asked_for_by_name_and_its_uses_are_counted() -> None:
     one = world()
-    assert [one.use_key("key") for _ in range(3)] == ["", "", ""]
-    assert one.keys["key"].uses == 3
-    assert one.use_key("other") == "unknown_key"
+    assert [use(one, "key") for _ in range(3)] == ["", "", ""]
+    assert key_of(one, "key").uses == 3
+    assert one.keys.get("other") is None
 
 
 def test_refused_uses_do_not_count() -> None:
     one = world()
-    one.keys["brief"] = Key(expires=one.clock.now() - 1)
-    one.keys["revoked"] = Key()
-    one.keys["revoked"].revoked = True
-    assert [one.use_key("brief"), one.use_key("revoked")] == ["expired_key", "revoked_key"]
-    assert one.keys["brief"].uses == one.keys["revoked"].uses == 0
-    assert one.rotating is None
+    one.keys.add("brief", expires=one.clock.now() - 1)
+    one.keys.add("revoked")
+    key_of(one, "revoked").revoked = True
+    assert [use(one, "brief"), use(one, "revoked")] == ["expired_key", "revoked_key"]
+    assert key_of(one, "brief").uses == key_of(one, "revoked").uses == 0
+    assert one.keys.first_used is None
 
 
 def test_only_the_key_that_was_used_first_rotates() -> None:
     one = world(key_rotation="mid_session")
-    one.keys["second"] = Key()
-    assert one.use_key("second") == ""
-    assert one.rotating == "second"
-    assert [one.use_key("key") for _ in range(30)] == [""] * 30
-    assert [one.use_key("second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
+    one.keys.add("second")
+    assert use(one, "second") == ""
+    assert one.keys.first_used == "second"
+    assert [use(one, "key") for _ in range(30)] == [""] * 30
+    assert [use(one, "second") for _ in range(10)] == [""] * 9 + ["revoked_key"]
 
 
 def test_key_that_has_rotated_stays_revoked_whatever_the_behaviour_becomes() -> None:
     one = world(key_rotation="mid_session")
-    assert [one.use_key("key") for _ in range(11)][-1] == "revoked_key"
+    assert [use(one, "key") for _ in range(11)][-1] == "revoked_key"
     one.set_behaviour(Behaviour())
-    assert one.use_key("key") == "revoked_key"
+    assert use(one, "key") == "revoked_key"
 
 
 def test_restored_world_has_its_present_key_as_if_it_were_new() -> None:
@@ -51,12 +68,12 @@ def test_restored_world_has_its_present_key_as_if_it_were_new() -> None:
     one = world()
     copy = one.snapshot()
     one.reset(["present"])
-    one.use_key("present")
-    one.keys["present"].revoked = True
-    one.keys["other"] = Key()
+    use(one, "present")
+    key_of(one, "present").revoked = True
+    one.keys.add("other")
     one.restore(copy, "present")
-    assert [one.key_problem(name) for name in ("key", "present", "other")] == ["", "", "revoked_key"]
-    assert one.keys["present"].uses == 0
+    assert [one.keys.problem(key_of(one, name)) for name in ("key", "present", "other")] == ["", "", "revoked_key"]
+    assert key_of(one, "present").uses == 0
 
 
 def test_highest_id_is_given_before_the_gaps_are_filled() -> None:
@@ -79,7 +96,7 @@ def test_assigned_ids_are_free(assignment: str) -> None:
 def test_same_seed_draws_the_same_ids() -> None:
     drawn = []
     for random_seed in (1, 1, 2):
-        one = World("k", default_schemas(), behaviour=Behaviour(id_assignment="random_int64"), random_seed=random_seed)
+        one = World(default_schemas(), behaviour=Behaviour(id_assignment="random_int64"), random_seed=random_seed)
         drawn.append([one.seed(None, {})["id"] for _ in range(3)])
     assert drawn[0] == drawn[1] != drawn[2]
 
@@ -108,13 +125,14 @@ def test_reset_begins_a_new_generation_and_lets_held_answers_go() -> None:
     one.waits.add(lambda: released.append("a"))
     generation = one.generation
     one.hidden = {1: 9}
-    one.rotating, one.answered = "key", 4
+    use(one, "key")
+    one.answered = 4
     one.errors.append(ValueError())
     one.reset(["new"])
     assert one.generation == generation + 1
     assert released == ["a"]
     assert list(one.keys) == ["new"]
-    assert vars(one)["rotating"] is None
+    assert one.keys.first_used is None
     assert (one.hidden, one.answered, one.errors) == ({}, 0, [])
 
 

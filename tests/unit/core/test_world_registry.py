@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
+from petstore_mock.core.keys import Key
 from petstore_mock.core.world_registry import Leak, Worlds
 from petstore_mock.messages.request import ApiRequest
 
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
 JSON = (b"Content-Type", b"application/json")
 
 
+def hold_on_to(petstore: PetStoreMock, retired: str) -> None:
+    """Let the next look-up find a retired key, as one just before the reset did."""
+    key = Key(retired, petstore.tenant.world)
+    key.world = None
+    petstore.host.worlds.keys.add(key)
+
+
 def call(
     petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"", key: str = ""
 ) -> ApiResponse:
     """Send one request to the core, by default with the valid key."""
     fields = [(b"Authorization", f"Bearer {key or petstore.api_key}".encode()), JSON]
-    return petstore._worlds.handle(ApiRequest(method, target, fields, body))  # noqa: SLF001
+    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
 
 
 def create(petstore: PetStoreMock, key: str = "") -> ApiResponse:
@@ -76,7 +84,7 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock) -> None:
 def test_unknown_key_or_none_belongs_to_the_innermost_world(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         assert call(petstore, key="nobodys").status == 401
-        assert petstore._worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401  # noqa: SLF001
+        assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401
         assert conditions(inner) == ["unknown_key", "missing_key"]
     assert call(petstore, key="nobodys").status == 401
     assert conditions(petstore) == ["unknown_key"]
@@ -85,14 +93,14 @@ def test_unknown_key_or_none_belongs_to_the_innermost_world(petstore: PetStoreMo
 def test_unknown_key_belongs_to_the_present_test_and_to_no_world_that_an_earlier_one_left_open(
     petstore: PetStoreMock,
 ) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     with petstore.fresh() as left_open:
         assert call(petstore, key="nobodys").status == 401
-        petstore._renew("test_b")  # noqa: SLF001
+        petstore.tenant.renew("test_b")
         assert call(petstore, key="nobodys").status == 401
         assert call(left_open).status == 200
         with petstore.fresh() as inner:
-            petstore._renew("test_b")  # noqa: SLF001  # as each example of a test does
+            petstore.tenant.renew("test_b")  # as each example of a test does
             assert call(petstore, key="nobodys").status == 401
             assert conditions(inner) == ["unknown_key"]
         assert conditions(petstore) == []
@@ -187,10 +195,10 @@ def test_fresh_passes_strict_and_self_check_on() -> None:
 
 
 def test_request_with_a_retired_key_is_a_leak_and_not_journalled(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     retired = petstore.api_key
     extra = petstore.issue_key()
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     assert petstore.api_key != retired
     for key in (retired, extra):
         answer = create(petstore, key)
@@ -199,7 +207,7 @@ def test_request_with_a_retired_key_is_a_leak_and_not_journalled(petstore: PetSt
         assert answer.head.get("WWW-Authenticate") is not None
     assert len(petstore.journal) == 0
     assert len(petstore.pets) == 2
-    assert petstore._worlds.leaks == [Leak("test_a", "POST /v1/pets", 401)] * 2  # noqa: SLF001
+    assert petstore.host.worlds.leaks == [Leak("test_a", "POST /v1/pets", 401)] * 2
     assert call(petstore).status == 200
 
 
@@ -208,22 +216,22 @@ def message(answer: ApiResponse) -> str:
 
 
 def test_answer_to_a_retired_key_names_the_test_that_it_was_issued_to(petstore: PetStoreMock) -> None:
-    petstore._renew("tests/test_x.py::test_first")  # noqa: SLF001
+    petstore.tenant.renew("tests/test_x.py::test_first")
     retired = petstore.api_key
-    petstore._renew("tests/test_x.py::test_second")  # noqa: SLF001
+    petstore.tenant.renew("tests/test_x.py::test_second")
     told = (
         "The API key is not valid: it was issued to tests/test_x.py::test_first, which is over; "
         "a client of wider scope than the test needs a fixed key: set petstore_api_key"
     )
     assert message(call(petstore, key=retired)) == told
     asked = ApiRequest("POST", "/v1/pets", [(b"Authorization", f"Bearer {retired}".encode())])
-    assert message(petstore._worlds.refuse("malformed_request", "cut", asked)) == told  # noqa: SLF001
+    assert message(petstore.host.worlds.refuse("malformed_request", "cut", asked)) == told
 
 
 def test_answer_to_a_key_that_is_retired_within_its_test_does_not_call_the_test_over(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     first = petstore.api_key
-    petstore._renew("test_a")  # noqa: SLF001  # another example of it
+    petstore.tenant.renew("test_a")  # another example of it
     with petstore.fresh() as inner:
         second = inner.api_key
     third = petstore.issue_key()
@@ -246,128 +254,128 @@ def test_answer_to_a_retired_key_without_an_owner_speaks_of_its_world(petstore: 
 def test_leak_names_the_owner_among_many(petstore: PetStoreMock) -> None:
     keys = {}
     for number in range(5):
-        petstore._renew(f"test_{number}")  # noqa: SLF001
+        petstore.tenant.renew(f"test_{number}")
         keys[f"test_{number}"] = [petstore.api_key, petstore.issue_key()]
         with petstore.fresh() as inner:
             keys[f"test_{number}"].append(inner.api_key)
-    petstore._renew("last")  # noqa: SLF001
+    petstore.tenant.renew("last")
     for owner, owned in keys.items():
         for key in owned:
             call(petstore, key=key)
-            assert petstore._worlds.leaks[-1].owner == owner  # noqa: SLF001
+            assert petstore.host.worlds.leaks[-1].owner == owner
 
 
 def test_only_a_key_that_was_issued_can_leak(petstore: PetStoreMock) -> None:
     first = petstore.api_key
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     prefix, last = petstore.api_key.rpartition("-")[0], int(petstore.api_key.rpartition("-")[2])
     for never in (0, last + 1):
         assert call(petstore, key=f"{prefix}-{never:06d}").status == 401
     assert conditions(petstore) == ["unknown_key", "unknown_key"]
     assert call(petstore, key=first).status == 401
-    assert petstore._worlds.leaks == [Leak("an earlier world", "GET /v1/pets", 401)]  # noqa: SLF001
+    assert petstore.host.worlds.leaks == [Leak("an earlier world", "GET /v1/pets", 401)]
 
 
 def test_leaks_are_bounded(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     key = petstore.api_key
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     for _ in range(1100):
         call(petstore, "M" * 5000, key=key, target="/v1/pets?" + "x" * 5000)
-    assert len(petstore._worlds.leaks) == 1000  # noqa: SLF001
-    assert len(petstore._worlds.leaks[0].request) < 300  # noqa: SLF001
+    assert len(petstore.host.worlds.leaks) == 1000
+    assert len(petstore.host.worlds.leaks[0].request) < 300
 
 
 def test_leak_shows_no_key(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     former = petstore.api_key
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     call(petstore, target=f"/v1/pets?{'a' * 160}&api_key={former}", key=former)
-    (leak,) = petstore._worlds.leaks  # noqa: SLF001
+    (leak,) = petstore.host.worlds.leaks
     assert former[:20] not in leak.request
     assert leak.request.startswith("GET /v1/pets?aaa")
     call(petstore, former, key=former)
-    assert former[:20] not in petstore._worlds.leaks[-1].request  # noqa: SLF001
+    assert former[:20] not in petstore.host.worlds.leaks[-1].request
 
 
 def test_refusal_of_a_request_with_a_retired_key_is_a_leak_too(petstore: PetStoreMock) -> None:
     """A leftover connection that ends in the middle of a body must not be held against the next test."""
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode())]
-    petstore._renew("test_b")  # noqa: SLF001
-    answer = petstore._worlds.refuse("malformed_request", "cut", ApiRequest("POST", "/v1/pets", fields))  # noqa: SLF001
+    petstore.tenant.renew("test_b")
+    answer = petstore.host.worlds.refuse("malformed_request", "cut", ApiRequest("POST", "/v1/pets", fields))
     assert answer.status == 401
     assert len(petstore.journal) == 0
-    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+    assert [leak.owner for leak in petstore.host.worlds.leaks] == ["test_a"]
 
 
 def test_failure_of_the_fake_is_the_present_tests_whoever_met_it(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode())]
-    petstore._renew("test_b")  # noqa: SLF001
-    answer = petstore._worlds.refuse("internal_error", "KeyError: 'x'", ApiRequest("GET", "/v1/pets", fields))  # noqa: SLF001
+    petstore.tenant.renew("test_b")
+    answer = petstore.host.worlds.refuse("internal_error", "KeyError: 'x'", ApiRequest("GET", "/v1/pets", fields))
     assert answer.status == 500
-    assert petstore._worlds.leaks == []  # noqa: SLF001
+    assert petstore.host.worlds.leaks == []
     with pytest.raises(VerificationError, match="KeyError: 'x'"):
         petstore.verify()
 
 
 def test_key_decides_before_the_moment_at_which_a_refused_request_began(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
-    retired, began = petstore.api_key, petstore._worlds.epoch()  # noqa: SLF001
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
+    retired, began = petstore.api_key, petstore.host.worlds.epoch()
+    petstore.tenant.renew("test_b")
     statuses = []
     for key in (retired, petstore.api_key):
         asked = ApiRequest("GET", "/v1/pets", [(b"Authorization", f"Bearer {key}".encode())])
-        statuses.append(petstore._worlds.refuse("malformed_request", "cut", asked, began).status)  # noqa: SLF001
+        statuses.append(petstore.host.worlds.refuse("malformed_request", "cut", asked, began).status)
     assert statuses == [401, 400]
     assert conditions(petstore) == ["malformed_request"]
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /v1/pets", 401)]  # noqa: SLF001
+    assert petstore.host.worlds.leaks == [Leak("test_a", "GET /v1/pets", 401)]
 
 
 def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     retired = petstore.api_key
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     for key in (retired, petstore.api_key, "nobodys"):
         asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
-        date = petstore._worlds.neighbour_came(asked)(200, (), b"")  # noqa: SLF001
+        date = petstore.host.worlds.neighbour_came(asked)(200, (), b"")
         assert date.endswith(b" GMT"), "it is answered all the same"
-    petstore._worlds.neighbour_came(ApiRequest("GET", "/other"))(200, (), b"")  # noqa: SLF001
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
+    petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other"))(200, (), b"")
+    assert petstore.host.worlds.leaks == [Leak("test_a", "GET /other", 200)]
     assert len(petstore.journal) == 3
 
 
 def test_answer_of_an_expectation_whose_key_is_retired_meanwhile_is_a_leak(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     retired = petstore.api_key
-    petstore._renew("test_b")  # noqa: SLF001
-    petstore._worlds.add_key(retired, petstore._world)  # noqa: SLF001  # as a look-up just before the reset saw it
+    petstore.tenant.renew("test_b")
+    hold_on_to(petstore, retired)
     asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {retired}".encode())])
-    petstore._worlds.neighbour_came(asked)(200, (), b"")  # noqa: SLF001
+    petstore.host.worlds.neighbour_came(asked)(200, (), b"")
     assert len(petstore.journal) == 0
-    assert petstore._worlds.leaks == [Leak("test_a", "GET /other", 200)]  # noqa: SLF001
+    assert petstore.host.worlds.leaks == [Leak("test_a", "GET /other", 200)]
 
 
 @pytest.mark.parametrize("bears_key", [True, False])
 def test_request_that_an_expectation_answers_late_is_of_the_test_in_which_it_came(
     petstore: PetStoreMock, bears_key: bool
 ) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     key = [(b"Authorization", f"Bearer {petstore.api_key}".encode())] if bears_key else []
-    answered = petstore._worlds.neighbour_came(ApiRequest("GET", "/other", key))  # noqa: SLF001
+    answered = petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other", key))
     came = petstore.journal.last
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     answered(200, (), b"")
     assert (came.owner, came.status) == ("test_a", 200)
     assert len(petstore.journal) == 0
-    assert petstore._worlds.leaks == []  # noqa: SLF001
+    assert petstore.host.worlds.leaks == []
 
 
 def test_request_that_an_expectation_answers_is_journalled_in_the_order_in_which_it_came(
     petstore: PetStoreMock,
 ) -> None:
-    answered = petstore._worlds.neighbour_came(ApiRequest("GET", "/other"))  # noqa: SLF001
+    answered = petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other"))
     call(petstore)
     assert [(entry.path, entry.status) for entry in petstore.journal] == [("/other", None), ("/v1/pets", 200)]
     assert petstore.journal[0].decision == "held back"
@@ -380,7 +388,7 @@ def test_key_of_a_finished_fresh_world_is_a_leak(petstore: PetStoreMock) -> None
         key = inner.api_key
     assert call(petstore, key=key).status == 401
     assert len(petstore.journal) == 0
-    assert len(petstore._worlds.leaks) == 1  # noqa: SLF001
+    assert len(petstore.host.worlds.leaks) == 1
 
 
 def test_plain_reset_keeps_the_key_and_retires_issued_ones(petstore: PetStoreMock) -> None:
@@ -394,28 +402,28 @@ def test_plain_reset_keeps_the_key_and_retires_issued_ones(petstore: PetStoreMoc
 
 
 def test_key_issued_after_a_snapshot_is_retired_with_its_test(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     snapshot = petstore.snapshot()
     key = petstore.issue_key()
     petstore.restore(snapshot)
     assert call(petstore, key=key).status == 401
     assert conditions(petstore) == ["revoked_key"]
-    assert petstore._worlds.leaks == []  # noqa: SLF001
-    petstore._renew("test_b")  # noqa: SLF001
+    assert petstore.host.worlds.leaks == []
+    petstore.tenant.renew("test_b")
     assert call(petstore, key=key).status == 401
     assert len(petstore.journal) == 0, "it is test_a's"
-    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+    assert [leak.owner for leak in petstore.host.worlds.leaks] == ["test_a"]
 
 
 def test_key_that_is_retired_while_its_request_waits_for_the_world_is_a_leak(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     retired = petstore.api_key
-    petstore._renew("test_b")  # noqa: SLF001
-    petstore._worlds.add_key(retired, petstore._world)  # noqa: SLF001  # as a look-up just before the reset saw it
+    petstore.tenant.renew("test_b")
+    hold_on_to(petstore, retired)
     assert call(petstore, key=retired).status == 401
     assert len(petstore.journal) == 0
-    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
-    assert petstore._worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401  # noqa: SLF001
+    assert [leak.owner for leak in petstore.host.worlds.leaks] == ["test_a"]
+    assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401
     assert conditions(petstore) == ["missing_key"]
 
 
@@ -423,7 +431,7 @@ def test_fixed_key_outlives_every_reset() -> None:
     petstore = PetStoreMock(api_key="fixed")
     petstore.revoke_key()
     assert call(petstore).status == 401
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     assert petstore.api_key == "fixed"
     assert call(petstore).status == 200
 
@@ -438,7 +446,7 @@ def test_key_that_no_header_can_carry_is_refused_without_showing_it(key: Any) ->
 
 def test_keys_of_two_mocks_never_meet() -> None:
     one, other = PetStoreMock(), PetStoreMock()
-    other._renew("test")  # noqa: SLF001
+    other.tenant.renew("test")
     retired = other.issue_key()
     other.reset()
     assert call(one, key=retired).status == 401
@@ -447,11 +455,11 @@ def test_keys_of_two_mocks_never_meet() -> None:
 
 @pytest.mark.parametrize("number", ["000000", "0000001", "1", "999999", "00000１", "+00001", "-00001"])
 def test_made_up_number_is_no_retired_key(petstore: PetStoreMock, number: str) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     prefix = petstore.api_key[:-6]
     fields = [(b"Authorization", f"Bearer {prefix}{number}".encode())]
-    assert petstore._worlds.handle(ApiRequest("GET", "/v1/pets", fields)).status == 401  # noqa: SLF001
-    assert petstore._worlds.leaks == []  # noqa: SLF001
+    assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets", fields)).status == 401
+    assert petstore.host.worlds.leaks == []
     assert len(petstore.journal) == 1
 
 
@@ -579,7 +587,7 @@ def test_snapshot_keeps_the_state_and_restore_brings_it_back(petstore: PetStoreM
 
 def test_restore_brings_back_the_keys_that_a_reset_has_retired(petstore: PetStoreMock) -> None:
     for owner in (None, "test_a"):
-        petstore._renew(owner)  # noqa: SLF001
+        petstore.tenant.renew(owner)
         extra, revoked = petstore.issue_key(), petstore.issue_key()
         petstore.revoke_key(revoked)
         snapshot = petstore.snapshot()
@@ -587,16 +595,16 @@ def test_restore_brings_back_the_keys_that_a_reset_has_retired(petstore: PetStor
         petstore.restore(snapshot)
         assert [call(petstore, key=key).status for key in (extra, petstore.api_key, revoked)] == [200, 200, 401]
         assert conditions(petstore) == [None, None, "revoked_key"]
-        assert petstore._worlds.leaks == []  # noqa: SLF001
+        assert petstore.host.worlds.leaks == []
 
 
 def test_restore_takes_no_key_from_another_test_or_world(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     former, snapshot = petstore.api_key, petstore.snapshot()
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     petstore.restore(snapshot)
     assert call(petstore, key=former).status == 401
-    assert [leak.owner for leak in petstore._worlds.leaks] == ["test_a"]  # noqa: SLF001
+    assert [leak.owner for leak in petstore.host.worlds.leaks] == ["test_a"]
     with petstore.fresh() as inner:
         inner.restore(petstore.snapshot())
         assert len(inner.pets) == len(petstore.pets)
@@ -630,10 +638,10 @@ def test_restored_animal_is_hidden_as_long_as_it_was(petstore: PetStoreMock) -> 
 
 
 def test_snapshot_of_an_earlier_test_does_not_lock_the_present_one_out(petstore: PetStoreMock) -> None:
-    petstore._renew("test_a")  # noqa: SLF001
+    petstore.tenant.renew("test_a")
     petstore.seed(name="Rex")
     snapshot = petstore.snapshot()
-    petstore._renew("test_b")  # noqa: SLF001
+    petstore.tenant.renew("test_b")
     petstore.restore(snapshot)
     assert petstore.pets[-1]["name"] == "Rex"
     assert call(petstore).status == 200
@@ -692,4 +700,4 @@ def test_dates_of_held_and_retired_answers_follow_the_clock(petstore: PetStoreMo
     petstore.clock.travel_to("2029-01-01")
     assert held.resume().date == b"Mon, 01 Jan 2029 00:00:00 GMT"
     petstore.clock.travel_to("2029-01-02")
-    assert petstore._worlds.refuse("bad_host", "", None).date == b"Tue, 02 Jan 2029 00:00:00 GMT"  # noqa: SLF001
+    assert petstore.host.worlds.refuse("bad_host", "", None).date == b"Tue, 02 Jan 2029 00:00:00 GMT"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
-    return petstore._worlds.handle(ApiRequest(method, target, fields, body))  # noqa: SLF001
+    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_ids_are_unique_to_the_end_of_int64(petstore: PetStoreMock) -> None:
 
 def test_lowest_free_id_is_given_when_luck_fails(petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch) -> None:
     petstore.seed_many([{"id": number} for number in (1, 2, 2**63 - 1)])
-    monkeypatch.setattr(petstore._world.random, "randint", lambda *_: 2)  # noqa: SLF001
+    monkeypatch.setattr(petstore.tenant.world.random, "randint", lambda *_: 2)
     assert [petstore.seed()["id"] for _ in range(2)] == [3, 4]
 
 
@@ -440,7 +440,7 @@ def test_what_is_no_list_of_animals_is_refused(petstore: PetStoreMock, pets: Any
 def test_request_that_comes_during_a_reset_meets_all_animals(
     petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    petstore._renew("test_a", seed=3)  # noqa: SLF001
+    petstore.tenant.renew("test_a", seed=3)
     pages: list[bytes] = []
     client = threading.Thread(target=lambda: pages.append(call(petstore).body))
 
@@ -449,7 +449,7 @@ def test_request_that_comes_during_a_reset_meets_all_animals(
         client.join(0.05)
         fill(*args, **options)
 
-    monkeypatch.setattr("petstore_mock.mock.petstore.fill", fill_during_a_request)
+    monkeypatch.setattr("petstore_mock.core.tenant.fill", fill_during_a_request)
     petstore.reset()
     client.join()
     assert [len(json.loads(page)) for page in pages] == [3]
@@ -565,4 +565,4 @@ def test_a_fresh_world_leaves_the_listener_alone() -> None:
 
 def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="lasts once"):
-        petstore._renew("test_a", seed=iter([{"name": "Rex"}]))  # noqa: SLF001
+        petstore.tenant.renew("test_a", seed=iter([{"name": "Rex"}]))

@@ -1,0 +1,249 @@
+"""A tenant: one world with its keys and its starting state. What every door holds of the core.
+
+``PetStoreMock``, the pytest plugin, the machine and the control door begin, renew, steer and end worlds here, and ask
+here what a world must answer for; none of them reaches into a world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
+from petstore_mock.core.world import Snapshot, World
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.journal.journal import FIXTURE_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import date, datetime
+    from os import PathLike
+
+    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.core.world_registry import Worlds
+    from petstore_mock.journal.entry import Entry
+
+__all__ = ["Tenant", "WorldOptions"]
+
+
+class WorldOptions(TypedDict, total=False):
+    """The options of a world: those of ``PetStoreMock`` that are not its listener's."""
+
+    api_key: str | None
+    seed: Seed | None
+    behaviour: Behaviour | str | PathLike[str] | None
+    at: str | date | datetime | None
+    strict: bool
+    self_check: bool
+    random_seed: int
+
+
+class Tenant:
+    """One world behind a listener, with the starting state that it returns to.
+
+    Args:
+        worlds: the worlds behind the listener.
+        schemas: the rules of bodies and parameters.
+        name: the name of its address ``/w/NAME``; without one it becomes the current world at the root.
+        journal_limit: how many requests its journal keeps.
+        ring: whether older ones may go silently.
+        options: its starting state.
+
+    Attributes:
+        worlds: the worlds behind the listener.
+        world: its state.
+        name: the name of its address, or None.
+        key: a key that is valid from the start of the world on.
+        strict: whether a contract violation by the client fails the verification.
+        at_fresh_end: told of each world that :meth:`fresh` gave, before it is gone; None for nobody.
+
+    Raises:
+        PetStoreMockError: an option can't be right.
+    """
+
+    def __init__(
+        self,
+        worlds: Worlds,
+        schemas: Schemas,
+        *,
+        name: str | None = None,
+        journal_limit: int = FIXTURE_LIMIT,
+        ring: bool = False,
+        **options: Unpack[WorldOptions],
+    ) -> None:
+        strict, self_check = options.get("strict", False), options.get("self_check", False)
+        random_seed, api_key = options.get("random_seed", 0), options.get("api_key")
+        check_type("strict", strict, bool, what="True or False")
+        check_type("self_check", self_check, bool, what="True or False")
+        check_type("random_seed", random_seed, int, what="a whole number")
+        self.worlds = worlds
+        self.name = name
+        self.strict = self._base_strict = strict
+        self.at_fresh_end: Callable[[World], None] | None = None
+        self._fixed_key = None if api_key is None else worlds.check_key(api_key, shared=name is not None)
+        self.key = self._fixed_key or worlds.new_key(name)
+        self._base_behaviour = as_behaviour(options.get("behaviour"))
+        self._base_at = options.get("at")
+        self._added: Seed | None = None  # animals of the present test alone
+        self.world = World(
+            schemas,
+            behaviour=self._base_behaviour,
+            at=self._base_at,
+            random_seed=random_seed,
+            self_check=self_check,
+            journal_limit=journal_limit,
+            ring=ring,
+            index=worlds.keys,
+        )
+        fill(self.world, options.get("seed"))
+        self.world.keys.add(self.key)
+        if name is None:
+            worlds.push(self.world)
+        else:
+            worlds.add_named(name, self.world)
+
+    # Animals
+
+    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Add several animals, or so many plausible ones of every status; return them.
+
+        Raises:
+            PetStoreMockError: one of them is wrong; says which.
+        """
+        if isinstance(pets_or_count, int):
+            check_count("pets_or_count", pets_or_count)
+            with self.world.lock:
+                return [self.world.seed_plausible() for _ in range(pets_or_count)]
+        return seed_each(self.world, pets_or_count, "seed_many")
+
+    # Keys (§5)
+
+    def issue_key(self, expires: float | str | date | None = None) -> str:
+        """Return another valid key.
+
+        Args:
+            expires: from when it is invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601 text.
+
+        Raises:
+            PetStoreMockError: ``expires`` is no moment.
+        """
+        world = self.world
+        until = None if expires is None else world.clock.moment_from(expires, "expires")
+        with world.lock:
+            return world.keys.add(self.worlds.new_key(world.owner), until).name
+
+    def revoke_key(self, key: str | None = None) -> None:
+        """Make ``key`` invalid from now on; without one, :attr:`key`.
+
+        Raises:
+            PetStoreMockError: this world never had such a key.
+        """
+        with self.world.lock:
+            found = self.world.keys.get(self.key if key is None else key)
+            if found is None:
+                raise PetStoreMockError(
+                    "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
+                )
+            found.revoked = True
+
+    # Going back
+
+    def reset(self) -> None:
+        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
+        with self.world.lock:  # no request may meet the state before all its animals are back
+            self.world.reset([self.key])
+            if self._added is not None:
+                fill(self.world, self._added, mark=False)
+
+    def renew(
+        self,
+        owner: str | None,
+        *,
+        behaviour: Behaviour | str | PathLike[str] | None = None,
+        gaps: Mapping[str, str] | None = None,
+        seed: Seed | None = None,
+        at: str | date | datetime | None = None,
+        strict: bool | None = None,
+    ) -> None:
+        """Begin the world of another test: the starting state under a new key, unless the key is fixed.
+
+        Args:
+            owner: who answers for the world.
+            behaviour: the behaviour of this test's starting state, instead of the tenant's.
+            gaps: alternatives that differ from that behaviour.
+            seed: animals of this test's starting state, beside the tenant's.
+            at: the date of this test's start, instead of the tenant's.
+            strict: whether this test fails for contract violations, instead of what the tenant was told.
+
+        Raises:
+            PetStoreMockError: an option can't be right.
+        """
+        world = self.world
+        chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
+        world.start_behaviour = chosen.replace(**gaps) if gaps else chosen
+        world.clock.start_at(self._base_at if at is None else at)
+        self.strict = self._base_strict if strict is None else strict
+        if isinstance(seed, Iterator):  # it would be used up by the first of several resets
+            raise PetStoreMockError(
+                "expected a list of animals as the seed of a test; got an iterator, which lasts once"
+            )
+        self._added = seed
+        world.owner = owner
+        self.worlds.begin_test(world)
+        self.key = self._fixed_key or self.worlds.new_key(owner)
+        self.reset()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
+
+        Raises:
+            PetStoreMockError: it is no snapshot.
+        """
+        if not isinstance(snapshot, Snapshot):
+            raise PetStoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
+        self.world.restore(snapshot, self.key, self.worlds.lost_keys(self.world, snapshot.keys.names))
+
+    # Further worlds, and the end
+
+    def fresh(self, options: WorldOptions) -> Tenant:
+        """Begin an empty, independent world for the same owner, the current one until :meth:`end`.
+
+        Raises:
+            PetStoreMockError: an option can't be right.
+        """
+        unknown = options.keys() - WorldOptions.__annotations__.keys()
+        if unknown:
+            known = ", ".join(WorldOptions.__annotations__)
+            raise PetStoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
+        options = {"self_check": self.world.self_check, "strict": self.strict, **options}
+        inner = Tenant(self.worlds, self.world.schemas, **options)
+        inner.at_fresh_end = self.at_fresh_end
+        inner.world.owner = self.world.owner
+        return inner
+
+    def end(self) -> None:
+        """End the world: its keys are retired, its held answers let go. What still asks it has leaked."""
+        if self.name is not None:
+            self.worlds.end_named(self.name)
+            return
+        if self.at_fresh_end is not None:
+            self.at_fresh_end(self.world)
+        self.worlds.remove(self.world)
+
+    @property
+    def guests(self) -> list[World]:
+        """The worlds that :meth:`fresh` gave to this owner and that are not over."""
+        return self.worlds.guests(self.world)
+
+    # What came
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What the journal still has, the oldest first, whatever is gone."""
+        return self.world.journal.kept
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a request came, or a fault is planned."""
+        return bool(self.world.journal.total) or any(self.world.plan)
