@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
+from petstore_mock.cli.environment import complete
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def make_parser() -> argparse.ArgumentParser:
         "serve",
         help="answer requests on a port until Ctrl-C",
         description="Answer requests in the foreground until Ctrl-C or SIGTERM.",
+        epilog="What is not given is taken from the environment: PETSTORE_MOCK_PORT for --port, and so on; true for "
+        "--quiet; for what may be repeated, values with commas or spaces between.",
         allow_abbrev=False,
     )
     _add_serve_options(serve)
@@ -116,37 +119,42 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_serve_options(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=_port, default=8080, help="port, 0 for any free one (default: %(default)s)")
-    serve.add_argument(
-        "--api-key",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="a valid API key; repeat it for several (default: one is made up and printed)",
-    )
-    serve.add_argument(
-        "--seed",
-        type=_seed,
-        metavar="FILE.json|N",
-        help="animals to begin with: a JSON file with a list of them, or how many",
-    )
-    serve.add_argument(
-        "--behaviour", metavar="FILE.toml|PRESET", help="what to do where the interface shows nothing (default: strict)"
-    )
-    serve.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=_setting,
-        metavar="GAP=VALUE",
-        help="choose one alternative (see 'petstore-mock gaps'); repeat it for several",
-    )
-    serve.add_argument("--at", metavar="DATE", help="the fake's date, such as 2030-12-06 (default: today)")
-    serve.add_argument("--quiet", action="store_true", help="log no requests")
-    serve.add_argument(
-        "--log-format", choices=("text", "json"), default="text", help="how to print (default: %(default)s)"
-    )
+    """Add the options of ``serve``, each None unless given: their defaults are those of ``ServeOptions``."""
+    add = serve.add_argument
+    options = [
+        add("--host", help="address to listen on (default: 127.0.0.1)"),
+        add("--port", type=_port, help="port, 0 for any free one (default: 8080)"),
+        add(
+            "--api-key",
+            action="append",
+            dest="api_keys",
+            metavar="KEY",
+            help="a valid API key; repeat it for several (default: one is made up and printed)",
+        ),
+        add(
+            "--seed",
+            type=_seed,
+            metavar="FILE.json|N",
+            help="animals to begin with: a JSON file with a list of them, or how many",
+        ),
+        add(
+            "--behaviour",
+            metavar="FILE.toml|PRESET",
+            help="what to do where the interface shows nothing (default: strict)",
+        ),
+        add(
+            "--set",
+            action="append",
+            dest="settings",
+            type=_setting,
+            metavar="GAP=VALUE",
+            help="choose one alternative (see 'petstore-mock gaps'); repeat it for several",
+        ),
+        add("--at", metavar="DATE", help="the fake's date, such as 2030-12-06 (default: today)"),
+        add("--quiet", action="store_const", const=True, help="log no requests"),
+        add("--log-format", choices=("text", "json"), help="how to print (default: text)"),
+    ]
+    serve.set_defaults(serve_options=options)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -154,6 +162,11 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown:  # argparse itself would name the help of the whole, which shows no option of a command
         names = " ".join(unknown)
         raise _UsageError(f"unrecognized arguments: {names} (see 'petstore-mock {options.command} --help')")
+    if options.command == "serve":
+        try:
+            options.variables = complete(options, options.serve_options)
+        except argparse.ArgumentTypeError as error:
+            raise _UsageError(str(error)) from None
     return options
 
 
@@ -187,21 +200,14 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     if options.command == "serve":
         from petstore_mock.cli.serve import ServeOptions, serve  # noqa: PLC0415  # asyncio, only where it is needed
 
-        return serve(
-            ServeOptions(
-                host=options.host,
-                port=options.port,
-                api_keys=tuple(options.api_key),
-                seed=options.seed,
-                behaviour=options.behaviour,
-                settings=tuple(options.set),
-                at=options.at,
-                quiet=options.quiet,
-                log_format=options.log_format,
-            ),
-            stdout,
-            stderr,
-        )
+        given = {action.dest: getattr(options, action.dest) for action in options.serve_options}
+        chosen = ServeOptions(**{name: value for name, value in given.items() if value is not None})
+        try:
+            return serve(chosen, stdout, stderr)
+        except PetStoreMockError as error:
+            if not options.variables:
+                raise
+            raise PetStoreMockError(f"{error} (the environment sets {', '.join(options.variables)})") from error
     if options.command == "gaps":
         from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above
 

@@ -27,7 +27,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 __all__ = ["ServeOptions", "serve"]
 
@@ -51,10 +51,10 @@ class ServeOptions:
 
     host: str = "127.0.0.1"
     port: int = 8080
-    api_keys: tuple[str, ...] = ()
+    api_keys: Sequence[str] = ()
     seed: str | None = None
     behaviour: str | None = None
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: Sequence[tuple[str, str]] = ()
     at: str | None = None
     quiet: bool = False
     log_format: str = "text"

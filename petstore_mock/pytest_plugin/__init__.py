@@ -7,7 +7,7 @@ What the options of the starting state mean is decided in this order, the first 
 1. the marker ``@pytest.mark.petstore(...)`` of a test,
 2. the command line (``--petstore-at``, ``--petstore-random-seed``),
 3. the fixture ``petstore_options``,
-4. the environment (``PETSTORE_API_KEY``, ``PETSTORE_HOST``, ...),
+4. the environment (``PETSTORE_MOCK_API_KEY``, ``PETSTORE_MOCK_HOST``, ...),
 5. the settings file (``petstore_api_key``, ``petstore_host``, ...).
 """
 
@@ -39,6 +39,18 @@ _MARKERS = (
 )
 
 
+_STARTING_OPTIONS = ("petstore_at", "petstore_random_seed")
+_SETTINGS = (
+    "petstore_api_key",
+    "petstore_host",
+    "petstore_port",
+    "petstore_behaviour",
+    "petstore_seed",
+    "petstore_strict",
+    "petstore_leaks",
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the group ``petstore`` and the settings."""
     group = parser.getgroup("petstore", "petstore: the fake pet store service")
@@ -67,13 +79,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Tell at the end which documented outcomes and faults the tests showed to the client.",
     )
     # Text, whatever it means: the same words may come from the environment.
-    parser.addini("petstore_api_key", "A fixed API key, for clients of session scope (or PETSTORE_API_KEY).")
-    parser.addini("petstore_host", "The address to listen on, 127.0.0.1 unless set (or PETSTORE_HOST).")
-    parser.addini("petstore_port", "The port to listen on, a free one unless set (or PETSTORE_PORT).")
-    parser.addini("petstore_behaviour", "A preset or a TOML file of gaps (or PETSTORE_BEHAVIOUR).")
-    parser.addini("petstore_seed", "Animals of each test: how many, or a JSON file (or PETSTORE_SEED).")
-    parser.addini("petstore_strict", "Whether contract violations fail the test (or PETSTORE_STRICT).", type="bool")
-    parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_LEAKS).")
+    parser.addini("petstore_api_key", "A fixed API key, for clients of session scope (or PETSTORE_MOCK_API_KEY).")
+    parser.addini("petstore_host", "The address to listen on, 127.0.0.1 unless set (or PETSTORE_MOCK_HOST).")
+    parser.addini("petstore_port", "The port to listen on, a free one unless set (or PETSTORE_MOCK_PORT).")
+    parser.addini("petstore_behaviour", "A preset or a TOML file of gaps (or PETSTORE_MOCK_BEHAVIOUR).")
+    parser.addini("petstore_seed", "Animals of each test: how many, or a JSON file (or PETSTORE_MOCK_SEED).")
+    parser.addini(
+        "petstore_strict", "Whether contract violations fail the test (or PETSTORE_MOCK_STRICT).", type="bool"
+    )
+    parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_MOCK_LEAKS).")
     parser.addini(
         "petstore_assumes",
         "Gaps that the client is known to lean on, a line each: gap = alternative.",
@@ -86,10 +100,30 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     asked = any(map(config.getoption, ("petstore_at", "petstore_coverage", "petstore_explore")))
-    if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_LEAKS" in os.environ:
+    if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_MOCK_LEAKS" in os.environ:
         from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # many runs do without
 
         keeper_of(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which settings came from where: an environment may set some that nobody thinks of."""
+    if not _says_something(config):
+        return None
+    from petstore_mock.pytest_plugin.options import report_header  # noqa: PLC0415  # many runs do without
+
+    return report_header(config)
+
+
+def _says_something(config: pytest.Config) -> bool:
+    if any(name.startswith("PETSTORE_MOCK_") for name in os.environ):
+        return True
+    if any(config.getoption(name) is not None for name in _STARTING_OPTIONS):
+        return True
+    try:
+        return any(map(config.getini, _SETTINGS))
+    except (TypeError, ValueError, pytest.UsageError):  # one that can't be right, which is told where it is needed
+        return True
 
 
 @pytest.hookimpl(trylast=True)

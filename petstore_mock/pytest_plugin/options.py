@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+
+from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, variable_of
+from petstore_mock.common.masking import cut, mask, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,14 +26,16 @@ __all__ = [
     "check_markers",
     "check_options",
     "leak_mode",
+    "report_header",
     "start_mock",
 ]
 
 LEAK_MODES: Final = ("error", "warn", "ignore")
 
-_TRUE: Final = frozenset({"1", "true", "yes", "on"})
-_FALSE: Final = frozenset({"0", "false", "no", "off"})
+_SHOWN: Final = 80  # characters of a setting in the header
 _DIGITS: Final = 20  # Python reads none of thousands
+_SETTINGS: Final = ("api_key", "host", "port", "behaviour", "seed", "strict")  # keywords of PetStoreMock as well
+_OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
 _MOCK_KEYWORDS: Final = (
     "host",
@@ -49,14 +53,14 @@ _MOCK_KEYWORDS: Final = (
 
 def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     """Return the text of a setting, where it came from, and what its relative paths are relative to."""
-    variable = f"PETSTORE_{name.upper()}"
-    text = os.environ.get(variable, "")
+    text = text_of(name)
     if text:
-        return text, f"the environment variable {variable}", config.invocation_params.dir
+        return text, f"the environment variable {variable_of(name)}", config.invocation_params.dir
     try:
         value = config.getini(f"petstore_{name}")
     except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
-        raise pytest.UsageError(f"the setting petstore_{name}: {error}") from None
+        expected = f"expected {FLAG_WORDS} in " if name == "strict" else ""
+        raise pytest.UsageError(f"{expected}the setting petstore_{name}: {error}") from None
     base = config.inipath.parent if config.inipath is not None else config.rootpath
     return str(value or ""), f"the setting petstore_{name}", base
 
@@ -68,9 +72,30 @@ def _number(text: str, source: str) -> int:
 
 
 def _flag(text: str, source: str) -> bool:
-    if text.lower() not in _TRUE | _FALSE:
-        raise pytest.UsageError(f"expected true or false in {source}; got {text!r}")
-    return text.lower() in _TRUE
+    flag = as_flag(text)
+    if flag is None:
+        raise pytest.UsageError(f"expected {FLAG_WORDS} in {source}; got {text!r}")
+    return flag
+
+
+def report_header(config: pytest.Config) -> str | None:
+    """Return the line of the run's header that says which settings came from where; None when there are none."""
+    found = []
+    for name in (*_SETTINGS, "leaks"):
+        try:
+            text, source, _ = _setting(config, name)
+        except pytest.UsageError:  # told where it is needed
+            continue
+        if text:
+            found.append((name, mask(text) if name == "api_key" else text, source))
+    asked = [(name, config.getoption(f"petstore_{name}")) for name in _OPTIONS]
+    found += [(name, str(value), _flag_of(name)) for name, value in asked if value not in {None, ""}]
+    told = [printable(f"{name}={cut(text, _SHOWN)} from {source}") for name, text, source in found]
+    return f"petstore-mock: {'; '.join(told)}" if told else None
+
+
+def _flag_of(name: str) -> str:
+    return f"--petstore-{name.replace('_', '-')}"
 
 
 def leak_mode(config: pytest.Config) -> str:
@@ -123,7 +148,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
     options: dict[str, Any] = {}
-    for name in ("api_key", "host", "port", "behaviour", "seed", "strict"):
+    for name in _SETTINGS:
         text, source, base = _setting(config, name)
         if not text:
             continue
@@ -140,10 +165,10 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
             options[name] = text
     options |= given
     origins |= dict.fromkeys(given, "petstore_options")
-    for name in ("at", "random_seed"):
+    for name in _OPTIONS:
         if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
             options[name] = value
-            origins[name] = f"--petstore-{name.replace('_', '-')}"
+            origins[name] = _flag_of(name)
     return options
 
 

@@ -53,7 +53,7 @@ def test_the_environment_wins_over_settings_and_options_over_both(
 ) -> None:
     settings = "petstore_seed = 1"
     inner(_SHOWS_SEED.format(options={}, expected=1), settings=settings).assert_outcomes(passed=1)
-    monkeypatch.setenv("PETSTORE_SEED", "2")
+    monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")
     inner(_SHOWS_SEED.format(options={}, expected=2), settings=settings).assert_outcomes(passed=1)
     inner(_SHOWS_SEED.format(options={"seed": 3}, expected=3), settings=settings).assert_outcomes(passed=1)
 
@@ -85,14 +85,27 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("PETSTORE_PORT", "http", "expected a whole number of at least 0 in the environment variable PETSTORE_PORT"),
-        pytest.param(
-            "PETSTORE_PORT", "9" * 5000, "of at least 0 in the environment variable PETSTORE_PORT", id="huge_port"
+        (
+            "PETSTORE_MOCK_PORT",
+            "http",
+            "expected a whole number of at least 0 in the environment variable PETSTORE_MOCK_PORT",
         ),
-        ("PETSTORE_SEED", "-1", "expected a number of animals from 0 to 10,000,000; got seed=-1"),
-        pytest.param("PETSTORE_SEED", "9" * 5000, "from 0 to 10,000,000; got seed=a larger number", id="huge_seed"),
-        ("PETSTORE_STRICT", "maybe", "expected true or false in the environment variable PETSTORE_STRICT"),
-        ("PETSTORE_BEHAVIOUR", "hostil", "Did you mean 'hostile'?"),
+        pytest.param(
+            "PETSTORE_MOCK_PORT",
+            "9" * 5000,
+            "of at least 0 in the environment variable PETSTORE_MOCK_PORT",
+            id="huge_port",
+        ),
+        ("PETSTORE_MOCK_SEED", "-1", "expected a number of animals from 0 to 10,000,000; got seed=-1"),
+        pytest.param(
+            "PETSTORE_MOCK_SEED", "9" * 5000, "from 0 to 10,000,000; got seed=a larger number", id="huge_seed"
+        ),
+        (
+            "PETSTORE_MOCK_STRICT",
+            "maybe",
+            "expected true or false (yes, on, 1 or no, off, 0) in the environment variable PETSTORE_MOCK_STRICT",
+        ),
+        ("PETSTORE_MOCK_BEHAVIOUR", "hostil", "Did you mean 'hostile'?"),
     ],
 )
 def test_a_wrong_setting_says_where_it_stands(
@@ -107,10 +120,62 @@ def test_a_wrong_setting_says_where_it_stands(
     assert "pytest_plugin.py" not in text, "a traceback into the plugin tells nobody anything"
 
 
+def test_what_a_client_reads_from_the_environment_is_not_ours(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "PETSTORE_HOST": "petstore.example.com",
+        "PETSTORE_PORT": "nonsense",
+        "PETSTORE_API_KEY": "the key of the client",
+        "PETSTORE_LEAKS": "nonsense",
+        "PETSTORE_MOCK_PORT": "tcp://10.0.0.1:8080",  # what Kubernetes says of a service called petstore-mock
+    }.items():
+        monkeypatch.setenv(name, value)
+    source = """
+        def test_it(petstore):
+            assert petstore.url.startswith("http://127.0.0.1:")
+            assert petstore.api_key != "the key of the client"
+    """
+    result = inner(source)
+    result.assert_outcomes(passed=1)
+    assert not any(line.startswith("petstore-mock:") for line in result.outlines)
+
+
+def test_the_header_says_which_settings_came_from_where(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "the-key-of-the-team")
+    monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")
+    result = inner(
+        "def test_it(): pass",
+        "--petstore-at=2030-12-06",
+        settings="petstore_seed = 1\npetstore_strict = true\npetstore_leaks = warn",
+    )
+    result.assert_outcomes(passed=1)
+    assert (
+        "petstore-mock: api_key=***team from the environment variable PETSTORE_MOCK_API_KEY; "
+        "seed=2 from the environment variable PETSTORE_MOCK_SEED; strict=True from the setting petstore_strict; "
+        "leaks=warn from the setting petstore_leaks; at=2030-12-06 from --petstore-at"
+    ) in result.outlines
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "expected"),
+    [
+        ("", (), []),
+        ("petstore_seed = 1", (), ["petstore-mock: seed=1 from the setting petstore_seed"]),
+        ("", ("--petstore-random-seed=7",), ["petstore-mock: random_seed=7 from --petstore-random-seed"]),
+        ("petstore_strict = maybe", (), []),
+    ],
+)
+def test_the_header_has_a_line_of_ours_only_where_there_is_something_to_say(
+    inner: Inner, settings: str, arguments: tuple[str, ...], expected: list[str]
+) -> None:
+    result = inner("def test_it(): pass", *arguments, settings=settings)
+    result.assert_outcomes(passed=1)
+    assert [line for line in result.outlines if line.startswith("petstore-mock")] == expected
+
+
 def test_options_that_can_not_be_say_where_each_comes_from(
     inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PETSTORE_API_KEY", "the-key-of-the-team")
+    monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "the-key-of-the-team")
     source = """
         @pytest.fixture(scope="session")
         def petstore_options():
@@ -123,8 +188,8 @@ def test_options_that_can_not_be_say_where_each_comes_from(
     text = output(result)
     assert "petstore: expected a port from 0 to 65535; got host='127.0.0.1', port=99999\n" in text
     assert (
-        "(api_key comes from the environment variable PETSTORE_API_KEY; seed comes from the setting petstore_seed; "
-        "port comes from petstore_options; at comes from --petstore-at)\n"
+        "(api_key comes from the environment variable PETSTORE_MOCK_API_KEY; "
+        "seed comes from the setting petstore_seed; port comes from petstore_options; at comes from --petstore-at)\n"
     ) in text
     assert "the-key-of-the-team" not in text
     assert "pytest_plugin.py" not in text
@@ -144,7 +209,10 @@ def test_a_port_that_another_worker_has_says_so(inner: Inner, output: Output) ->
 def test_a_truth_value_that_is_none_names_its_setting(inner: Inner, output: Output) -> None:
     result = inner("def test_it(petstore): pass", settings="petstore_strict = maybe")
     result.assert_outcomes(errors=1)
-    assert "petstore: the setting petstore_strict: invalid truth value 'maybe'" in output(result)
+    assert (
+        "petstore: expected true or false (yes, on, 1 or no, off, 0) in the setting petstore_strict: "
+        "invalid truth value 'maybe'"
+    ) in output(result)
 
 
 def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> None:

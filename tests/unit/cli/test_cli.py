@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import io
 import json
@@ -34,6 +35,13 @@ from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve as the arguments say, whatever the environment of this run does."""
+    for name in [name for name in os.environ if name.startswith("PETSTORE_MOCK_")]:
+        monkeypatch.delenv(name)
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -443,6 +451,78 @@ def test_a_number_seeds_so_many_animals() -> None:
 
     assert serve_in_process(use, "--api-key", "k", "--seed", "3") == 0
     assert len(json.loads(answers[0].partition(b"\r\n\r\n")[2])) == 3
+
+
+# The environment
+
+
+def test_the_environment_gives_every_option_of_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    behaviour = tmp_path / "mine.conf"
+    behaviour.write_text('paging_headers = "total_count"\n', encoding="utf-8")
+    for name, value in {
+        "HOST": "127.0.0.2",
+        "API_KEY": "one, two",
+        "SEED": seed_file(tmp_path, '[{"id": 7}, {"id": 9}]'),
+        "BEHAVIOUR": str(behaviour),
+        "SET": "list_order=id_descending location_header=present",
+        "AT": "2030-12-06T00:00",
+        "QUIET": "true",
+        "LOG_FORMAT": "json",
+    }.items():
+        monkeypatch.setenv(f"PETSTORE_MOCK_{name}", value)
+    answers: list[bytes] = []
+
+    def use(first: list[str]) -> None:
+        serving = json.loads(first[0])
+        assert serving["url"].startswith("http://127.0.0.2:")
+        assert serving["api_keys"] == ["one", "two"]
+        answers.append(get(serving["url"], "two"))
+
+    assert serve_in_process(use) == 0
+    head, _, body = answers[0].partition(b"\r\n\r\n")
+    assert [pet["id"] for pet in json.loads(body)] == [9, 7]
+    assert b"X-Total-Count: 2" in head
+    assert b"Date: Fri, 06 Dec 2030" in head
+    assert printed == []
+
+
+def test_every_option_of_serve_has_a_variable() -> None:
+    options = cli.make_parser().parse_args(["serve"])
+    declared = {field.name for field in dataclasses.fields(serve_command.ServeOptions)}
+    assert {action.dest for action in options.serve_options} == declared
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", "nonsense")  # not even looked at
+    monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "of-the-environment")
+    monkeypatch.setenv("PETSTORE_MOCK_SET", "list_order=nonsense")
+    monkeypatch.setenv("PETSTORE_MOCK_LOG_FORMAT", "")  # as good as not set
+
+    def use(first: list[str]) -> None:
+        assert first[1] == "API key: of-the-flag"
+        assert get(first[0].split()[2], "of-the-environment").startswith(b"HTTP/1.1 401")
+
+    assert serve_in_process(use, "--api-key", "of-the-flag", "--set", "list_order=by_name") == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("PORT", "nonsense", "variable PETSTORE_MOCK_PORT: expected a port from 0 to 65535; got 'nonsense'"),
+        ("LOG_FORMAT", "xml", "variable PETSTORE_MOCK_LOG_FORMAT: expected one of text, json; got 'xml'"),
+        ("QUIET", "maybe", "PETSTORE_MOCK_QUIET: expected true or false (yes, on, 1 or no, off, 0); got 'maybe'"),
+        ("SET", "list_order", "variable PETSTORE_MOCK_SET: expected GAP=VALUE"),
+        ("SEED", " ", "variable PETSTORE_MOCK_SEED: expected how many animals"),
+        ("BEHAVIOUR", "hostle", "Did you mean 'hostile'? (the environment sets PETSTORE_MOCK_BEHAVIOUR)"),
+        ("AT", "tomorrow", "(the environment sets PETSTORE_MOCK_AT)"),
+    ],
+)
+def test_a_variable_that_can_not_be_right_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(f"PETSTORE_MOCK_{variable}", value)
+    assert words in complaint("serve")
+    assert run("gaps")[0] == run("serve", "--help")[0] == 0
 
 
 # Printing
