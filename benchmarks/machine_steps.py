@@ -30,7 +30,8 @@ def steps(*, library: str, examples: int, one_core: bool = False) -> dict[str, f
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from hypothesis import Phase, settings  # noqa: PLC0415  # the others do without
 
-    from petstore_mock.stateful import client_machine, find_bug, machine_settings  # noqa: PLC0415
+    from petstore_mock.stateful import client_machine  # noqa: PLC0415
+    from petstore_mock.stateful.search import find_bug, machine_settings  # noqa: PLC0415
     from tests.clients.correct import make_correct  # noqa: PLC0415
 
     def run(count: int) -> dict[str, float]:
@@ -42,11 +43,11 @@ def steps(*, library: str, examples: int, one_core: bool = False) -> dict[str, f
             phases=[Phase.generate],
         )
         start = perf_counter()
-        found = find_bug(machine, chosen)
+        verdict = find_bug(machine, chosen)
         seconds = perf_counter() - start
-        if found is not None:
-            raise found
-        return {"steps": machine.run.steps, "seconds": seconds, "waited": machine.run.waited}
+        if verdict.bug is not None:
+            raise verdict.bug
+        return {"steps": verdict.steps, "seconds": seconds, "waited": machine.run.waiting.spent}
 
     run(5)  # imports, and what is compiled once
     return run(examples)

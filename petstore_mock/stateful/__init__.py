@@ -15,15 +15,13 @@ as one sentence, a test to paste, and what went over the wire.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
 
 # isort: split
-from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
 from hypothesis.stateful import initialize, rule
 
 from petstore_mock.contract.gaps import GAPS
@@ -32,9 +30,9 @@ from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.call import PetClient
 from petstore_mock.stateful.model.error_classification import Kind, UnknownErrorError, classify_exception
-from petstore_mock.stateful.run import Run
-from petstore_mock.stateful.shrinking import simplest
-from petstore_mock.stateful.step_table import NUMBERS
+from petstore_mock.stateful.run import CheckRun
+from petstore_mock.stateful.search import find_bug, machine_settings
+from petstore_mock.stateful.step_generator import NUMBERS
 from petstore_mock.strategies.plans import varied_gaps
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.shrinking import Course
+    from petstore_mock.stateful.search import Verdict
 
 __all__ = [
     "ClientBugError",
@@ -97,14 +95,14 @@ def client_machine(
         drawn = st.lists(faults, min_size=1, max_size=3)
 
     class Machine(ClientMachine):
-        run = Run(make_client, classify or classify_exception, patience)
+        run = CheckRun(make_client, classify or classify_exception, patience)
         differences = varied
         drawn_faults = drawn
         any_fault = faults is None
 
         @initialize(number=NUMBERS, faults=drawn)
-        def story(self, number: int, faults: Sequence[Fault] | None) -> None:
-            super().story(number, faults)
+        def begin(self, number: int, faults: Sequence[Fault] | None) -> None:
+            super().begin(number, faults)
 
         @rule()
         def go_on(self) -> None:
@@ -124,9 +122,7 @@ def _closing(machine: type[ClientMachine]) -> type[TestCase]:
 
         def runTest(self) -> None:  # noqa: N802  # unittest's name
             __tracebackhide__ = True
-            found = find_bug(machine, machine_settings(self.settings))
-            if found is not None:
-                raise found.with_traceback(None)
+            _raise_bug(find_bug(machine, machine_settings(self.settings)))
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # as Hypothesis marks its own
 
@@ -154,23 +150,6 @@ def _takes_one(function: object) -> bool:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-
-
-def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
-    """Return Hypothesis's settings as the machine needs them."""
-    usual = Settings()
-    chosen = usual if given is None else given
-    # A story; each further one is of as many steps in the same world. What nobody has chosen is meant for single steps.
-    stories = chosen.stateful_step_count if chosen.stateful_step_count != usual.stateful_step_count else 1
-    base = Settings(
-        chosen,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-        phases=[phase for phase in chosen.phases if phase is not Phase.explain],  # of our lines, not the client's
-        stateful_step_count=stories,
-    )
-    return base if max_examples is None else Settings(base, max_examples=max_examples)
 
 
 def check_client(
@@ -201,77 +180,10 @@ def check_client(
     """
     __tracebackhide__ = True
     machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)
-    found = find_bug(machine, machine_settings(settings, max_examples))
-    if found is not None:
-        raise found.with_traceback(None)
+    _raise_bug(find_bug(machine, machine_settings(settings, max_examples)))
 
 
-def find_bug(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
-    """Run a machine, and return what it found, shrunk."""
-    run = machine.run
-    with run:
-        try:
-            run.try_client()
-        except ClientBugError as error:
-            return error
-        found, flaky = _search(machine, settings)
-        if found is None:
-            return None
-        shrunk = found
-        if run.latest_course is not None:
-            with run.without_hurry():
-                shrunk = _shrunk(machine, run.latest_course, found)
-        if flaky is not None and shrunk is found:
-            shrunk = found.not_always(flaky)
-    shrunk.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
-    return shrunk
-
-
-def _shrunk(machine: type[ClientMachine], course: Course, found: ClientBugError) -> ClientBugError:
-    """Return how the simplest course that fails is told; it fails with full patience too.
-
-    What is known to hang is ended soon, before a timeout of the client's own would end it: a course may fail for that
-    alone, and lack what makes the client wait for ever.
-    """
-    watchdog = machine.run.watchdog
-    shrunk = simplest(course, found, machine.replay)
-    if not watchdog.never_times_out or machine.run.latest_course is None:
-        return shrunk
-
-    def play(course: Course) -> ClientBugError | None:
-        watchdog.never_times_out.clear()
-        return machine.replay(course)
-
-    return play(machine.run.latest_course) or simplest(course, found, play)
-
-
-# Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
-_DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
-
-
-def _search(machine: type[ClientMachine], settings: Settings) -> tuple[ClientBugError | None, Flaky | None]:
-    """Return what a run finds, and what Hypothesis says when that did not come again.
-
-    Hypothesis's own runner of state machines would choose rules, of which there is one, and look for steps to repeat:
-    that took a fifth of the time, and more.
-    """
-    without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
-
-    @Settings(settings, phases=without_shrinking)
-    @given(number=NUMBERS, faults=machine.drawn_faults)
-    def story(number: int, faults: Sequence[Fault] | None) -> None:
-        machine.play(number, faults, stories=settings.stateful_step_count)
-
-    for name in _DECORATED:
-        if hasattr(machine, name):
-            setattr(story, name, getattr(machine, name))
-    try:
-        story()
-    except ClientBugError as error:
-        return error, None
-    except Flaky as error:
-        found = machine.run.latest_failure
-        if not isinstance(found, ClientBugError):
-            raise
-        return found, error
-    return None, None
+def _raise_bug(verdict: Verdict) -> None:
+    __tracebackhide__ = True
+    if verdict.bug is not None:
+        raise verdict.bug.with_traceback(None)

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.faults import respond
-from petstore_mock.stateful.bug_report import Script, fault_code, seed_code
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
+from petstore_mock.stateful.fault_traits import takes_time, tells_to_wait
 from petstore_mock.stateful.model.actor import Actor
-from petstore_mock.stateful.shrinking import takes_time, tells_to_wait
+from petstore_mock.stateful.script import Script, fault_code, seed_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.core.fault_plan import FaultHandle, Moment
     from petstore_mock.faults import Fault
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.run import Run
+    from petstore_mock.stateful.run import CheckRun
 
 __all__ = ["Scene"]
 
@@ -35,24 +36,61 @@ class Scene:
 
     Attributes:
         script: the code of what was done.
-        actor: the client whose turn it is, in its world.
+        actors: the clients, each in its world.
+        actor: the client whose turn it is.
+        faults: those that were planned.
+        elsewhere: where redirections have led to, if they have.
     """
 
-    def __init__(self, run: Run, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
-        self.run = run
-        self.odd_keys = odd_keys
-        self.behaviour = behaviour
-        self.script = Script(odd_keys=odd_keys)
+    def __init__(self, run: CheckRun, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
+        self._run = run
+        self._odd_keys = odd_keys
         self._stack = ExitStack()
-        self._faults: list[FaultHandle] = []
-        self._elsewhere: PetStoreMock | None = None
-        self._actors = [self._actor("client", "petstore")]
-        self.actor = self._actors[0]
+        self.behaviour = behaviour
+        self.script = Script(run.given, behaviour, odd_keys=odd_keys)
+        self.faults: list[FaultHandle] = []
+        self.elsewhere: PetStoreMock | None = None
+        self.actors = [self._new_actor("client", "petstore")]
+        self.actor = self.actors[0]
 
-    def _actor(self, name: str, world: str) -> Actor:
-        petstore = self._stack.enter_context(self.run.fresh(self.behaviour, odd_key=self.odd_keys))
-        self.run.ear.keys.add(petstore.api_key)
-        return Actor(name, world, petstore, self.run.client_of(petstore), self.behaviour)
+    def _new_actor(self, name: str, world: str) -> Actor:
+        petstore = self._stack.enter_context(self._run.listeners.fresh(self.behaviour, odd_key=self._odd_keys))
+        self._run.log_capture.keys.add(petstore.api_key)
+        return Actor(name, world, petstore, self._run.new_client(petstore), self.behaviour)
+
+    def close(self) -> None:
+        """Close the worlds."""
+        self._stack.close()
+
+    def journals(self) -> dict[str, list[Entry]]:
+        """Return the requests so far, by the names that the mocks have in the test."""
+        mocks = {actor.world: actor.petstore for actor in self.actors}
+        if self.elsewhere is not None:
+            mocks["elsewhere"] = self.elsewhere
+        return {name: list(mock.journal) for name, mock in mocks.items()}
+
+    def has_pet(self, pet_id: int) -> bool:
+        """Say whether the service has an animal of this id, whoever knows of it."""
+        return any(pet["id"] == pet_id for pet in self.actor.petstore.pets)
+
+    # What may meet a call
+
+    def may_meet_fault(self, operation: str) -> bool:
+        """Say whether a call of ``operation`` may meet a fault that was planned."""
+        return any(self._planned(operation))
+
+    def may_take_time(self, operation: str) -> tuple[bool, bool]:
+        """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
+        waits, if_told = False, "rate_limit" in self.behaviour.differences()
+        for handle in self._planned(operation):
+            waits = waits or takes_time(handle.fault)
+            if_told = if_told or tells_to_wait(handle.fault)
+        return waits, if_told
+
+    def _planned(self, operation: str) -> Iterator[FaultHandle]:
+        return (handle for handle in self.faults if handle.on in {None, operation} and not handle.spent)
+
+    # The hands of others
 
     def seed(self, animal: Mapping[str, Any]) -> None:
         """Let another actor add an animal."""
@@ -92,18 +130,12 @@ class Scene:
         self.actor.petstore.close_connections()
         self._did("close_connections()")
 
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> bool:
-        """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
-        told_to = tells_to_wait(fault)
-        if told_to or takes_time(fault):
-            question = (self.script.course, str(fault), on, times, after, at)
-            if not self.run.may_wait(question, told_to=told_to):
-                return False
-        self._faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
+    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> None:
+        """Plan a fault, a sequence without ``times``."""
+        self.faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
         options = ["" if times is None else f", times={times}", f", on={on!r}", f", after={after}" if after else ""]
         options.append(f", at={at!r}" if at != "before_commit" else "")
         self._did(f"inject({fault_code(fault)}{''.join(options)})")
-        return True
 
     def redirect(self, status: int, on: str, where: str) -> None:
         """Plan a redirection, until :meth:`stop_redirecting`: it would lead another call astray.
@@ -116,10 +148,10 @@ class Scene:
         """
         path = f"/pets/{next(iter(self.actor.oracle.pets), 1)}" if on == "getPet" else "/pets"
         if where == "elsewhere":
-            if self._elsewhere is None:
-                self._elsewhere = self._stack.enter_context(self.run.elsewhere.fresh())
+            if self.elsewhere is None:
+                self.elsewhere = self._stack.enter_context(self._run.listeners.elsewhere.fresh())
                 self.script.with_elsewhere()
-            there, code = f"{self._elsewhere.url}/pets", "elsewhere.url + '/pets'"
+            there, code = f"{self.elsewhere.url}/pets", "elsewhere.url + '/pets'"
         elif where == "relative":
             there = BASE_PATH + path
             code = repr(there)
@@ -128,21 +160,21 @@ class Scene:
         headers = {} if where == "nowhere" else {"Location": there}
         shown = f", headers={{'Location': {code}}}" if headers else ""
         times = MOST_REDIRECTIONS + 2 if where == "round" else 1
-        self._faults.append(self.actor.petstore.inject(respond(status, headers=headers), on=on, times=times))
+        self.faults.append(self.actor.petstore.inject(respond(status, headers=headers), on=on, times=times))
         code = f"{self.actor.world}.inject(faults.respond({status}{shown}), times={times}, on={on!r})"
         self.script.add(f"redirection = {code}")
 
     def stop_redirecting(self) -> None:
         """End the redirection that was planned last."""
-        self._faults.pop().cancel()
+        self.faults.pop().cancel()
         self.script.add("redirection.cancel()")
 
     def switch(self) -> None:
         """Go on with the other client: of another world, with another key."""
-        if len(self._actors) == 1:
-            self._actors.append(self._actor("other_client", "other"))
+        if len(self.actors) == 1:
+            self.actors.append(self._new_actor("other_client", "other"))
             self.script.with_other()
-        self.actor = self._actors[1 - self._actors.index(self.actor)]
+        self.actor = self.actors[1 - self.actors.index(self.actor)]
 
     def _did(self, code: str) -> None:
         self.script.add(f"{self.actor.world}.{code}")

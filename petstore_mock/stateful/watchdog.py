@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import signal
-import sys
 import threading
 import time
 from asyncio import CancelledError
+from sys import _current_frames
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real_time import RealTime
@@ -55,7 +55,7 @@ class Watchdog:
         self.patience = patience
         self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
         self.comes_to_a_standstill = False  # likewise
-        self.shared = False  # whether a thread of the client asks meanwhile, which says nothing of the call
+        self.shared = False  # whether a thread of the client asks meanwhile, which says nothing of any call
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
         self._fired: str | None = None
@@ -67,7 +67,9 @@ class Watchdog:
         self._ends_a_call = False  # the signal is of a call that has not ended yet
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Begin to watch, unless it does."""
+        if self._thread is not None:
+            return
         self._ended.clear()
         thread = threading.Thread(target=self._run, name="petstore-mock-watchdog", daemon=True)
         thread.start()
@@ -179,7 +181,7 @@ def _takes_its_time(entry: Entry) -> bool:
 
 
 def _is_debugged(thread: int) -> bool:
-    frame: FrameType | None = sys._current_frames().get(thread)  # noqa: SLF001  # documented
+    frame: FrameType | None = _current_frames().get(thread)
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _DEBUGGERS:
             return True

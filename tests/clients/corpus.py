@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import seed as with_seed
 from hypothesis import settings
 
-from petstore_mock.stateful import ClientBugError, client_machine, find_bug, machine_settings
+from petstore_mock.stateful import ClientBugError, client_machine
+from petstore_mock.stateful.search import find_bug, machine_settings
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
@@ -53,5 +54,5 @@ def find(name: str, *, seed: int = 0, max_examples: int = 200) -> Finding:
     """Run the machine against one client."""
     machine = with_seed(seed)(client_machine(make_buggy(name)))
     started = time.perf_counter()
-    error = find_bug(machine, settings(machine_settings(max_examples=max_examples), database=None))
-    return Finding(error, machine.run.failing_example, time.perf_counter() - started)
+    verdict = find_bug(machine, settings(machine_settings(max_examples=max_examples), database=None))
+    return Finding(verdict.bug, verdict.examples, time.perf_counter() - started)

@@ -14,7 +14,8 @@ from hypothesis import settings
 
 from petstore_mock import Behaviour
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import Switch
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
@@ -153,9 +154,9 @@ def test_a_request_without_a_key_is_told_of_wherever_it_arrives() -> None:
             super().close()
 
     machine = client_machine(lambda petstore: SaysGoodbye(petstore.url, petstore.api_key))
-    steps = (("switch", "listPets"), ("switch", "listPets"))
-    with machine.run, machine.run.without_hurry():
-        error = machine.replay(Course(Behaviour(), steps))
+    steps = (Switch(), Switch())
+    with machine.run, machine.run.waiting.unlimited():
+        error = machine.replay(Scenario(Behaviour(), steps))
     assert error is not None
     assert "close() sent GET /v1/pets" in error.sentence
     assert "len(other.journal)" in error.test

@@ -8,7 +8,8 @@ from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.common.masking import ISSUED_KEY
 from petstore_mock.messages.bearer import KEY_TEXT
 from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import GetUnknown, Switch
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
@@ -40,8 +41,8 @@ def test_odd_keys_can_be_sent_and_differ_and_are_masked() -> None:
                 self.ask("GET", f"/pets?limit=0&status={self.key}")
 
     machine = client_machine(lambda petstore: Fails(petstore.url, petstore.api_key))
-    course = Course(Behaviour(), (("get_unknown", 404), ("switch", "listPets")), odd_keys=True)
-    with machine.run, machine.run.without_hurry():
+    course = Scenario(Behaviour(), (GetUnknown(404), Switch()), odd_keys=True)
+    with machine.run, machine.run.waiting.unlimited():
         error = machine.replay(course)
     assert error is not None
     assert len(set(keys)) == 2
@@ -146,5 +147,5 @@ def test_what_an_exception_does_not_show_is_its_own_affair() -> None:
 
 def replayed(client: type[HttpClientPets]) -> ClientBugError | None:
     machine = client_machine(lambda petstore: client(petstore.url, petstore.api_key))
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(Behaviour(), (("get_unknown", 404),)))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(Behaviour(), (GetUnknown(404),)))

@@ -19,7 +19,8 @@ from requests.adapters import HTTPAdapter
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import client_machine
-from petstore_mock.stateful.shrinking import Course, Step
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import CloseConnections, GetUnknown, Inject, Redirect, Seed, Step, Switch
 from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 def said(make_client: Json, *steps: Step) -> str | None:
     machine = client_machine(make_client)
-    with machine.run, machine.run.without_hurry():
-        found = machine.replay(Course(Behaviour(), steps))
+    with machine.run, machine.run.waiting.unlimited():
+        found = machine.replay(Scenario(Behaviour(), steps))
     return None if found is None else found.sentence
 
 
 def met_by_each(fault: faults.Fault, times: int = 1) -> list[Step]:
-    return [("inject", fault, (operation, times, 0, False)) for operation in ("listPets", "createPet", "getPet")]
+    return [Inject(fault, operation, times) for operation in ("listPets", "createPet", "getPet")]
 
 
 class AiohttpPets:
@@ -101,8 +102,8 @@ class AiohttpSession(AiohttpPets):
 
 
 def test_aiohttp_notices_closed_connections_while_its_loop_goes_on() -> None:
-    closed: list[Step] = [("close_connections", operation) for operation in ("listPets", "createPet", "getPet")]
-    assert said(AiohttpSession, ("seed", {"name": "Rex", "categoryId": 1}, None), *closed, *closed) is None
+    closed: list[Step] = [CloseConnections(operation) for operation in ("listPets", "createPet", "getPet")]
+    assert said(AiohttpSession, Seed(), *closed, *closed) is None
 
 
 def test_what_aiohttp_says_of_an_answer_that_it_could_not_read_is_no_status() -> None:
@@ -112,7 +113,7 @@ def test_what_aiohttp_says_of_an_answer_that_it_could_not_read_is_no_status() ->
 
 def test_no_warning_comes_of_looking_at_what_aiohttp_raises() -> None:
     """Its exceptions have a code, which is deprecated, beside a status, which may be 0; warnings are errors here."""
-    assert said(AiohttpPets, ("get_unknown", 404), ("redirect", (307, "listPets", "round"))) is None
+    assert said(AiohttpPets, GetUnknown(404), Redirect(307, "listPets", "round")) is None
 
 
 class RequestsAskAgain(RequestsPets):
@@ -164,7 +165,7 @@ def test_a_client_may_try_again_to_follow_redirections() -> None:
     def make_client(petstore: PetStoreMock) -> Json:
         return TriesAgain(petstore.url, petstore.api_key)
 
-    assert said(make_client, ("redirect", (307, "listPets", "round"))) is None
+    assert said(make_client, Redirect(307, "listPets", "round")) is None
 
 
 class UrllibPets(AiohttpPets):
@@ -188,10 +189,10 @@ class UrllibPets(AiohttpPets):
 def test_a_client_may_leave_its_key_out_wherever_it_is_redirected() -> None:
     """Whichever of two worlds is asked without one then."""
     redirected: list[Step] = [
-        ("redirect", (status, operation, where))
+        Redirect(status, operation, where)
         for status in (301, 303, 307)
         for operation in ("listPets", "createPet", "getPet")
         for where in ("elsewhere", "here", "relative")
     ]
-    switch: Step = ("switch", "listPets")
+    switch: Step = Switch()
     assert said(UrllibPets, *redirected, switch, *redirected, switch, *redirected) is None

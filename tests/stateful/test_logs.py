@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from petstore_mock import Behaviour
-from petstore_mock.stateful import ClientBugError, client_machine, find_bug, machine_settings
-from petstore_mock.stateful.checks.logs import Ear
-from petstore_mock.stateful.shrinking import Course, Step
+from petstore_mock.stateful import ClientBugError, client_machine
+from petstore_mock.stateful.checks.logs import LogCapture
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.search import find_bug, machine_settings
+from petstore_mock.stateful.steps import ListPets, Step
 from tests.clients.correct import Answer, HttpClientPets, Json
 from tests.stateful import leavings
 from tests.stateful.test_machine import raised_by
 
 pytestmark = leavings.EXPECTED
 
-LIST: Step = ("list_some", (None, None))
+LIST: Step = ListPets()
 log = logging.getLogger("pets")
 
 
@@ -27,12 +29,12 @@ def make_client(client: type[HttpClientPets]) -> Json:
 
 def told(client: type[HttpClientPets], *steps: Step, odd_keys: bool = False) -> ClientBugError | None:
     machine = client_machine(make_client(client))
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(Behaviour(), steps, odd_keys))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(Behaviour(), steps, odd_keys))
 
 
 def tried(client: type[HttpClientPets]) -> ClientBugError | None:
-    return find_bug(client_machine(make_client(client)), machine_settings(max_examples=1))
+    return find_bug(client_machine(make_client(client)), machine_settings(max_examples=1)).bug
 
 
 class LogsItsHeaders(HttpClientPets):
@@ -146,17 +148,17 @@ def test_logging_is_as_it_was_after_a_run(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_what_was_heard_of_one_client_is_not_held_against_the_next() -> None:
-    with Ear() as ear:
-        ear.keys.add("a-key-of-nobody")
+    with LogCapture() as capture:
+        capture.keys.add("a-key-of-nobody")
         log.info("a-key-of-nobody")
-        ear.start_over()
+        capture.start_over()
         log.info("a-key-of-nobody")
-        assert ear.take() is None
+        assert capture.take() is None
 
 
 def test_runs_that_end_in_another_order_leave_logging_as_it_was() -> None:
     before = logging.getLogRecordFactory(), logging.root.level
-    first, second = Ear(), Ear()
+    first, second = LogCapture(), LogCapture()
     first.__enter__()
     with second:
         first.__exit__()

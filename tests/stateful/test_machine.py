@@ -16,10 +16,12 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import run_state_machine_as_test
 
 from petstore_mock import Behaviour, PetStoreMock, faults
-from petstore_mock.stateful import ClientBugError, check_client, client_machine, find_bug, machine_settings
-from petstore_mock.stateful.bug_report import Script
+from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from petstore_mock.stateful.model.call import Call
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.script import Script
+from petstore_mock.stateful.search import find_bug, machine_settings
+from petstore_mock.stateful.steps import Inject
 from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
@@ -74,8 +76,8 @@ def test_no_false_alarm(name: str) -> None:
 def test_a_client_that_asks_again_after_each_timeout_has_one() -> None:
     """Its call takes longer than the patience, and none of its requests does."""
     machine = client_machine(make_correct("urllib3"), patience=1.5)
-    course = Course(Behaviour(), (("inject", faults.hang(), ("getPet", 12, 0, False)),))
-    with machine.run, machine.run.without_hurry():
+    course = Scenario(Behaviour(), (Inject(faults.hang(), "getPet", 12),))
+    with machine.run, machine.run.waiting.unlimited():
         assert machine.replay(course) is None
 
 
@@ -91,10 +93,10 @@ def test_bug_is_found_and_told(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", some_slow(GAPS))
-def test_the_silence_that_a_client_leans_on_is_named(name: str) -> None:
+def test_the_gap_that_a_client_makes_an_assumption_of_is_named(name: str) -> None:
     """Shrinking leaves the one gap that matters."""
     found = find(name)
-    assert f"It happens only with {GAPS[name]}: the client leans on a silence of the interface" in found.sentence
+    assert f"It happens only with {GAPS[name]}: the client assumes what the interface leaves open" in found.sentence
 
 
 @pytest.mark.slow  # one or two seconds a client
@@ -203,9 +205,9 @@ def test_two_courses_are_told_apart_by_every_argument() -> None:
         {"pet_id": ""},
         {"pet_id": 0},
     ):
-        script = Script()
+        script = Script({}, Behaviour())
         script.add_call("client", Call("getPet", arguments), raises=False)
-        courses.add(script.course)
+        courses.add(script.fingerprint)
     assert len(courses) == 6
 
 
@@ -214,7 +216,7 @@ def test_a_run_leaves_no_thread_and_no_socket() -> None:
     machine = client_machine(make_correct("http.client"))
     with machine.run:
         run_state_machine_as_test(machine, settings=machine_settings(settings(database=None), 5))
-        assert machine.run.open_connections() == 0
+        assert machine.run.listeners.open_connections() == 0
     assert threading.active_count() == before
 
 
@@ -254,7 +256,7 @@ def test_the_test_case_takes_settings_as_hypothesis_makes_them() -> None:
     machine = client_machine(make_correct("http.client"))
     machine.TestCase.settings = settings(database=None, max_examples=2, deadline=1)
     machine.TestCase().runTest()
-    assert machine.run.steps <= 60, "an example is one story"
+    assert machine.run.steps <= 60, "an example is one round"
 
 
 @pytest.mark.parametrize(
@@ -272,8 +274,8 @@ def test_a_seed_on_the_class_decides_what_is_drawn(monkeypatch: pytest.MonkeyPat
     def drawn(number: int) -> list[int]:
         machine = seed(number)(client_machine(make_correct("http.client")))
         numbers: list[int] = []
-        monkeypatch.setattr(machine, "play", lambda number, _faults, stories: numbers.append(number * stories))
-        assert find_bug(machine, machine_settings(settings(database=None), 20)) is None
+        monkeypatch.setattr(machine, "play", lambda number, _faults, rounds: numbers.append(number * rounds))
+        assert find_bug(machine, machine_settings(settings(database=None), 20)).bug is None
         return numbers
 
     assert drawn(1) == drawn(1)
@@ -287,10 +289,10 @@ def test_what_reproduces_a_failure_is_heeded_on_the_class() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_as_many_stories_make_an_example_as_hypothesis_is_told_steps(count: int) -> None:
+def test_as_many_rounds_make_an_example_as_hypothesis_is_told_steps(count: int) -> None:
     machine = client_machine(make_correct("http.client"))
     chosen = settings(machine_settings(settings(database=None), 2), stateful_step_count=count)
-    assert find_bug(machine, chosen) is None
+    assert find_bug(machine, chosen).bug is None
     assert 40 * count < machine.run.steps <= 60 * count
 
 

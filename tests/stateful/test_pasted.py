@@ -10,7 +10,20 @@ import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import client_machine
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import (
+    CreatePet,
+    GetKnown,
+    GetUnknown,
+    Inject,
+    ListPets,
+    Redirect,
+    Repeat,
+    RevokeKey,
+    Seed,
+    SeedMany,
+    TravelPastRemoval,
+)
 from tests.clients.buggy_asking import LengthKept
 from tests.clients.buggy_living import FirstHeadersKept
 from tests.clients.corpus import make_buggy
@@ -20,7 +33,7 @@ from tests.stateful.test_machine import raised_by
 from tests.stateful.test_verdicts import REX, told
 
 if TYPE_CHECKING:
-    from petstore_mock.stateful.shrinking import Step
+    from petstore_mock.stateful.steps import Step
 
 pytestmark = leavings.EXPECTED
 
@@ -120,22 +133,22 @@ class ListsWhatItCreated(HttpClientPets):
         return pet
 
 
-MANY: Step = ("seed_many", 101, False)
-FAILS: Step = ("inject", faults.server_error(500), ("listPets", 1, 0, False))
-THEN_FAILS: Step = ("inject", faults.server_error(500), ("listPets", 12, 1, False))
-LATER: Step = ("inject", faults.server_error(500), ("listPets", 1, 1, False))
-WRONG_TYPE: Step = ("inject", faults.wrong_content_type(), ("getPet", 1, 0, False))
+MANY: Step = SeedMany(101)
+FAILS: Step = Inject(faults.server_error(500))
+THEN_FAILS: Step = Inject(faults.server_error(500), "listPets", 12, 1)
+LATER: Step = Inject(faults.server_error(500), "listPets", 1, 1)
+WRONG_TYPE: Step = Inject(faults.wrong_content_type(), "getPet")
 
 
 @pytest.mark.parametrize(
     ("client", "steps", "words"),
     [
-        (LooksOnThePage, [MANY, MANY, ("travel", 0), ("get_known", 0)], "(404: b'') although the animal is there"),
-        (MarksWhatIsRedirected, [("seed", REX, None), ("redirect", (307, "getPet", "here"))], "whose name is 'Rex!'"),
+        (LooksOnThePage, [MANY, MANY, TravelPastRemoval(), GetKnown()], "(404: b'') although the animal is there"),
+        (MarksWhatIsRedirected, [Seed(), Redirect(307, "getPet", "here")], "whose name is 'Rex!'"),
         (CountsWhatFailed, [FAILS], "raised LookupError (no counter) although the service answered 200"),
-        (KnowsOneType, [("seed", REX, None), WRONG_TYPE], "raised KeyError ('text/html') although the service"),
-        (ChangesWhatItReturned, [LATER, ("repeat",)], "changed what list_pets() had returned"),
-        (ListsWhatItCreated, [THEN_FAILS, ("create", "Rex", 1, None)], "raised ApiError (500: b"),
+        (KnowsOneType, [Seed(), WRONG_TYPE], "raised KeyError ('text/html') although the service"),
+        (ChangesWhatItReturned, [LATER, Repeat()], "changed what list_pets() had returned"),
+        (ListsWhatItCreated, [THEN_FAILS, CreatePet()], "raised ApiError (500: b"),
         (CreatesWhenListed, [FAILS], "sent POST /v1/pets"),
     ],
 )
@@ -156,7 +169,7 @@ def test_a_correct_client_that_makes_less_of_its_answers_passes(
 
 def test_a_fault_that_was_still_to_come_fails_no_correct_client_at_the_end() -> None:
     """Who is told of when it is closed has been asked all there was to ask."""
-    found = told("NeverClosed", ("inject", faults.server_error(500), ("getPet", 1, 1, False)))
+    found = told("NeverClosed", Inject(faults.server_error(500), "getPet", 1, 1))
     assert found is not None
     assert "stayed open after the client was closed" in found.sentence
     for name in CORRECT:
@@ -168,9 +181,9 @@ def test_the_key_of_an_earlier_client_is_told_as_such() -> None:
     make_client, kept = make_buggy("FirstHeadersKept"), FirstHeadersKept.kept
     kept.clear()
     machine = client_machine(make_client)
-    with machine.run, machine.run.without_hurry():
-        assert machine.replay(Course(Behaviour(), (("list_some", (None, None)),))) is None
-        found = machine.replay(Course(Behaviour(), (("create", "Rex", 1, None),)))
+    with machine.run, machine.run.waiting.unlimited():
+        assert machine.replay(Scenario(Behaviour(), (ListPets(),))) is None
+        found = machine.replay(Scenario(Behaviour(), (CreatePet(),)))
     assert found is not None
     assert "sent POST /v1/pets with the key of an earlier client (§5" in found.sentence
     assert isinstance(raised_by(found.test, make_client), AssertionError), found.test
@@ -180,9 +193,7 @@ def test_the_key_of_an_earlier_client_is_told_as_such() -> None:
         assert raised_by(found.test, make_correct(name)) is None, found.test
 
 
-@pytest.mark.parametrize(
-    ("name", "step"), [("CreatesLater", ("create", "Rex", 1, None)), ("NegativeIdsMissing", ("get_unknown", -1))]
-)
+@pytest.mark.parametrize(("name", "step"), [("CreatesLater", CreatePet()), ("NegativeIdsMissing", GetUnknown(-1))])
 def test_what_a_client_made_up_is_not_put_down_to_another(name: str, step: Step) -> None:
     found = told(name, step)
     assert found is not None
@@ -196,12 +207,12 @@ class GivesUpSoon(LengthKept):
 
 
 def test_a_client_that_refuses_other_types_is_correct() -> None:
-    assert told(RefusesOtherTypes, ("seed", REX, None), WRONG_TYPE) is None
+    assert told(RefusesOtherTypes, Seed(), WRONG_TYPE) is None
 
 
 def test_what_never_became_a_request_is_waited_for() -> None:
     """It is known as such once the client has given it up, which is a moment after its call."""
-    found = told(GivesUpSoon, ("create", "Rex", 1, None), ("list_some", (None, None)))
+    found = told(GivesUpSoon, CreatePet(), ListPets())
     assert found is not None
     assert "the connection ended before the body did" in found.sentence
     assert "petstore.journal.wait_for(times=before + 1)" in found.test
@@ -226,4 +237,4 @@ class ExpectsContinue(HttpClientPets):
 
 
 def test_a_body_that_the_service_did_not_ask_for_is_not_missed() -> None:
-    assert told(ExpectsContinue, ("create", "Rex", 1, None), ("revoke_key", 1)) is None
+    assert told(ExpectsContinue, CreatePet(), RevokeKey("createPet")) is None

@@ -12,7 +12,8 @@ from hypothesis import settings
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
-from petstore_mock.stateful.shrinking import Course, Step
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, Inject, ListPets, Step
 from tests.clients.correct import HttpClientPets, Json
 from tests.stateful import leavings
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 pytestmark = leavings.EXPECTED
 
 QUICK = settings(database=None)
-LIST: Step = ("list_some", (None, None))
-CREATE: Step = ("create", "Rex", 1, None)
-GET: Step = ("get_known", 0)
+LIST: Step = ListPets()
+CREATE: Step = CreatePet()
+GET: Step = GetKnown()
 
 
 def maker(client: type[HttpClientPets]) -> Callable[[PetStoreMock], HttpClientPets]:
@@ -35,8 +36,8 @@ def maker(client: type[HttpClientPets]) -> Callable[[PetStoreMock], HttpClientPe
 
 def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
     machine = client_machine(maker(client))
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(Behaviour(), steps))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(Behaviour(), steps))
 
 
 class Pings(HttpClientPets):
@@ -72,7 +73,7 @@ PINGS = [
 @pytest.mark.parametrize("kind", [Pings, PingsAfterwards])
 def test_a_ping_within_a_call_is_the_clients_own_affair(kind: type[Pings], ping: tuple[str, str]) -> None:
     client = type("Client", (kind,), {"ping": ping})
-    assert told(client, LIST, CREATE, LIST, GET, ("get_unknown", 7)) is None
+    assert told(client, LIST, CREATE, LIST, GET, GetUnknown(7)) is None
 
 
 def test_a_client_that_pings_is_held_to_what_its_calls_ask() -> None:
@@ -196,8 +197,8 @@ def test_a_bug_is_told_under_freezegun_as_it_is_without() -> None:
 
     def hangs() -> ClientBugError | None:
         machine = client_machine(maker(WaitsForEver), patience=0.3)
-        with machine.run, machine.run.without_hurry():
-            return machine.replay(Course(Behaviour(), (("inject", faults.hang(), ("listPets", 1, 0, False)), LIST)))
+        with machine.run, machine.run.waiting.unlimited():
+            return machine.replay(Scenario(Behaviour(), (Inject(faults.hang()), LIST)))
 
     with freezegun.freeze_time("2026-01-02"):
         error = hangs()

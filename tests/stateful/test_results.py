@@ -9,7 +9,8 @@ import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import CreatePet, Inject, ListPets, Seed, SpoilAndRepeat
 from tests.clients.buggy_reading import AskedWhenRead, FieldsAsAttributes
 from tests.clients.correct import HttpClientPets, Json
 from tests.stateful import leavings
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock import PetStoreMock
-    from petstore_mock.stateful.shrinking import Step
+    from petstore_mock.stateful.steps import Step
 
 pytestmark = leavings.EXPECTED
 
-LIST: Step = ("list_some", (None, None))
-CREATE: Step = ("create", "Rex", 1, None)
-SPOIL: Step = ("spoil_and_repeat",)
+LIST: Step = ListPets()
+CREATE: Step = CreatePet()
+SPOIL: Step = SpoilAndRepeat()
 
 
 def made(client: type[HttpClientPets]) -> Callable[[PetStoreMock], Json]:
@@ -34,15 +35,15 @@ def made(client: type[HttpClientPets]) -> Callable[[PetStoreMock], Json]:
 
 def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
     machine = client_machine(made(client))
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(Behaviour(), steps))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(Behaviour(), steps))
 
 
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
         ((CREATE,), "create_pet(name='Rex', category_id=1) returned <"),
-        ((("seed", {"name": "Rex", "categoryId": 1}, None), LIST), "list_pets() returned [<"),
+        ((Seed(), LIST), "list_pets() returned [<"),
     ],
 )
 def test_a_result_that_fails_when_it_is_looked_at_is_told_of(steps: tuple[Step, ...], words: str) -> None:
@@ -57,7 +58,7 @@ def test_a_result_that_fails_when_it_is_looked_at_is_told_of(steps: tuple[Step, 
 
 @pytest.mark.parametrize("fault", [None, faults.unauthorized()])
 def test_a_list_that_is_asked_for_when_it_is_looked_at_is_told_of(fault: faults.Fault | None) -> None:
-    steps = [LIST] if fault is None else [("inject", fault, ("listPets", 1, 0, False))]
+    steps = [LIST] if fault is None else [Inject(fault)]
     error = told(AskedWhenRead, *steps)
     assert error is not None
     assert "and sent its request only when that was looked at" in error.sentence

@@ -6,39 +6,45 @@ import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful.bug_report import ClientBugError
-from petstore_mock.stateful.shrinking import Course, simplest
+from petstore_mock.stateful.scenario import Scenario, simplest
+from petstore_mock.stateful.steps import CreatePet, Inject
 
 
 @pytest.mark.parametrize("limit", [2**31, 2**53 + 1, -(2**31) - 1, 255, 2])
 def test_a_number_is_shrunk_to_the_limit_at_which_it_fails_without_a_walk(limit: int) -> None:
     played = 0
 
-    def play(course: Course) -> ClientBugError | None:
+    def play(scenario: Scenario) -> ClientBugError | None:
         nonlocal played
         played += 1
-        for step in course.steps:
-            number = step[2] if step[0] == "create" else 0
+        for step in scenario.steps:
+            number = step.category_id if isinstance(step, CreatePet) else 0
             if (number >= limit) if limit > 0 else (number <= limit):
                 return ClientBugError(str(number), "", "")
         return None
 
     far = 3 * limit + 7 if limit > 0 else 3 * limit - 7
-    shrunk = simplest(Course(Behaviour(), (("create", "Rex", far, None),)), ClientBugError("", "", ""), play)
+    shrunk = simplest(Scenario(Behaviour(), (CreatePet("Rex", far),)), ClientBugError("", "", ""), play)
     assert shrunk.sentence == str(limit)
     assert played < 1000
 
 
-def by_a_refusal(course: Course) -> ClientBugError | None:
+def by_a_refusal(scenario: Scenario) -> ClientBugError | None:
     """Fail for a refused key: the one that is retired after ten requests, or one that is refused once."""
-    refused = any(step[:2] == ("inject", faults.unauthorized()) and step[2][0] == "createPet" for step in course.steps)
-    retired = course.behaviour.key_rotation == "mid_session" and len(course.steps) > 10
-    return ClientBugError(f"{course.behaviour.differences()} {course.steps}", "", "") if refused or retired else None
+    refused = any(
+        isinstance(step, Inject) and step.fault == faults.unauthorized() and step.operation == "createPet"
+        for step in scenario.steps
+    )
+    retired = scenario.behaviour.key_rotation == "mid_session" and len(scenario.steps) > 10
+    return (
+        ClientBugError(f"{scenario.behaviour.differences()} {scenario.steps}", "", "") if refused or retired else None
+    )
 
 
 @pytest.mark.parametrize("any_fault", [True, False])
 def test_what_the_service_does_after_many_requests_is_shrunk_to_one_fault(any_fault: bool) -> None:
     """Unless the faults are those that the test's author chose."""
-    course = Course(Behaviour(key_rotation="mid_session"), (("create", "Rex", 1, None),) * 15, any_fault=any_fault)
-    shrunk = simplest(course, ClientBugError("", "", ""), by_a_refusal)
-    once = ("inject", faults.unauthorized(), ("createPet", 1, 0, False))
+    scenario = Scenario(Behaviour(key_rotation="mid_session"), (CreatePet(),) * 15, any_fault=any_fault)
+    shrunk = simplest(scenario, ClientBugError("", "", ""), by_a_refusal)
+    once = Inject(faults.unauthorized(), "createPet")
     assert (shrunk.sentence == f"{{}} {(once,)}") is any_fault

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import settings
 
 from petstore_mock import Behaviour, faults
-from petstore_mock.stateful import ClientBugError, _shrunk, check_client, client_machine
+from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from petstore_mock.stateful import watchdog as watchdog_module
-from petstore_mock.stateful.shrinking import Course
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.search import shrink
+from petstore_mock.stateful.steps import CloseConnections, GetUnknown, Inject, ListPets, RevokeKey
 from tests.clients.buggy_living import LockNotReleased
 from tests.clients.correct import HttpClientPets, Json
 from tests.stateful import leavings
@@ -26,12 +28,12 @@ if TYPE_CHECKING:
 
 pytestmark = leavings.EXPECTED
 
-LISTS_AFTER_A_FAILURE = Course(Behaviour(), (("get_unknown", 404), ("list_some", (None, None))))
+LISTS_AFTER_A_FAILURE = Scenario(Behaviour(), (GetUnknown(404), ListPets()))
 
 
-def replay(client: type[HttpClientPets], course: Course = LISTS_AFTER_A_FAILURE) -> ClientBugError | None:
+def replay(client: type[HttpClientPets], course: Scenario = LISTS_AFTER_A_FAILURE) -> ClientBugError | None:
     machine = client_machine(lambda petstore: client(petstore.url, petstore.api_key), patience=0.5)
-    with machine.run, machine.run.without_hurry():
+    with machine.run, machine.run.waiting.unlimited():
         return machine.replay(course)
 
 
@@ -87,7 +89,7 @@ def test_a_lock_is_given_up_where_nobody_heeds_the_keyboard() -> None:
 @pytest.mark.usefixtures("_short")
 def test_the_signal_means_nothing_between_calls() -> None:
     machine = client_machine(lambda petstore: FailsWithTheLock(petstore.url, petstore.api_key), patience=0.5)
-    with machine.run, machine.run.without_hurry():
+    with machine.run, machine.run.waiting.unlimited():
         assert machine.replay(LISTS_AFTER_A_FAILURE) is not None
         signal.raise_signal(signal.SIGURG)
     assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
@@ -135,7 +137,7 @@ class AsksElsewhere(HttpClientPets):
 
 def test_a_client_that_asks_without_end_in_a_thread_of_its_own_is_stopped() -> None:
     """The call waits for that thread, and not for anything that Python could end."""
-    error = replay(AsksElsewhere, Course(Behaviour(), (("revoke_key", 0),)))
+    error = replay(AsksElsewhere, Scenario(Behaviour(), (RevokeKey(),)))
     assert error is not None
     assert "asked again without an end while it was answered 401" in error.sentence
 
@@ -185,14 +187,14 @@ def make_reconnecting(petstore: Json) -> Json:
 
 def test_what_a_hang_needs_is_not_shrunk_away() -> None:
     """The machine ends a hang sooner once it is known, and sooner than the client's own timeout."""
-    lists = ("list_some", (None, None))
-    hang = ("inject", faults.hang(), ("listPets", 1, 0, False))
-    course = Course(Behaviour(), (lists, ("close_connections", "listPets"), lists, hang))
+    lists = ListPets()
+    hang = Inject(faults.hang())
+    course = Scenario(Behaviour(), (lists, CloseConnections(), lists, hang))
     machine = client_machine(make_reconnecting, patience=0.6)
-    with machine.run, machine.run.without_hurry():
+    with machine.run, machine.run.waiting.unlimited():
         found = machine.replay(course)
         assert found is not None
-        shrunk = _shrunk(machine, course, found)
+        shrunk = shrink(machine, course, found)
     assert "petstore.close_connections()" in shrunk.test
     assert raised_by(shrunk.test, make_reconnecting) is not None, shrunk.test
 
@@ -203,7 +205,7 @@ def test_a_pasted_hang_counts_from_before_its_timer(monkeypatch: pytest.MonkeyPa
     class NoTimeout(HttpClientPets):
         timeout = None
 
-    found = replay(NoTimeout, Course(Behaviour(), (("inject", faults.hang(), ("listPets", 1, 0, False)),)))
+    found = replay(NoTimeout, Scenario(Behaviour(), (Inject(faults.hang()),)))
     assert found is not None
     start = threading.Timer.start
 

@@ -13,7 +13,8 @@ import pytest
 from petstore_mock import Behaviour
 from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.checks.lifecycle import MOST_THREADS, Threads
-from petstore_mock.stateful.shrinking import Course, Step
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, ListPets, Step
 from tests.clients.correct import HttpClientPets, Json
 from tests.stateful import leavings
 from tests.stateful.test_machine import raised_by
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = leavings.EXPECTED
 
-LIST: Step = ("list_some", (None, None))
+LIST: Step = ListPets()
 
 
 def make_client(client: type[HttpClientPets]) -> Json:
@@ -32,8 +33,8 @@ def make_client(client: type[HttpClientPets]) -> Json:
 
 def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
     machine = client_machine(make_client(client))
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(Behaviour(), steps))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(Behaviour(), steps))
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ class WarmsThePet(Warms):
 
 
 def test_what_a_thread_of_a_call_sends_is_told_of_that_call() -> None:
-    error = told(Warms, LIST, ("create", "Rex", 1, None), ("get_known", 0))
+    error = told(Warms, LIST, CreatePet(), GetKnown())
     assert error is not None
     assert error.sentence.startswith("list_pets() sent GET /v1/pets?limit=1, with limit=1, which was not given (§4.1")
     assert isinstance(raised_by(error.test, make_client(Warms)), AssertionError), error.test
@@ -101,8 +102,8 @@ def test_what_a_thread_of_a_call_sends_is_told_of_that_call() -> None:
 
 
 def test_what_a_thread_of_a_call_may_ask_is_not_held_against_the_next_call() -> None:
-    later: list[Step] = [("get_unknown", 7)] * 40
-    assert told(WarmsThePet, ("create", "Rex", 1, None), LIST, *later) is None
+    later: list[Step] = [GetUnknown(7)] * 40
+    assert told(WarmsThePet, CreatePet(), LIST, *later) is None
 
 
 class Refreshes(HttpClientPets):

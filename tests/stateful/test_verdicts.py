@@ -14,8 +14,25 @@ import requests
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.bug_report import fault_code
-from petstore_mock.stateful.shrinking import Course, Step
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.script import fault_code
+from petstore_mock.stateful.steps import (
+    CloseConnections,
+    CreatePet,
+    GetKnown,
+    GetUnknown,
+    Inject,
+    ListPets,
+    Redirect,
+    Repeat,
+    RevokeKey,
+    Seed,
+    SeedMany,
+    Step,
+    Switch,
+    TravelPastRemoval,
+    Update,
+)
 from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.stateful.test_machine import raised_by
@@ -46,8 +63,8 @@ def told(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> Clie
         return client(petstore.url, petstore.api_key)
 
     machine = client_machine(make_buggy(client) if isinstance(client, str) else make_client)
-    with machine.run, machine.run.without_hurry():
-        return machine.replay(Course(behaviour or Behaviour(), steps))
+    with machine.run, machine.run.waiting.unlimited():
+        return machine.replay(Scenario(behaviour or Behaviour(), steps))
 
 
 class ListsFromGets(HttpClientPets):
@@ -164,23 +181,23 @@ class GoesOnAfterTimeout(HttpClientPets):
 
 
 def test_a_call_that_returns_without_its_own_request_is_the_clients_bug() -> None:
-    found = sentence("CreateIfAbsent", ("seed", REX, None), ("create", "Rex", 1, None))
+    found = sentence("CreateIfAbsent", Seed(), CreatePet())
     assert found is not None
     assert "without sending POST /pets (\u00a74.2: every createPet adds an animal" in found
-    found = sentence(ListsFromGets, ("seed", REX, None), ("list_some", (None, None)))
+    found = sentence(ListsFromGets, Seed(), ListPets())
     assert found is not None
     assert "without sending GET /pets (\u00a74.1: listPets alone says" in found
-    found = sentence(GetsWhenRefused, ("seed", REX, None), ("inject", faults.server_error(), ("listPets", 1, 0, False)))
+    found = sentence(GetsWhenRefused, Seed(), Inject(faults.server_error()))
     assert found is not None
     assert "although the service answered 500" in found
 
 
 def test_a_client_that_finds_no_animal_in_a_list_may_tell_what_get_pet_was_answered() -> None:
     """After the removal of getPet, of an animal that is on no page."""
-    many: Step = ("seed_many", 101, False)
-    assert sentence(FallsBackOnList, many, many, ("travel", 0), ("get_known", 0)) is None
-    assert sentence(FallsBackOnList, ("travel", 0), ("get_unknown", None)) is None
-    found = sentence("FoundInTheFirstPage", many, many, ("get_known", 0))
+    many: Step = SeedMany(101)
+    assert sentence(FallsBackOnList, many, many, TravelPastRemoval(), GetKnown()) is None
+    assert sentence(FallsBackOnList, TravelPastRemoval(), GetUnknown()) is None
+    found = sentence("FoundInTheFirstPage", many, many, GetKnown())
     assert found is not None
     assert "although the animal is there, whether it was on the page that was asked for or not (§4.1" in found
 
@@ -195,14 +212,14 @@ def test_a_client_that_finds_no_animal_in_a_list_may_tell_what_get_pet_was_answe
     ],
 )
 def test_a_client_that_is_told_to_wait_may_tell_so_itself(fault: Fault, behaviour: Behaviour) -> None:
-    calls: list[Step] = [("list_some", (None, None)), ("get_unknown", None), ("create", "Rex", 1, None)] * 3
-    steps: list[Step] = [("inject", fault, ("listPets", 1, 0, False)), *calls, ("switch", "listPets")]
+    calls: list[Step] = [ListPets(), GetUnknown(), CreatePet()] * 3
+    steps: list[Step] = [Inject(fault), *calls, Switch()]
     assert sentence(WaitsLocally, *steps, behaviour=behaviour) is None
 
 
 @pytest.mark.parametrize("fault", [faults.rate_limited(0), faults.server_error(503)])
 def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None:
-    found = sentence(NeverAsksAgain, ("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None)))
+    found = sentence(NeverAsksAgain, Inject(fault), ListPets())
     assert found is not None
     assert f"sent no request and raised ApiError ({fault.status}: b'')" in found
     assert "(\u00a74.1: every call asks the service: a status that it was answered before may hold" in found
@@ -210,47 +227,47 @@ def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None
 
 @pytest.mark.parametrize("fault", [faults.rate_limited(1), faults.rate_limited(None)])
 def test_a_client_may_tell_a_status_of_itself_for_a_second_or_for_as_long_as_it_thinks_right(fault: Fault) -> None:
-    steps: list[Step] = [("inject", fault, ("listPets", 1, 0, False)), ("list_some", (None, None))]
+    steps: list[Step] = [Inject(fault), ListPets()]
     assert sentence(NeverAsksAgain, *steps) is None
 
 
 def test_a_status_that_an_earlier_client_was_answered_is_told_as_such() -> None:
-    assert sentence(GoneForAll, ("travel", 0)) is None
-    found = sentence(GoneForAll, ("get_unknown", None))
+    assert sentence(GoneForAll, TravelPastRemoval()) is None
+    found = sentence(GoneForAll, GetUnknown())
     assert found is not None
     assert "it made that up, or remembers what an earlier client was answered" in found
 
 
 def test_a_call_that_fails_by_itself_is_told_by_what_failed() -> None:
     """A refused argument, and a lock that was not given back; not a connection."""
-    found = sentence("ZeroIdRefused", ("get_unknown", 0))
+    found = sentence("ZeroIdRefused", GetUnknown(0))
     assert found is not None
     assert "raised ValueError (an id is needed) (\u00a74.3: the interface allows the call: the client itself" in found
-    found = sentence(UrlRefused, ("get_unknown", 0))
+    found = sentence(UrlRefused, GetUnknown(0))
     assert found is not None
     assert "raised InvalidURL (0) (\u00a74.3: the interface allows the call: the client itself" in found
-    found = sentence("NameInHeader", ("create", "\u732b", 1, None))
+    found = sentence("NameInHeader", CreatePet("\u732b"))
     assert found is not None
     assert "(\u00a72: no limits of name and categoryId are shown: the client itself refuses" in found
-    steps: list[Step] = [("inject", faults.reset(), ("listPets", 1, 0, False)), ("list_some", (None, None))]
+    steps: list[Step] = [Inject(faults.reset()), ListPets()]
     found = sentence(LockedAfterFailure, *steps)
     assert found is not None
     assert "(\u00a74.1: no answer was due: the client waited for something of its own" in found
-    steps[0] = ("inject", faults.hang(), ("listPets", 1, 0, False))
+    steps[0] = Inject(faults.hang())
     found = sentence(GoesOnAfterTimeout, *steps)
     assert found is not None
     assert "or asked on a connection on which an earlier answer is still due (RFC 9112 §9.3)" in found
-    found = sentence("StaleConnection", ("list_some", (None, None)), ("close_connections", "listPets"))
+    found = sentence("StaleConnection", ListPets(), CloseConnections())
     assert found is not None
     assert "RFC 9112 \u00a79.3: a connection that the service has closed" in found
 
 
 def test_a_second_creation_is_seen_whatever_was_asked_in_between() -> None:
-    found = sentence("CreatesAgainAfterLooking", ("inject", faults.reset(), ("createPet", 1, 0, False)))
+    found = sentence("CreatesAgainAfterLooking", Inject(faults.reset(), "createPet"))
     assert found is not None
     assert "sent POST /pets again when its answer was lost" in found
     found = sentence(
-        "CreatesAgainWhenUnreadable", ("inject", faults.malformed_json(), ("createPet", 1, 0, True)), ("repeat",)
+        "CreatesAgainWhenUnreadable", Inject(faults.malformed_json(), "createPet", committed=True), Repeat()
     )
     assert found is not None
     assert "sent POST /pets again when it was answered 201 (fault malformed_json())" in found
@@ -278,7 +295,7 @@ class LooksAgainForTheLost(LooksForTheLost):
 @pytest.mark.parametrize("client", [LooksForTheLost, LooksAgainForTheLost])
 @pytest.mark.parametrize("committed", [False, True])
 def test_what_became_of_a_creation_is_for_create_pet_to_say(client: type[HttpClientPets], committed: bool) -> None:
-    found = told(client, ("inject", faults.reset(), ("createPet", 1, 0, committed)))
+    found = told(client, Inject(faults.reset(), "createPet", 1, 0, committed))
     assert found is not None
     assert "the service reset the connection instead of answering" in found.sentence
     assert isinstance(raised_by(found.test, lambda petstore: client(petstore.url, petstore.api_key)), AssertionError)
@@ -299,7 +316,7 @@ class ImpatientAfterLooking(HttpClientPets):
 
 
 def test_a_request_that_comes_too_early_is_seen_whatever_was_asked_in_between() -> None:
-    found = told(ImpatientAfterLooking, ("inject", faults.rate_limited(1), ("getPet", 1, 0, False)))
+    found = told(ImpatientAfterLooking, Inject(faults.rate_limited(1), "getPet"))
     assert found is not None
     assert "with 'Retry-After: 1'" in found.sentence
     assert "if entry.operation == 'getPet'" in found.test
@@ -307,7 +324,7 @@ def test_a_request_that_comes_too_early_is_seen_whatever_was_asked_in_between() 
 
 def test_the_test_of_a_violation_counts_what_its_call_sent() -> None:
     """An earlier getPet was permitted, since the machine asked for it."""
-    found = told("LimitZeroForNone", ("travel", 0), ("list_some", (None, None)))
+    found = told("LimitZeroForNone", TravelPastRemoval(), ListPets())
     assert found is not None
     assert "limit=0" in found.sentence
     names: dict[str, Any] = {"make_client": make_correct("http.client")}
@@ -336,8 +353,8 @@ class ForgetsAfterFailure(HttpClientPets):
 
 def test_a_fault_that_never_happened_fails_no_correct_client() -> None:
     """Shrinking has not always the time to take away what does not matter."""
-    resets = ("inject", faults.reset(), ("createPet", 2, 0, False))
-    found = told(ForgetsAfterFailure, resets, ("redirect", (307, "createPet", "relative")))
+    resets = Inject(faults.reset(), "createPet", 2)
+    found = told(ForgetsAfterFailure, resets, Redirect(307, "createPet", "relative"))
     assert found is not None
     assert "redirection = petstore.inject(faults.respond(307" in found.test
     assert raised_by(found.test, make_correct("http.client")) is None, found.test
@@ -353,7 +370,7 @@ class SendsNothing(HttpClientPets):
 
 def test_a_body_that_is_not_there_is_told_as_such() -> None:
     """Also where a refused key comes before what is wrong with the body."""
-    found = told(SendsNothing, ("revoke_key", 1))
+    found = told(SendsNothing, RevokeKey("createPet"))
     assert found is not None
     assert "create_pet(name='Rex', category_id=1) sent no body (§4.2" in found.sentence
     error = raised_by(found.test, lambda petstore: SendsNothing(petstore.url, petstore.api_key))
@@ -362,10 +379,10 @@ def test_a_body_that_is_not_there_is_told_as_such() -> None:
 
 
 def test_headers_that_rule_the_answer_out_are_told_of() -> None:
-    found = sentence("HostWithoutPort", ("list_some", (None, None)))
+    found = sentence("HostWithoutPort", ListPets())
     assert found is not None
     assert "list_pets() sent 'Host: 127.0.0.1' (RFC 9110 \u00a77.2: Host is the target's authority" in found
-    found = sentence("AcceptsOtherVersion", ("list_some", (None, None)))
+    found = sentence("AcceptsOtherVersion", ListPets())
     assert found is not None
     assert "sent 'Accept: application/vnd.petstore.v2+xml' (\u00a71: " in found
 
@@ -380,11 +397,11 @@ class AcceptsJson(HttpClientPets):
 @pytest.mark.parametrize("accept", ["text/html, */*;q=0.1", "Application/JSON; charset=utf-8", "application/*"])
 def test_what_admits_json_is_no_bug(monkeypatch: pytest.MonkeyPatch, accept: str) -> None:
     monkeypatch.setattr(AcceptsJson, "accept", accept)
-    assert sentence(AcceptsJson, ("list_some", (None, None)), ("create", "Rex", 1, None)) is None
+    assert sentence(AcceptsJson, ListPets(), CreatePet()) is None
 
 
 def test_a_name_that_looks_like_another_is_shown_escaped() -> None:
-    found = sentence("NameNormalised", ("create", "e\u0301", 1, None))
+    found = sentence("NameNormalised", CreatePet("e\u0301"))
     assert found is not None
     assert "create_pet(name='e\\u0301', category_id=1)" in found
 
@@ -405,15 +422,15 @@ def test_the_code_of_a_fault_makes_the_same(fault: Fault) -> None:
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_status_that_is_taken_away_is_gone(name: str) -> None:
-    steps: list[Step] = [("create", "Rex", 1, "sold"), ("get_known", 0), ("update", (0, None, False)), ("get_known", 0)]
-    assert sentence(CORRECT[name], *steps, ("list_some", (None, None))) is None
+    steps: list[Step] = [CreatePet("Rex", 1, "sold"), GetKnown(), Update(status=None), GetKnown()]
+    assert sentence(CORRECT[name], *steps, ListPets()) is None
     found = sentence("MergedWithStale", *steps)
     assert found is not None
     assert "whose status is 'sold', which the service did not answer" in found
 
 
 REDIRECTED: list[Step] = [
-    ("redirect", (status, operation, where))
+    Redirect(status, operation, where)
     for status in (301, 302, 303, 307, 308)
     for operation in ("listPets", "createPet", "getPet")
     for where in ("elsewhere", "here", "relative", "nowhere", "round")
@@ -432,46 +449,58 @@ class FollowsByPost(HttpClientPets):
 
 
 @pytest.mark.parametrize("client", [*CORRECT.values(), FollowsByPost])
-@pytest.mark.parametrize("first", [("seed", REX, None), ("list_some", (None, None))])
+@pytest.mark.parametrize("first", [Seed(), ListPets()])
 def test_redirections_may_be_followed_or_told(client: Json, first: Step) -> None:
     """requests follows those of a GET by itself, up to 30 of them."""
-    assert sentence(client, first, *REDIRECTED, ("list_some", (None, None))) is None
+    assert sentence(client, first, *REDIRECTED, ListPets()) is None
 
 
 def test_a_redirection_is_for_its_own_call() -> None:
     """One that was refused for a rate limit met none; the next animal is another."""
     steps: list[Step] = [
-        *[("list_some", (None, None))] * 4,
-        ("redirect", (307, "getPet", "here")),
-        ("get_unknown", None),
-        ("list_some", (5, None)),
+        *[ListPets()] * 4,
+        Redirect(307, "getPet", "here"),
+        GetUnknown(),
+        ListPets(5),
     ]
     assert sentence(CORRECT["requests"], *steps, behaviour=Behaviour(rate_limit="retry_after_date")) is None
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "words"),
+    ("name", "redirection", "words"),
     [
-        ("CreatedByAList", (302, "createPet", "here"), "returned [] although the service answered 302 (fault respond("),
-        ("LocationTakenForAbsolute", (302, "listPets", "relative"), "which says 'transport', when the service answ"),
-        ("LocationTakenForAbsolute", (302, "getPet", "nowhere"), "when the service answered 302 (fault respond(302)"),
+        (
+            "CreatedByAList",
+            Redirect(302, "createPet", "here"),
+            "returned [] although the service answered 302 (fault respond(",
+        ),
+        (
+            "LocationTakenForAbsolute",
+            Redirect(302, "listPets", "relative"),
+            "which says 'transport', when the service answ",
+        ),
+        (
+            "LocationTakenForAbsolute",
+            Redirect(302, "getPet", "nowhere"),
+            "when the service answered 302 (fault respond(302)",
+        ),
     ],
 )
-def test_a_wrong_way_to_follow_is_told_of(name: str, step: tuple[int, str, str], words: str) -> None:
-    found = sentence(name, ("redirect", step))
+def test_a_wrong_way_to_follow_is_told_of(name: str, redirection: Redirect, words: str) -> None:
+    found = sentence(name, redirection)
     assert found is not None
     assert words in found
 
 
 def test_redirections_that_are_followed_without_end_are_told_of() -> None:
     """By their number, or by the watchdog, which looks after each call."""
-    found = sentence("RedirectedInACircle", ("redirect", (302, "listPets", "round")))
+    found = sentence("RedirectedInACircle", Redirect(302, "listPets", "round"))
     assert found is not None
     assert "sent 153 requests (RFC 9110 \u00a715.4" in found or "asked again without an end" in found
 
 
 def test_a_client_that_asks_without_end_is_stopped() -> None:
-    found = sentence("RenewsKeyWithoutEnd", ("revoke_key", 0))
+    found = sentence("RenewsKeyWithoutEnd", RevokeKey())
     assert found is not None
     assert "asked again without an end while it was answered 401" in found
 
@@ -485,4 +514,4 @@ def test_as_many_redirections_as_curl_follows_are_allowed() -> None:
                     answer = self.send(method, path, None)
             return answer
 
-    assert sentence(FollowsFifty, ("redirect", (302, "listPets", "round"))) is None
+    assert sentence(FollowsFifty, Redirect(302, "listPets", "round")) is None

@@ -138,7 +138,7 @@ def threads_problem(count: int) -> Problem:
     check = (
         "getattr({client}, 'close', lambda: None)()",
         "deadline = time.monotonic() + 1",
-        f"while threading.active_count() > threads + {MOST_THREADS} and RealTime.monotonic() < deadline:",
+        f"while threading.active_count() > threads + {MOST_THREADS} and time.monotonic() < deadline:",
         "    time.sleep(0.01)",
         f"assert threading.active_count() <= threads + {MOST_THREADS}",
     )

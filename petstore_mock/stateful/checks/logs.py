@@ -1,4 +1,4 @@
-"""Listens to what a client logs: a key that stands there is read by many."""
+"""Captures what a client logs: a key that stands there is read by many."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["Ear", "log_problem"]
+__captures__ = ["LogCapture", "log_problem"]
 
 _SILENT: Final = -1  # below the level of every handler
 
 
-class Ear:
-    """Hears what is logged while it is entered, at every level that a logger lets pass, and keeps it from all others.
+class LogCapture:
+    """Captures what is logged while it is entered, at each level that a logger lets pass, and keeps it from others.
 
     Thousands of deliberate failures would fill the report with a library's warnings; and pytest keeps the exceptions in
     their arguments, with the frames and the open sockets that hang on them.
@@ -34,14 +34,14 @@ class Ear:
         self._told: str | None = None
 
     def __enter__(self) -> Self:
-        _all.enter(self)
+        _captures.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _all.leave(self)
+        _captures.leave(self)
 
     def start_over(self) -> None:
-        """Forget what was heard, and the keys: the next client is not to answer for this one."""
+        """Forget what was logged, and the keys: the next client is not to answer for this one."""
         self.keys.clear()
         self._told = None
 
@@ -50,8 +50,8 @@ class Ear:
         told, self._told = self._told, None
         return told
 
-    def hear(self, record: logging.LogRecord) -> None:
-        """Remember a record with a key in it."""
+    def take_note(self, record: logging.LogRecord) -> None:
+        """Remember a record with a key in it; the first since the last look."""
         if self._told is not None:
             return
         with suppress(Exception):  # a message that does not go with its arguments is the client's own affair
@@ -61,55 +61,55 @@ class Ear:
                 self._told = mask_text(text, tuple(self.keys))
 
 
-class _Ears:
-    """The ears of all runs, behind the one factory of records: runs in several threads begin and end in any order."""
+class _Captures:
+    """The captures of all runs, behind the one factory of records: runs in threads begin and end in any order."""
 
     def __init__(self) -> None:
-        self._ears: tuple[Ear, ...] = ()
+        self._captures: tuple[LogCapture, ...] = ()
         self._lock = threading.Lock()
         self._make: Callable[..., logging.LogRecord] = logging.LogRecord
         self._level = self._disabled = logging.NOTSET
 
-    def enter(self, ear: Ear) -> None:
-        """Let ``ear`` hear what is logged from now on."""
+    def enter(self, capture: LogCapture) -> None:
+        """Let ``capture`` have what is logged from now on."""
         with self._lock:
-            if not self._ears:
+            if not self._captures:
                 self._make = logging.getLogRecordFactory()
                 self._level, self._disabled = logging.root.level, logging.root.manager.disable
-                logging.setLogRecordFactory(self._hear)
+                logging.setLogRecordFactory(self._make_record)
                 logging.root.setLevel(logging.DEBUG)
                 logging.disable(logging.NOTSET)
-            self._ears = (*self._ears, ear)
+            self._captures = (*self._captures, capture)
 
-    def leave(self, ear: Ear) -> None:
-        """Let it hear no more; after the last, logging is as it was."""
+    def leave(self, capture: LogCapture) -> None:
+        """Let it have no more; after the last, logging is as it was."""
         with self._lock:
-            self._ears = tuple(other for other in self._ears if other is not ear)
-            if not self._ears:
+            self._captures = tuple(other for other in self._captures if other is not capture)
+            if not self._captures:
                 logging.disable(self._disabled)
                 logging.root.setLevel(self._level)
                 logging.setLogRecordFactory(self._make)
 
-    def _hear(self, *args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401  # those of LogRecord
+    def _make_record(self, *args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401  # those of LogRecord
         record = self._make(*args, **options)
-        for ear in self._ears:
-            ear.hear(record)
+        for capture in self._captures:
+            capture.take_note(record)
         record.levelno = _SILENT
         return record
 
 
-_all: Final = _Ears()
+_captures: Final = _Captures()
 
 
-def log_problem(ear: Ear, who: str, code: str) -> Problem | None:
+def log_problem(capture: LogCapture, who: str, code: str) -> Problem | None:
     """Return what is wrong with what was logged.
 
     Args:
-        ear: what has listened.
+        capture: what has captured it.
         who: who did it.
         code: has it done again.
     """
-    told = ear.take()
+    told = capture.take()
     if told is None:
         return None
     check = (

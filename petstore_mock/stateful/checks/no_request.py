@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.call import Call, Outcome
     from petstore_mock.stateful.model.error_classification import Kind
 
-__all__ = ["TELL_TO_WAIT", "silence_problem"]
+__all__ = ["TELL_TO_WAIT", "no_request_problem"]
 
 TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
 _TOO_MANY_REQUESTS: Final = 429
 _LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 
 
-def silence_problem(call: Call, outcome: Outcome, journal: Journal) -> Problem | None:
+def no_request_problem(call: Call, outcome: Outcome, journal: Journal) -> Problem | None:
     """Judge a call that sent nothing: answered from memory, or not sent at all."""
     sentence = f"{call} sent no request and {outcome}"
     check = [

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
-from petstore_mock.stateful.checks.no_request import TELL_TO_WAIT, silence_problem
+from petstore_mock.stateful.checks.no_request import TELL_TO_WAIT, no_request_problem
 from petstore_mock.stateful.model.call import Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
 
@@ -57,7 +57,7 @@ def wire_problem(
         shared: whether some of the requests may be of a thread that asks by itself, and so of no call.
     """
     if not entries:
-        return silence_problem(call, outcome, journal)
+        return no_request_problem(call, outcome, journal)
     if len(entries) > MOST_REQUESTS and not shared:
         problem = _too_many(call, entries)
         if problem is not None:

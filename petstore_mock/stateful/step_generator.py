@@ -1,4 +1,4 @@
-"""What may happen in an example, as tables; and how it is chosen.
+"""What happens in an example, and how it is chosen.
 
 Hypothesis draws one number for an example, and all that happens in it comes of that number. A draw for each step would
 cost as much as its request; and five of six examples would be an earlier one with a part of it repeated, in the same
@@ -15,37 +15,54 @@ from hypothesis import strategies as st
 
 from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour
-from petstore_mock.contract.interface import PET_STATUSES, OperationName
+from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
+from petstore_mock.stateful.steps import (
+    PLAIN,
+    CloseConnections,
+    CreatePet,
+    GetKnown,
+    GetUnknown,
+    Inject,
+    ListPets,
+    Redirect,
+    Remove,
+    Repeat,
+    RevokeKey,
+    Seed,
+    SeedLong,
+    SeedMany,
+    SpoilAndRepeat,
+    Step,
+    Switch,
+    TravelPastRemoval,
+    Update,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from petstore_mock.contract.interface import OperationName
     from petstore_mock.faults import Fault
-    from petstore_mock.stateful.shrinking import Step
 
-__all__ = ["NUMBERS", "OPERATION_NAMES", "STEPS", "Chance", "Plan"]
-
-OPERATION_NAMES: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
-# When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
-Plan = tuple[OperationName, int, int, bool]
+__all__ = ["NUMBERS", "STEPS", "StepGenerator"]
 
 NUMBERS: Final = st.integers(0, 2**64 - 1)
 STEPS: Final = 30  # of an example
 
+_OPERATIONS: Final[tuple[OperationName, ...]] = tuple(OPERATIONS)
 _STATUSES: Final = (None, *PET_STATUSES)
 _LIMITS: Final = (None, 1, 2, 3, 20, 21, 50, 99, 100)
 _EDGE_IDS: Final = (0, -1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
 _UNKNOWN_IDS: Final = (None, None, None, *_EDGE_IDS)  # None for one that has vanished, or for a small one
-_ANIMALS: Final = (
-    {"name": "Rex", "categoryId": 1},
-    *({"name": "Tom", "categoryId": 2, "status": status} for status in PET_STATUSES),
-    {"name": "", "categoryId": 0},
-    {"name": "\u00e9\U0001f415", "categoryId": -1, "status": "available"},
-    {"name": '\u2028\r\n\0"\\', "categoryId": 2**63 - 1, "status": "sold"},
-    {"name": "\u05e9\u05dc\u05d5\u05dd", "categoryId": 2**53 + 1},
+_ANIMALS: Final = (  # name, category and status
+    ("Rex", 1, None),
+    *(("Tom", 2, status) for status in PET_STATUSES),
+    ("", 0, None),
+    ("\u00e9\U0001f415", -1, "available"),
+    ('\u2028\r\n\0"\\', 2**63 - 1, "sold"),
+    ("\u05e9\u05dc\u05d5\u05dd", 2**53 + 1, None),
 )
 _LONG_NAMES: Final = (("x", 1_000), ("x", 70_000), ("\u00e9", 70_000), ("\U0001f415", 70_000), ("ab", 150_000))
-_RARELY: Final = range(20)  # the lowest three are the event, the others a plain call
 _REDIRECTIONS: Final = (307, 302, 301, 303, 308)
 _DESTINATIONS: Final = ("elsewhere", "here", "elsewhere", "relative", "elsewhere", "nowhere", "elsewhere", "round")
 
@@ -79,39 +96,40 @@ _SLOW_FAULTS: Final = (
     fault_kinds.hang(),
     fault_kinds.hang(),  # nothing else shows a timeout that is missing
 )
-_PLANS: Final[tuple[Plan, ...]] = tuple(
-    (operation, times, after, lost)
+# When a fault meets a request: the operation, how often, after how many that pass, and whether after the commit.
+_PLANS: Final = tuple(
+    (operation, times, after, committed)
     for times, after in ((1, 0), (1, 0), (1, 1), (2, 0), (12, 0))
-    for operation in OPERATION_NAMES
-    for lost in ((False, True) if operation == "createPet" else (False,))
+    for operation in _OPERATIONS
+    for committed in ((False, True) if operation == "createPet" else (False,))
 )
-
-# The kinds of steps: names of methods of the machine, and every tuple of their arguments.
-_KINDS: Final[tuple[tuple[str, Iterable[tuple[Any, ...]]], ...]] = (
-    ("list_some", product(product(_LIMITS, _STATUSES))),
-    ("get_known", product(range(8))),
-    ("create", product(("Rex", "", " "), (1, 0, -1, 2**53 + 1), _STATUSES)),
-    ("get_unknown", product(_UNKNOWN_IDS)),
-    ("repeat", ((),)),
-    ("spoil_and_repeat", ((),)),
-    ("seed", product(_ANIMALS, _UNKNOWN_IDS)),
-    ("update", product(product(range(4), (*PET_STATUSES, None), (False, True)))),
-    ("remove", product(product(range(4), (False, True)))),
-    ("seed_many", product((3, 3, 25, 101), (True, True, False))),
-    ("seed_long", product(_LONG_NAMES, (False, True))),
-    ("close_connections", product(OPERATION_NAMES)),
-    ("revoke_key", product(_RARELY)),
-    ("travel", product(_RARELY)),
-    ("switch", product(OPERATION_NAMES)),
-    ("redirect", product(product(_REDIRECTIONS, OPERATION_NAMES, _DESTINATIONS))),
+# The steps that are chosen from: each kind with all arguments that it may have, and how many come of them all.
+_KINDS: Final[tuple[tuple[Callable[..., Step], Iterable[tuple[Any, ...]], int], ...]] = (
+    (ListPets, product(_LIMITS, _STATUSES), 360),
+    (GetKnown, product(range(8)), 120),
+    (CreatePet, product(("Rex", "", " "), (1, 0, -1, 2**53 + 1), _STATUSES), 120),
+    (GetUnknown, product(_UNKNOWN_IDS), 120),
+    (Repeat, [()], 120),
+    (SpoilAndRepeat, [()], 120),
+    (Seed, ((*animal, pet_id) for animal, pet_id in product(_ANIMALS, _UNKNOWN_IDS)), 120),
+    (Update, product(range(4), (*PET_STATUSES, None), (False, True)), 120),
+    (Remove, product(range(4), (False, True)), 120),
+    (SeedMany, product((3, 3, 25, 101), (True, True, False)), 120),
+    (SeedLong, ((*name, by_list) for name, by_list in product(_LONG_NAMES, (False, True))), 40),  # takes its time
+    (CloseConnections, product(_OPERATIONS), 60),  # likewise
+    (RevokeKey, product(_OPERATIONS), 18),  # an example is over, more or less, once its key is refused
+    (TravelPastRemoval, [()], 18),  # likewise with getPet
+    (Switch, product(_OPERATIONS), 120),
+    (Redirect, product(_REDIRECTIONS, _OPERATIONS, _DESTINATIONS), 120),
 )
-# How often each kind comes: as often as it has arguments, about; what takes as long as several others comes less often.
-_WEIGHTS: Final = {"list_some": 360, "close_connections": 60, "seed_long": 40}
-_WEIGHT: Final = 120
-_TABLE: Final[tuple[Step, ...]] = tuple(
-    (name, *arguments) for name, every in _KINDS for arguments in islice(cycle(every), _WEIGHTS.get(name, _WEIGHT))
+_PLAIN_CALLS: Final = 204
+_TABLE: Final[tuple[Step, ...]] = (
+    *(kind(*arguments) for kind, every, weight in _KINDS for arguments in islice(cycle(every), weight)),
+    *islice(cycle(PLAIN), _PLAIN_CALLS),
 )
-_CREATIONS: Final = 2  # the weights of what comes beside the table
+# Of so many steps so many come beside the table.
+_FROM_TABLE: Final = 16
+_CREATIONS: Final = 2
 _INJECTIONS: Final = 4
 
 # What names are made of: plain text, white space, what JSON escapes, what takes two, three and four bytes of UTF-8,
@@ -132,7 +150,7 @@ _MEANINGFUL_NAMES: Final = ("&amp;", "%41", "%s", "{0}", "\\u0041", "null", "1.0
 _MEANINGFUL: Final = 5
 
 
-class Chance:
+class StepGenerator:
     """Chooses what happens in one example.
 
     Args:
@@ -161,15 +179,15 @@ class Chance:
             faults: the faults to choose from; the machine's own without it.
         """
         random = self._random
-        some = faults is None or len(faults) > 0
-        place = random.randrange(len(_KINDS) + _CREATIONS + (_INJECTIONS if some else 0))
-        if place < len(_KINDS):
+        has_faults = faults is None or len(faults) > 0
+        place = random.randrange(_FROM_TABLE + _CREATIONS + (_INJECTIONS if has_faults else 0))
+        if place < _FROM_TABLE:
             return random.choice(_TABLE)
-        if place < len(_KINDS) + _CREATIONS:
-            return ("create", self._name(), self._category_id(), random.choice(_STATUSES))
+        if place < _FROM_TABLE + _CREATIONS:
+            return CreatePet(self._name(), self._category_id(), random.choice(_STATUSES))
         if faults is None:
             faults = _SLOW_FAULTS if random.random() < 0.2 else _QUICK_FAULTS
-        return ("inject", random.choice(faults), random.choice(_PLANS))
+        return Inject(random.choice(faults), *random.choice(_PLANS))
 
     def _name(self) -> str:
         random = self._random

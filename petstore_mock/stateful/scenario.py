@@ -1,0 +1,122 @@
+"""What happened in an example, as a value that can be played again; and shrinking, which makes it simpler.
+
+Hypothesis shrinks choices, and knows nothing of what they mean: it plays a hang again and again that a scenario can do
+without, and stops where two choices would have to change at once. A scenario is played without drawing anything, what
+takes time goes first, and a gap that is left is one that matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from petstore_mock.common.real_time import RealTime
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.interface import OPERATIONS
+from petstore_mock.faults import rate_limited, unauthorized
+from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, Inject, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.stateful.bug_report import ClientBugError
+
+__all__ = ["Scenario", "simplest"]
+
+_LONGEST: Final = 15.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
+# The faults that happen to one request as these gaps do to one of many.
+_EVENTS: Final = {"key_rotation": unauthorized(), "rate_limit": rate_limited(1)}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happened in an example.
+
+    Attributes:
+        behaviour: what the service did where the interface shows nothing.
+        steps: what happened.
+        odd_keys: whether its keys were of every kind of character that may be in one.
+        any_fault: whether another fault may stand for one that it has: not when the test's author chose them.
+    """
+
+    behaviour: Behaviour
+    steps: tuple[Step, ...]
+    odd_keys: bool = False
+    any_fault: bool = True
+
+    def simpler(self) -> Iterator[Scenario]:
+        """Yield simpler scenarios, the much simpler ones first."""
+        if any(step.takes_time for step in self.steps):
+            yield from self._quicker()
+        if self.odd_keys:
+            yield replace(self, odd_keys=False)
+        yield from self._with_fewer_gaps()
+        size = len(self.steps) // 2
+        while size:
+            for start in range(0, len(self.steps), size):
+                yield self._with(*self.steps[:start], *self.steps[start + size :])
+            size //= 2
+        for index, step in enumerate(self.steps):
+            for other in step.simpler(any_fault=self.any_fault):
+                yield self._with(*self.steps[:index], other, *self.steps[index + 1 :])
+
+    def _with(self, *steps: Step) -> Scenario:
+        return replace(self, steps=steps)
+
+    def _quicker(self) -> Iterator[Scenario]:
+        """Yield scenarios that take less time; those that take none first, since each try of the others is a wait."""
+        yield self._with(*(step for step in self.steps if not step.takes_time))
+        simple_faults = SIMPLE_FAULTS if self.any_fault else ()
+        for fault in simple_faults:
+            yield self._with(*(replace(step, fault=fault) if _is_slow_fault(step) else step for step in self.steps))
+        *before, last = self.steps
+        yield from (self._with(step, last) for step in before if step.takes_time)
+        if last.takes_time:
+            yield from (self._with(*before, plain) for plain in PLAIN)
+        if _is_slow_fault(last):
+            yield from (self._with(*before, replace(last, fault=fault)) for fault in simple_faults)
+
+    def _with_fewer_gaps(self) -> Iterator[Scenario]:
+        names = list(self.behaviour.differences())
+        if len(names) > 1:
+            yield replace(self, behaviour=type(self.behaviour)())
+        for name in names:
+            fewer = replace(self, behaviour=self.behaviour.replace(**{name: GAPS[name].default}))
+            yield fewer
+            if name in _EVENTS and self.any_fault:  # what the service does of itself after many requests
+                for operation in OPERATIONS:
+                    yield replace(fewer, steps=(*self.steps[:-1], Inject(_EVENTS[name], operation)))
+
+
+def _is_slow_fault(step: Step) -> TypeGuard[Inject]:
+    return isinstance(step, Inject) and step.takes_time
+
+
+def simplest(
+    scenario: Scenario, found: ClientBugError, play: Callable[[Scenario], ClientBugError | None]
+) -> ClientBugError:
+    """Play ever simpler scenarios, and return how the simplest that fails is told.
+
+    Args:
+        scenario: one that failed.
+        found: how it is told.
+        play: plays a scenario and returns the bug that it shows.
+    """
+    deadline = RealTime.monotonic() + _LONGEST
+    tried = {repr(scenario)}
+    again = True
+    while again:
+        again = False
+        for other in scenario.simpler():
+            if RealTime.monotonic() > deadline:
+                return found
+            name = repr(other)
+            if name in tried:
+                continue
+            tried.add(name)
+            error = play(other)
+            if error is not None:
+                scenario, found, again = other, error, True
+                break
+    return found

@@ -1,0 +1,210 @@
+"""The steps of an example as the source of a test that people can paste."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.stateful.model.call import literal
+from petstore_mock.stateful.model.error_classification import classify_exception
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.faults import Fault
+    from petstore_mock.stateful.model.call import Call
+
+__all__ = ["Script", "fault_code", "seed_code"]
+
+_INDENT: Final = "    "
+_ODD_KEY: Final = "Aa-._~+/key-of-a-test-{}=="
+_MODULES: Final = ("contextlib", "copy", "gc", "logging", "threading", "time", "traceback", "unittest")
+_MEANINGS: Final = {
+    "make_client": ": it makes the client of a mock",
+    "classify": ": it says what an exception means",
+}
+
+
+@dataclass
+class _Line:
+    """One step: code that stands as it is, or a call by a client of that name, whose result may be wanted later."""
+
+    step: str | tuple[str, Call]
+    raises: bool = False
+    result: str | None = None
+    kept: bool = False
+
+    @property
+    def code(self) -> str:
+        """The step as a line of the test."""
+        if isinstance(self.step, str):
+            return self.step
+        actor, call = self.step
+        return f"{actor}.{call.code()}"
+
+    def lines(self) -> list[str]:
+        if self.raises and self.result is None:  # as it may: that it raised is not what the test is about
+            return ["with contextlib.suppress(Exception):", f"{_INDENT}{self.code}"]
+        lines = [f"{self.result} = {self.code}" if self.result is not None else self.code]
+        if self.kept:
+            lines.append(f"kept = copy.deepcopy({self.result})")
+        return lines
+
+
+class Script:
+    """The steps of an example, as the code of a test.
+
+    Args:
+        given: ``make_client`` and ``classify``.
+        behaviour: what the service does where the interface shows nothing.
+        odd_keys: whether its keys are of every kind of character that may be in one.
+    """
+
+    def __init__(
+        self, given: Mapping[str, Callable[..., Any]], behaviour: Behaviour, *, odd_keys: bool = False
+    ) -> None:
+        self.behaviour = behaviour
+        self.odd_keys = odd_keys
+        self._given = given
+        self._lines: list[_Line] = []
+        self._others = False
+        self._elsewhere = False
+        self._threads = False
+        self._results = 0
+        self.fingerprint = 0  # tells the steps so far from others: two examples of the same steps do the same
+
+    def __str__(self) -> str:
+        return "\n".join(line.code for line in self._lines)
+
+    def add(self, code: str) -> None:
+        """Add a step."""
+        self._lines.append(_Line(code))
+        self.fingerprint = hash((self.fingerprint, code))
+
+    def add_call(self, actor: str, call: Call, *, raises: bool) -> int:
+        """Add a call of a client; return its place, for :meth:`name_result`."""
+        self._lines.append(_Line((actor, call), raises))  # most are never read: only a bug shows them
+        self.fingerprint = hash((self.fingerprint, actor, call.operation, repr(call.arguments)))
+        return len(self._lines) - 1
+
+    def name_result(self, place: int) -> str:
+        """Have the result of a call kept under a name, and return it."""
+        line = self._lines[place]
+        if line.result is None:
+            self._results += 1
+            line.result = "result" if self._results == 1 else f"result_{self._results}"
+        return line.result
+
+    def keep_result(self, place: int) -> str:
+        """Have the result of a call copied as ``kept``; return its name."""
+        name = self.name_result(place)
+        self._lines[place].kept = True
+        return name
+
+    def with_other(self) -> None:
+        """Have a second, independent world with a client of its own."""
+        self._others = True
+
+    def with_elsewhere(self) -> None:
+        """Have another service to be redirected to."""
+        self._elsewhere = True
+
+    def with_threads(self) -> None:
+        """Have the threads counted before there is a client."""
+        self._threads = True
+
+    def source(self, check: Iterable[str]) -> str:
+        """Return the test: the steps so far, then ``check``, the lines that fail."""
+        gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
+        options = [f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else []
+        options += [f"behaviour=Behaviour({gaps})"] if gaps else []
+        opened = [f"PetStoreMock({', '.join(options)}) as petstore"]
+        if self._elsewhere:
+            opened.append("PetStoreMock() as elsewhere")
+        clients = ["client = make_client(petstore)"]
+        if self._others:
+            key = f"api_key={_ODD_KEY.format(2)!r}" if self.odd_keys else ""
+            opened.append(f"petstore.fresh({key}) as other")
+            clients.append("other_client = make_client(other)")
+        if self._threads:
+            clients.insert(0, "threads = threading.active_count()")
+        body = [*clients, *_written(self._lines), *check]
+        lines = [
+            *_imports("\n".join([*opened, *body]), self._given),
+            "",
+            "",
+            "def test_client() -> None:",
+            f"{_INDENT}with {', '.join(opened)}:",
+            *(f"{_INDENT * 2}{line}".rstrip() for line in body),
+        ]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _written(steps: Iterable[_Line]) -> Iterator[str]:
+    """Yield the lines of steps; a step that is repeated stands in a loop."""
+    for lines, same in itertools.groupby(step.lines() for step in steps):
+        count = len(list(same))
+        if count == 1:
+            yield from lines
+        else:
+            yield f"for _ in range({count}):"
+            yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
+    def used(names: Iterable[str]) -> list[str]:
+        return [name for name in names if re.search(rf"\b{name}\b", code)]
+
+    lines = [f"import {name}" for name in used(_MODULES)]
+    if lines:
+        lines.append("")
+    lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
+    brought = [_import(name, given[name]) for name in used(given)]
+    known = [line for line in brought if line.startswith("from petstore_mock.")]
+    return [*lines, *known, "", *(line for line in brought if line not in known)]
+
+
+def _import(name: str, function: Callable[..., Any]) -> str:
+    """Return the line that brings what the machine was given, or says so."""
+    own, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "") or ""
+    if function is classify_exception:
+        module = "petstore_mock.stateful"  # where people find it
+    if own.isidentifier() and module and module != "__main__":
+        return f"from {module} import {own}{'' if own == name else f' as {name}'}"
+    return f"# {name} is what was given to the machine{_MEANINGS[name]}."
+
+
+def fault_code(fault: Fault) -> str:
+    """Return the code that makes a fault."""
+    if fault.parts:
+        return f"faults.sequence({', '.join(map(fault_code, fault.parts))})"
+    fields = dict(fault.fields)
+    match fault.kind:
+        case "server_error":
+            arguments = str(fault.status)
+        case "rate_limited":
+            after = fields.get("Retry-After")
+            if after is not None and not after.isdecimal():
+                after = repr(f"{parsedate_to_datetime(after):%Y-%m-%dT%H:%M:%SZ}")
+            arguments = str(after)
+        case "respond":
+            body = "" if fault.body is None else f", body={fault.body!r}"
+            headers = "" if not fields else f", headers={fields!r}"
+            arguments = f"{fault.status}{body}{headers}"
+        case "delay" if fault.delay is not None:
+            low, high = fault.delay
+            arguments = f"{low:g}" if low == high else f"({low:g}, {high:g})"
+        case "truncate" | "dribble" if fault.delivery is not None:
+            arguments = f"{fault.delivery.value:g}" if fault.kind == "truncate" else str(int(fault.delivery.value))
+        case _:
+            arguments = ""
+    return f"faults.{fault.kind}({arguments})"
+
+
+def seed_code(animal: Mapping[str, Any]) -> str:
+    """Return the arguments that seed an animal."""
+    return ", ".join(f"{name}={literal(value)}" for name, value in animal.items())
