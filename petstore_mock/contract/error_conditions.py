@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CONDITIONS", "REALM", "Condition", "error_document"]
+__all__ = ["CONDITIONS", "REALM", "Condition", "condition_of_status", "error_document"]
 
 REALM: Final = "petstore"
+_CHALLENGE: Final = f'Bearer realm="{REALM}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,19 @@ class Condition:
     section: str
     subject: str
     violation: bool = True
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that HTTP demands with it, as far as they don't depend on the request."""
+        match self.status:
+            case 401 if self.name == "missing_key":  # RFC 6750 §3.1: no error code when no credentials were sent
+                return (("WWW-Authenticate", _CHALLENGE),)
+            case 401:
+                error = 'error="invalid_token", error_description="The API key is not valid"'
+                return (("WWW-Authenticate", f"{_CHALLENGE}, {error}"),)
+            case 415:
+                return (("Accept", "application/json"),)  # RFC 9110 §12.5.1
+        return ()
 
 
 def _table(*conditions: Condition) -> Mapping[str, Condition]:
@@ -166,6 +182,24 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
         violation=False,
     ),
 )
+
+
+# What a status says by itself, of those that have several conditions or a message of ours.
+_BY_STATUS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid_body", 429: "rate_limited"}
+
+
+@cache
+def condition_of_status(status: int) -> Condition:
+    """Return the condition that a status stands for by itself; for one that the table does not have, its phrase."""
+    name = _BY_STATUS.get(status)
+    if name is not None:
+        return CONDITIONS[name]
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "Error"
+    code = phrase.lower().replace(" ", "_").replace("-", "_")
+    return Condition(code, status, code, phrase, "", "http", violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, Any]:

@@ -6,6 +6,8 @@ in its ``after`` phase, or whose ``probability`` says no, lets the request pass 
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from contextlib import nullcontext
 from inspect import iscoroutinefunction, signature
 from itertools import chain
@@ -13,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.contract.interface import OPERATIONS, require_operation
 from petstore_mock.errors import PetStoreMockError, VerificationError
-from petstore_mock.faults import Fault, coerce
+from petstore_mock.faults import coerce, to_data
+from petstore_mock.faults.kinds import Answer, FaultSequence
+from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,12 +26,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from petstore_mock.contract.interface import OperationName
+    from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.faults import Fault
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.messages.request import ApiRequest
 
-__all__ = ["FaultHandle", "FaultPlan", "Moment", "operations_of"]
+__all__ = ["CommitPoint", "FaultHandle", "FaultPlan", "operations_of"]
 
-Moment = Literal["before_commit", "after_commit"]
+CommitPoint = Literal["before_commit", "after_commit"]
 
+_KEPT_SPENT: Final = 1_000  # faults that have done their work and are still listed; as many as the stub keeps requests
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
@@ -38,52 +46,76 @@ class FaultHandle:
     fired by then, and that neither ``cancel()`` nor a reset took away, raises ``VerificationError``.
 
     Attributes:
+        id: its number in its world, from 1.
+        fault: the fault.
+        on: the operation that it meets; None for any.
+        times: how often it fires; None for every time.
+        after: how many matching requests pass first.
+        when: the predicate that a request has to satisfy, if any.
+        where: the criteria that a request has to meet, if any.
+        at: before or after the commit.
+        probability: the chance of each matching request to meet it.
+        off_contract: whether it may leave the interface.
         hits: how often it fired.
         passed: how many requests it let pass under ``after``.
-        outrun: how many requests for its operation met a fault that was injected earlier.
+        preempted: how many requests for its operation met a fault that was injected earlier.
+        differing: how many requests for its operation were not what ``where`` asks for.
         since: how many requests had come when it was planned.
         required: whether it must fire, if it was planned for so many times; one that nobody chose need not.
     """
 
     __slots__ = (
-        "_after",
+        "_difference",
         "_plan",
+        "after",
         "at",
+        "differing",
         "fault",
         "hits",
+        "id",
+        "off_contract",
         "on",
-        "outrun",
         "passed",
+        "preempted",
         "probability",
         "required",
         "since",
         "times",
         "when",
+        "where",
     )
 
     def __init__(  # the columns of a rule
         self,
         plan: FaultPlan,
+        number: int,
         fault: Fault,
         *,
         on: str | None,
         times: int | None,
         after: int,
         when: Callable[[ApiRequest], object] | None,
-        at: Moment,
+        where: Criteria | None,
+        at: CommitPoint,
         probability: float,
+        off_contract: bool,
     ) -> None:
         self._plan = plan
-        self._after = after
+        self.id = number
         self.fault = fault
         self.on = on
-        self.times = len(fault.parts) if fault.parts else times
+        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else times
+        self.after = after
         self.when = when
+        self.where = where
         self.at = at
         self.probability = probability
+        self.off_contract = off_contract
         self.hits = 0
         self.passed = 0
-        self.outrun = 0
+        self.preempted = 0
+        self.differing = 0
+        self._difference = ""
         self.since = 0
         self.required = True
 
@@ -93,9 +125,10 @@ class FaultHandle:
     def __str__(self) -> str:
         options = [
             f"on={self.on!r}" if self.on else "",
-            f"times={self.times}" if self.times is not None and not self.fault.parts else "",
-            f"after={self._after}" if self._after else "",
+            f"times={self.times}" if self.times is not None and not isinstance(self.fault, FaultSequence) else "",
+            f"after={self.after}" if self.after else "",
             "when=..." if self.when else "",
+            f"where={self.where.shown()}" if self.where is not None else "",
             f"at={self.at!r}" if self.at != "before_commit" else "",
             f"probability={self.probability}" if self.probability < 1 else "",
         ]
@@ -134,8 +167,11 @@ class FaultHandle:
             refused: how many requests for its operation were refused before any fault could meet them.
         """
         reasons = [
-            f"{_requests(self.outrun)} met a fault that was injected earlier" if self.outrun else "",
-            f"{_requests(self.passed)} passed under after={self._after}" if self.passed else "",
+            f"{_requests(self.preempted)} met a fault that was injected earlier" if self.preempted else "",
+            f"{_requests(self.passed)} passed under after={self.after}" if self.passed else "",
+            f"{_requests(self.differing)} differed from where=, the last in that {self._difference}"
+            if self.differing
+            else "",
             f"{_requests(refused)} got no further than a refusal, which the journal explains" if refused else "",
         ]
         return "; ".join(filter(None, reasons)) or "no request matched it"
@@ -144,18 +180,52 @@ class FaultHandle:
         """Take the fault away; harmless when it is gone already."""
         self._plan.discard(self)
 
-    def fires(self, request: ApiRequest, random: Random) -> Fault | None:
-        """Return the fault if it meets ``request``, counting the hit; the caller has checked operation and moment."""
-        if self.when is not None and not self.when(request):
+    def to_data(self) -> dict[str, Any]:
+        """Return it as a JSON value: what was planned, and what has come of it; ``when`` is no data."""
+        return {
+            "id": self.id,
+            "fault": to_data(self.fault),
+            "on": self.on,
+            "times": None if isinstance(self.fault, FaultSequence) else self.times,
+            "after": self.after,
+            "at": self.at,
+            "probability": self.probability,
+            "off_contract": self.off_contract,
+            "where": None if self.where is None else _as_json(self.where.shown()),
+            "hits": self.hits,
+            "spent": self.spent,
+        }
+
+    def fires(self, entry: Entry, random: Random) -> Fault | None:
+        """Return the fault if it meets a request, counting the hit; the caller has checked operation and commit point.
+
+        Args:
+            entry: the request's, which has no answer yet.
+            random: decides under ``probability``.
+        """
+        if self.where is not None and (differences := self.where.differences(entry)):
+            self.differing += 1
+            self._difference = "; ".join(differences)
             return None
-        if self.passed < self._after:
+        if self.when is not None and not self.when(entry.request):
+            return None
+        if self.passed < self.after:
             self.passed += 1
             return None
         if self.probability < 1 and random.random() >= self.probability:
             return None
-        fault = self.fault.parts[self.hits] if self.fault.parts else self.fault
+        fault = self.fault.parts[self.hits] if isinstance(self.fault, FaultSequence) else self.fault
         self.hits += 1
         return fault
+
+
+def _as_json(value: object) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a criterion as JSON can say it: bytes and members of enumerations as their text."""
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(one) for one in value]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 class FaultPlan:
@@ -163,46 +233,77 @@ class FaultPlan:
 
     Args:
         lock: the world's, which is held when a fault is added or chosen; to take one away it is taken here.
+        schemas: say which arguments the operations have, for ``where``; those that ship unless given.
     """
 
-    __slots__ = ("_live", "_lock", "errors", "idle")
+    __slots__ = ("_live", "_lock", "_planned", "_schemas", "_spent", "errors", "idle")
 
-    def __init__(self, lock: AbstractContextManager[object] | None = None) -> None:
+    def __init__(self, lock: AbstractContextManager[object] | None = None, schemas: Schemas | None = None) -> None:
         self._lock = nullcontext() if lock is None else lock
-        self._live: dict[Moment, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
+        self._schemas = schemas
+        self._live: dict[CommitPoint, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
+        self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
+        self._planned = 0  # so far: the last id
         self.idle = True  # no fault is in force; kept, since every request asks
         self.errors: list[PetStoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
-        """Give the faults that are in force; those that are spent or cancelled are forgotten."""
+        """Give the faults that are in force."""
         return chain(*self._live.values())
 
+    def every(self) -> list[FaultHandle]:
+        """Return the faults that are in force or spent, in the order of their ids; not those that were cancelled."""
+        with self._lock:
+            return sorted((*self, *self._spent), key=lambda handle: handle.id)
+
     def clear(self) -> None:
-        """Forget every fault."""
-        self.__init__(self._lock)  # type: ignore[misc]  # a fresh plan in the same place
+        """Forget every fault; ids begin anew."""
+        self._live = {"before_commit": [], "after_commit": []}
+        self._spent.clear()
+        self._planned = 0
+        self.idle = True
+        self.errors = []
+
+    def cancel(self) -> None:
+        """Take every fault away, those that are spent too."""
+        with self._lock:
+            for handle in self.every():
+                self.discard(handle)
 
     def discard(self, handle: FaultHandle) -> None:
-        """Take ``handle`` out of force."""
+        """Take ``handle`` out of force, and out of the list."""
         with self._lock:  # a test takes it away while the listener's thread uses another up
-            live = self._live[handle.at]
-            if handle in live:
-                self._live[handle.at] = [other for other in live if other is not handle]
-                self.idle = not any(self._live.values())
+            self._end(handle)
+            if handle in self._spent:
+                self._spent.remove(handle)
+
+    def _end(self, handle: FaultHandle) -> None:
+        live = self._live[handle.at]
+        if handle in live:
+            self._live[handle.at] = [other for other in live if other is not handle]
+            self.idle = not any(self._live.values())
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""
         return [handle for handle in self if handle.never_fired]
 
-    def choose(self, moment: Moment, request: ApiRequest, random: Random) -> Fault | None:
-        """Return the fault that meets a valid request at ``moment``, or None."""
-        live = self._live[moment]
+    def choose(self, point: CommitPoint, entry: Entry, random: Random) -> Fault | None:
+        """Return the fault that meets a valid request at a commit point, or None.
+
+        Args:
+            point: before or after the commit.
+            entry: the request's, which has no answer yet.
+            random: decides under ``probability``.
+        """
+        live = self._live[point]
         if not live:
             return None
+        operation = entry.operation
         for index, handle in enumerate(live):
-            if not handle.concerns(request.operation):
+            if not handle.concerns(operation):
                 continue
             try:
-                fault = handle.fires(request, random)
+                fault = handle.fires(entry, random)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
@@ -212,9 +313,10 @@ class FaultPlan:
                 continue
             if fault is not None:
                 for later in live[index + 1 :]:
-                    later.outrun += later.concerns(request.operation)
+                    later.preempted += later.concerns(operation)
                 if handle.spent:
-                    self.discard(handle)
+                    self._end(handle)
+                    self._spent.append(handle)
                 return fault
         return None
 
@@ -226,7 +328,8 @@ class FaultPlan:
         times: int | None = None,
         after: int = 0,
         when: Callable[[ApiRequest], object] | None = None,
-        at: Moment = "before_commit",
+        where: Mapping[str, Any] | None = None,
+        at: CommitPoint = "before_commit",
         probability: float = 1.0,
         off_contract: bool = False,
     ) -> FaultHandle:
@@ -241,13 +344,36 @@ class FaultPlan:
             require_operation(on)
         if at == "after_commit" and on in {"listPets", "getPet"}:
             raise PetStoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
+        criteria = None if where is None else self._criteria(on, where)
         if not off_contract:
-            for part in chosen.parts or (chosen,):
-                _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
-        handle = FaultHandle(self, chosen, on=on, times=times, after=after, when=when, at=at, probability=probability)
+            for part in chosen.parts:
+                if isinstance(part, Answer):
+                    _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
+        self._planned += 1
+        handle = FaultHandle(
+            self,
+            self._planned,
+            chosen,
+            on=on,
+            times=times,
+            after=after,
+            when=when,
+            where=criteria,
+            at=at,
+            probability=probability,
+            off_contract=off_contract,
+        )
         self._live[at] = [*self._live[at], handle]
         self.idle = False
         return handle
+
+    def _criteria(self, on: str | None, where: Any) -> Criteria:  # noqa: ANN401  # judges whatever a test passes
+        if not isinstance(where, Mapping) or not all(isinstance(name, str) for name in where):
+            raise PetStoreMockError(
+                "expected where to be a mapping of criteria, such as {'name': 'Rex'}; "
+                f"got where={where!r} ({type(where).__name__})"
+            )
+        return Criteria(on, where, self._schemas, unanswered=True)
 
 
 def _requests(count: int) -> str:
@@ -278,13 +404,13 @@ def _check_predicate(when: Any) -> None:  # noqa: ANN401  # judges whatever a te
 def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
     if times is not None and not _is_count(times, 1):
         raise PetStoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
-    if fault.parts and times is not None:
+    if isinstance(fault, FaultSequence) and times is not None:
         raise PetStoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
     if not _is_count(after, 0):
         raise PetStoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
     if when is not None:
         _check_predicate(when)
-    if at not in get_args(Moment):
+    if at not in get_args(CommitPoint):
         raise PetStoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
     if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:
         raise PetStoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
@@ -296,11 +422,11 @@ def operations_of(fault: Fault) -> list[OperationName]:
     A status that is declared for some operations is for these alone; one that is declared nowhere (403, 429, 5xx) is
     the infrastructure's, and always possible.
     """
-    statuses = {part.status for part in fault.parts or (fault,)} & _DECLARED
+    statuses = {part.status for part in fault.parts if isinstance(part, Answer)} & _DECLARED
     return [operation.name for operation in OPERATIONS.values() if statuses <= set(operation.statuses)]
 
 
-def _check_declared(fault: Fault, on: str | None) -> None:
+def _check_declared(fault: Answer, on: str | None) -> None:
     """Refuse a status that the interface declares for another operation only (§7)."""
     declared = operations_of(fault)
     asked = [on] if on is not None else list(OPERATIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.contract.strict_json import encode_flat
-from petstore_mock.core.responses import refused, rendered
+from petstore_mock.core.responses import json_response, refusal_response
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_answer
 
@@ -66,7 +66,7 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
         ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
     entry.executed = True
-    return rendered(world, 200, store.page(ids), chosen.paging_headers(entry.request.mount, limit, status, total))
+    return json_response(world, 200, store.page(ids), chosen.paging_headers(entry.request.mount, limit, status, total))
 
 
 def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
@@ -91,7 +91,7 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
         entry.executed = True
     else:
         body = encode_flat(document)
-    return rendered(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
+    return json_response(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
 
 
 def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse:
@@ -102,11 +102,11 @@ def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiRe
     if removed_at is not None and world.now >= removed_at.timestamp():
         condition = chosen.after_removal()
         if condition is not None:
-            return refused(world, entry, Refusal(condition), fields)
+            return refusal_response(world, entry, Refusal(condition), fields)
     body = world.store.get(pet_id)
     if body is not None and world.hidden and world.hidden.get(pet_id, 0) > _latest(world, entry):
         body = None
     if body is None:
-        return refused(world, entry, Refusal("absent_pet", detail=f"petId {pet_id}"), fields)
+        return refusal_response(world, entry, Refusal("absent_pet", detail=f"petId {pet_id}"), fields)
     entry.executed = True
-    return rendered(world, 200, body, fields)
+    return json_response(world, 200, body, fields)

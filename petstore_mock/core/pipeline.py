@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core.operations import execute
-from petstore_mock.core.responses import dressed, fault_answer, garbled, refused
+from petstore_mock.core.responses import bare_response, corrupt, fault_response, hold_back, refusal_response
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_error
 from petstore_mock.core.validation import judge_body, judge_head, with_body_violations
+from petstore_mock.faults.kinds import Answer, Delay
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import key_fault
 
@@ -45,7 +46,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
             check_error(world, response)
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
         world.errors.append(error)
-        response = refused(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
+        response = refusal_response(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
     entry.answered(response)
     entry.duration = RealTime.perf_counter() - request.started
     response.entry = entry
@@ -64,22 +65,22 @@ def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, en
         problem = world.keys.use(key)
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
-        return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
+        return refusal_response(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
     if route.invalid is not None:
         invalid = route.invalid
         if operation.request_schema is not None:
             invalid = with_body_violations(rules, request, invalid)
-        return refused(world, entry, invalid)
+        return refusal_response(world, entry, invalid)
     document: dict[str, Any] | None = None
     if operation.request_schema is not None:
         judged = judge_body(rules, request)
         if isinstance(judged, Refusal):
-            return refused(world, entry, judged)
+            return refusal_response(world, entry, judged)
         document = judged
     world.answered += 1
     retry_after = rules.policies.rate_limit(world.answered, world.now)
     if retry_after is not None:
-        return refused(world, entry, Refusal("rate_limited"), (("Retry-After", retry_after),))
+        return refusal_response(world, entry, Refusal("rate_limited"), (("Retry-After", retry_after),))
     return (
         execute(world, route, document, entry, commit=True)
         if world.plan.idle
@@ -90,8 +91,8 @@ def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, en
 def _without_operation(world: World, route: Route, entry: Entry) -> ApiResponse:
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
-        return refused(world, entry, route.refusal, allow)
-    return dressed(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
+        return refusal_response(world, entry, route.refusal, allow)
+    return bare_response(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
 
 
 class _Exchange:
@@ -112,19 +113,19 @@ class _Exchange:
 
     def run(self) -> ApiResponse:
         world = self.world
-        fault = world.plan.choose("before_commit", self.request, world.random)
+        fault = world.plan.choose("before_commit", self.entry, world.random)
         if fault is None:
             return self.proceed()
         self.entry.fault = fault
-        if fault.delay is not None:
+        if isinstance(fault, Delay):
             return self._held(fault)
         if fault.loses_answer:
             return self._instead(fault)
         if fault.only_slows:  # the answer arrives whole: what it says must be true
             response = self.proceed()
-            return garbled(response, fault, world) if self.entry.fault is fault else response
-        # A garbled answer is that of an operation which is then not carried out: nothing is kept.
-        return garbled(execute(world, self.route, self.document, self.entry, commit=False), fault, world)
+            return corrupt(response, fault, world) if self.entry.fault is fault else response
+        # A corrupted answer is that of an operation which is then not carried out: nothing is kept.
+        return corrupt(execute(world, self.route, self.document, self.entry, commit=False), fault, world)
 
     def proceed(self) -> ApiResponse:
         """Execute, then let a fault that waits for the commit have the answer."""
@@ -132,25 +133,20 @@ class _Exchange:
         response = execute(world, self.route, self.document, self.entry, commit=True)
         if self.document is None or not self.entry.executed:
             return response
-        fault = world.plan.choose("after_commit", self.request, world.random)
+        fault = world.plan.choose("after_commit", self.entry, world.random)
         if fault is None:
             return response
         self.entry.delayed_by = self.entry.fault  # whatever else meets a request before the commit ends it
         self.entry.fault = fault
-        if fault.delay is not None:
-            response.delay = world.random.uniform(*fault.delay)
-            response.waits = world.waits
-            return response
-        return self._instead(fault) if fault.loses_answer else garbled(response, fault, world)
+        if isinstance(fault, Delay):
+            return hold_back(response, fault.seconds, world)
+        return self._instead(fault) if fault.loses_answer else corrupt(response, fault, world)
 
-    def _held(self, fault: Fault) -> ApiResponse:
+    def _held(self, fault: Delay) -> ApiResponse:
         """Promise an answer for later: what is to be committed is committed then, if the client is still there."""
-        assert fault.delay is not None  # noqa: S101  # for the type checker: the caller has looked
         world = self.world
         self.generation = world.generation
-        response = dressed(world, world.rules.head(503, json=False), b"")
-        response.delay = world.random.uniform(*fault.delay)
-        response.waits = world.waits
+        response = hold_back(bare_response(world, world.rules.head(503, json=False), b""), fault.seconds, world)
         response.resume = self.resume
         self.entry.outcome = "delayed"
         return response
@@ -164,10 +160,10 @@ class _Exchange:
                 if world.generation == self.generation:
                     response = self.proceed()
                 else:
-                    response = refused(world, self.entry, Refusal("released"))
+                    response = refusal_response(world, self.entry, Refusal("released"))
             except Exception as error:  # noqa: BLE001  # as in handle()
                 world.errors.append(error)
-                response = refused(
+                response = refusal_response(
                     world, self.entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
                 )
             response.entry = self.entry
@@ -177,14 +173,9 @@ class _Exchange:
 
     def _instead(self, fault: Fault) -> ApiResponse:
         """Answer with the fault instead of the operation's answer."""
-        world = self.world
-        if fault.delivery is not None:
-            response = dressed(world, world.rules.head(503, json=False), b"")
-            response.delivery = fault.delivery
-            response.waits = world.waits
-            return response
-        assert fault.status is not None  # noqa: S101  # for the type checker: what loses an answer has one of the two
-        return fault_answer(world, fault, fault.status, self.route)
+        if isinstance(fault, Answer):
+            return fault_response(self.world, fault, self.route)
+        return corrupt(bare_response(self.world, self.world.rules.head(503, json=False), b""), fault, self.world)
 
 
 # For the adapters
@@ -211,7 +202,7 @@ def refuse_leftover(world: World, condition: str, detail: str, request: ApiReque
     """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
         world.now = world.clock.now()
-        return refused(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
+        return refusal_response(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
 
 
 def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
@@ -221,7 +212,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
             world.errors.append(RuntimeError(detail))
         world.now = world.clock.now()
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
-        response = refused(world, entry, Refusal(condition, detail=detail))
+        response = refusal_response(world, entry, Refusal(condition, detail=detail))
         entry.answered(response)
         entry.duration = RealTime.perf_counter() - request.started
         response.entry = entry

@@ -1,16 +1,16 @@
-"""Renders and dresses: makes the answers of the core, refusals included. No I/O."""
+"""Makes the answers of the core: renders, encodes, refuses, and does to an answer what a fault says. No I/O."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.contract.error_conditions import CONDITIONS, REALM, error_document
+from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import MOST_VIOLATIONS
 from petstore_mock.core.routing import SERVER
 from petstore_mock.core.self_check import check_error
-from petstore_mock.messages.response import BODILESS_STATUSES, PLAIN, ApiResponse, Head, reason_phrase
+from petstore_mock.messages.response import BODILESS_STATUSES, PLAIN, ApiResponse, Head
 
 if TYPE_CHECKING:
     from petstore_mock.contract.error_conditions import Condition
@@ -18,26 +18,24 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
     from petstore_mock.faults import Fault
+    from petstore_mock.faults.kinds import Answer, Seconds
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["dressed", "fault_answer", "garbled", "refused", "rendered"]
+__all__ = ["bare_response", "corrupt", "fault_response", "hold_back", "json_response", "refusal_response"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
-# What a fault that answers by status alone says, beside the statuses of the table of conditions.
-_FAULT_CONDITIONS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid_body", 429: "rate_limited"}
 
-
-def rendered(world: World, status: int, canonical: bytes, fields: Fields) -> ApiResponse:
-    """Make an answer of canonical JSON, written as the behaviour writes it."""
+def json_response(world: World, status: int, canonical: bytes, fields: Fields) -> ApiResponse:
+    """Make an answer of canonical JSON, rendered as the behaviour writes it."""
     rules = world.rules
     if rules.rewrites:
         canonical = rules.policies.json_style(rules.policies.extra_response_fields(canonical))
-    return dressed(world, rules.head(status, fields), canonical)
+    return bare_response(world, rules.head(status, fields), canonical)
 
 
-def dressed(world: World, head: Head, body: bytes) -> ApiResponse:
-    """Make an answer that goes out as the behaviour sends it."""
+def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
+    """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
     rules = world.rules
     response = ApiResponse(head, body, world.clock.http_date(world.now))
     if rules.dress is not PLAIN:
@@ -45,13 +43,15 @@ def dressed(world: World, head: Head, body: bytes) -> ApiResponse:
     return response
 
 
-def _error(world: World, code: str, message: str, status: int, fields: Fields) -> ApiResponse:
-    body = encode_json(error_document(world.rules.policies.error_codes(code, status), message, status))
-    return rendered(world, status, body, fields)
+def refusal_response(world: World, entry: Entry, refusal: Refusal, fields: Fields = ()) -> ApiResponse:
+    """Refuse a request, and note in its entry why (§7).
 
-
-def refused(world: World, entry: Entry, refusal: Refusal, fields: Fields = ()) -> ApiResponse:
-    """Refuse a request: the one place where a condition becomes an error answer (§7)."""
+    Args:
+        world: whose behaviour writes the answer.
+        entry: the request's.
+        refusal: why.
+        fields: header fields that depend on the request.
+    """
     condition = CONDITIONS[refusal.condition]
     entry.condition = condition
     entry.violations = refusal.violations[:MOST_VIOLATIONS]
@@ -66,58 +66,46 @@ def refused(world: World, entry: Entry, refusal: Refusal, fields: Fields = ()) -
     message = condition.message
     if parts:  # a client may have put a key anywhere, and its log shows what we say of it
         message = mask_text(f"{message}: {'; '.join(parts)}", (*world.keys, *entry.request.credentials))
-    return _error(world, condition.code, message, condition.status, (*_challenge(condition), *fields))
+    return _error_response(world, condition, message, fields)
 
 
-def _challenge(condition: Condition) -> Fields:
-    """Return the header fields that HTTP demands with a status."""
-    if condition.status == 401:
-        realm = f'Bearer realm="{REALM}"'
-        if condition.name == "missing_key":  # RFC 6750 §3.1: no error code when no credentials were sent
-            return (("WWW-Authenticate", realm),)
-        return (("WWW-Authenticate", f'{realm}, error="invalid_token", error_description="The API key is not valid"'),)
-    if condition.status == 415:
-        return (("Accept", "application/json"),)  # RFC 9110 §12.5.1
-    return ()
-
-
-def fault_answer(world: World, fault: Fault, status: int, route: Route) -> ApiResponse:
-    """Answer a request for ``route`` with the status of a fault: its own body, or the interface's error body (§2)."""
-    demanded = _demanded(world, status, route)
-    if fault.body is not None or status in BODILESS_STATUSES:
-        head = Head(status, (SERVER, *demanded)).with_fields(*fault.fields)
-        return dressed(world, head, b"" if status in BODILESS_STATUSES or fault.body is None else fault.body)
-    name = _FAULT_CONDITIONS.get(status)
-    if name is not None:
-        condition = CONDITIONS[name]
-        code, message = condition.code, condition.message
+def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
+    """Answer a request for ``route`` as a fault says: with its own body, or with the interface's error body (§2)."""
+    condition = condition_of_status(fault.status)
+    fields: Fields = ()
+    if fault.status == 405:
+        fields = (("Allow", route.allow),)  # RFC 9110 §15.5.6
+    elif fault.status == 404 and route.operation is not None:  # as for an absent animal (§9)
+        fields = world.rules.policies.deprecation_headers(route.operation.removed_at)
+    if fault.body is not None or fault.status in BODILESS_STATUSES:
+        response = bare_response(world, Head(fault.status, (SERVER, *condition.fields, *fields)), fault.body or b"")
     else:
-        phrase = reason_phrase(status) or "Error"
-        code, message = phrase.lower().replace(" ", "_").replace("-", "_"), phrase
-    response = _error(world, code, f"{message} (injected: {fault})", status, demanded)
-    if world.self_check and not fault.breaks_contract:
-        check_error(world, response)
+        response = _error_response(world, condition, f"{condition.message} (injected: {fault})", fields)
+        if world.self_check:
+            check_error(world, response)
     if fault.fields:
         response.head = response.head.with_fields(*fault.fields)
+    return response if fault.delay is None else hold_back(response, fault.delay, world)
+
+
+def _error_response(world: World, condition: Condition, message: str, fields: Fields) -> ApiResponse:
+    """Make an error answer: the one place where a condition becomes one, whoever refuses."""
+    status = condition.status
+    document = error_document(world.rules.policies.error_codes(condition.code, status), message, status)
+    return json_response(world, status, encode_json(document), (*condition.fields, *fields))
+
+
+def hold_back(response: ApiResponse, seconds: Seconds, world: World) -> ApiResponse:
+    """Have an answer wait for a time drawn from ``seconds``."""
+    response.delay = world.random.uniform(*seconds)
+    response.waits = world.waits
     return response
 
 
-def _demanded(world: World, status: int, route: Route) -> Fields:
-    """Return the header fields that HTTP, or the interface, demands with the status of a fault."""
-    if status == 405:
-        return (("Allow", route.allow),)  # RFC 9110 §15.5.6
-    if status == 404 and route.operation is not None:  # as for an absent animal (§9)
-        return world.rules.policies.deprecation_headers(route.operation.removed_at)
-    return _challenge(CONDITIONS["unknown_key"]) if status == 401 else ()
-
-
-def garbled(response: ApiResponse, fault: Fault, world: World) -> ApiResponse:
-    """Garble an answer: its body, its type, or the way it goes out."""
-    if fault.edit == "malformed_json":
-        response.body = response.body[: max(1, len(response.body) // 2)] + b'"\\'
-    elif fault.edit == "wrong_content_type":
-        response.head = response.head.with_fields(("Content-Type", "text/html; charset=utf-8"))
-    elif fault.delivery is not None:
+def corrupt(response: ApiResponse, fault: Fault, world: World) -> ApiResponse:
+    """Do to the operation's own answer what a fault says: to its body, its type, or the way it goes out."""
+    response.head, response.body = fault.corrupt(response.head, response.body)
+    if fault.delivery is not None:
         response.delivery = fault.delivery
         response.waits = world.waits
     return response

@@ -43,7 +43,7 @@ def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None
         problems += [
             f"{entry.request_line} met {entry.fault}, which needs a socket: give the client petstore.url"
             for entry in world.journal.kept
-            if entry.fault is not None and entry.fault.delivery is not None and not entry.connection
+            if entry.fault is not None and entry.fault.needs_socket and not entry.connection
         ]  # said at the call, too; but many a client takes any exception for a lost answer
         broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
         keys = tuple(world.keys)

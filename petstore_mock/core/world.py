@@ -124,7 +124,7 @@ class World:
         self.store = Store()
         self.clock = Clock(at)
         self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
-        self.plan = FaultPlan(self.lock)
+        self.plan = FaultPlan(self.lock, schemas)
         self.waits = Waiting()
         self.errors: list[BaseException] = []  # the fake's own failures, for the verification
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on

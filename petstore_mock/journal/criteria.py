@@ -1,4 +1,4 @@
-"""What a test asks of a request: the criteria of the journal's assertions, and why an entry differs from them.
+"""What a test asks of a request: the criteria of the journal's assertions and of faults, and why an entry differs.
 
 Each criterion becomes a check that returns a difference in words, or nothing. A match is no difference at all.
 """
@@ -50,24 +50,34 @@ class Criteria:
         operation: the operation asked for, or None for any request.
         asked: the keywords of the question.
         schemas: say which arguments the operations have; those that ship unless given.
+        unanswered: whether it is asked before there is an answer, so that nothing can be asked of that.
 
     Raises:
         PetStoreMockError: no such operation or criterion (suggests the nearest name), or no possible value.
     """
 
-    def __init__(self, operation: str | None, asked: Mapping[str, Any], schemas: Schemas | None = None) -> None:
+    def __init__(
+        self,
+        operation: str | None,
+        asked: Mapping[str, Any],
+        schemas: Schemas | None = None,
+        *,
+        unanswered: bool = False,
+    ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
         self._schemas = schemas
+        self._unanswered = unanswered
         self._asked = dict(asked)
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
     def claim(self, times: str) -> str:
         """Return what is asked for in words: ``createPet once with name='Rex'``."""
-        asked = ", ".join(
-            f"{name}={_headers_text(value) if name == 'headers' else _show(value)}"
-            for name, value in self._asked.items()
-        )
+        asked = ", ".join(f"{name}={_show(value)}" for name, value in self.shown().items())
         return " ".join(filter(None, (self.operation or "a request", times, asked and f"with {asked}")))
+
+    def shown(self) -> dict[str, Any]:
+        """Return what is asked for as it may be shown: keys in header fields are masked."""
+        return {name: _masked(value) if name == "headers" else value for name, value in self._asked.items()}
 
     def differences(self, entry: Entry) -> list[str]:
         """Return why ``entry`` is not what is asked for, nothing when it is."""
@@ -85,9 +95,12 @@ class Criteria:
     # From a keyword to a check
 
     def _check(self, name: str, value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401  # whatever a test asks
-        if name == "status" and not isinstance(value, str | None):
-            return _status(value)
-        if name in _GENERAL and name != "status":
+        of_answer = name in _OF_ANSWER and not (name == "status" and isinstance(value, str | None))
+        if self._unanswered and of_answer:
+            raise PetStoreMockError(
+                f"expected criteria of the request alone: it has no answer yet when this is asked; got {name}={value!r}"
+            )
+        if of_answer or (name in _GENERAL and name != "status"):
             return _GENERAL[name](value)
         if name not in self._arguments():
             self._refuse(name, value)
@@ -110,10 +123,12 @@ class Criteria:
         return places
 
     def _refuse(self, name: str, value: object) -> None:
-        known = [*self._arguments(), *(other for other in _GENERAL if other not in self._arguments())]
+        general = (other for other in _GENERAL if not (self._unanswered and other in _OF_ANSWER))
+        known = list(dict.fromkeys((*self._arguments(), *general)))
+        times = [] if self._unanswered else ["times"]
         raise PetStoreMockError(
-            f"expected times, or criteria of {self.operation or 'a request'}: {', '.join(known)}; "
-            f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, ['times', *known])}"
+            f"expected {'times, or ' if times else ''}criteria of {self.operation or 'a request'}: {', '.join(known)}; "
+            f"got {name}={_show(value)} ({type(value).__name__}){did_you_mean(name, [*times, *known])}"
         )
 
     def _argument(self, name: str, value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
@@ -260,8 +275,8 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
     return check
 
 
-def _headers_text(value: Mapping[str, str]) -> str:
-    return _show({name: mask_field(name, text) for name, text in value.items()})
+def _masked(value: Mapping[str, str]) -> dict[str, str]:
+    return {name: mask_field(name, text) for name, text in value.items()}
 
 
 def _headers(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
@@ -343,3 +358,6 @@ _GENERAL: Final[Mapping[str, Callable[[Any], Callable[[Entry], str | None]]]] = 
     "fault": _fault,
     "condition": _condition,
 }
+_OF_ANSWER: Final = frozenset(
+    {"status", "fault", "condition"}
+)  # what only an answer tells, if status is an HTTP status

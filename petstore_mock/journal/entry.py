@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry"]
 
-_ANSWERLESS: Final = frozenset({"hang", "reset", "empty_reply"})  # deliveries after which no status has gone out
 _CUT_SHORT: Final = frozenset({"client gone", "reset"})  # outcomes of an answer that was held back and never sent
 # What an entry weighs beside its bytes, measured; a refused body stays decoded in its violations, some times larger.
 _BASE_WEIGHT: Final = 1000
@@ -226,7 +225,7 @@ class Entry:
             return None
         if response.delivery is None:
             return None if self.outcome in _CUT_SHORT else response.status
-        return None if response.delivery.kind in _ANSWERLESS else response.status
+        return None if response.delivery.loses_answer else response.status
 
     @property
     def response_fields(self) -> list[tuple[str, str]]:

@@ -89,6 +89,11 @@ class Delivery:
     kind: DeliveryKind
     value: float = 0.0
 
+    @property
+    def loses_answer(self) -> bool:
+        """Whether nothing of the answer goes out, not even its status."""
+        return self.kind in {"hang", "reset", "empty_reply"}
+
 
 @dataclass(frozen=True, slots=True)
 class Dress:

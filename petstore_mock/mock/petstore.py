@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.core.clock import Clock
-    from petstore_mock.core.fault_plan import FaultHandle, Moment
+    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.core.world import Snapshot
     from petstore_mock.faults import Fault
     from petstore_mock.journal.journal import Journal
@@ -331,7 +331,8 @@ class PetStoreMock:
         times: int | None = None,
         after: int = 0,
         when: Callable[[ApiRequest], object] | None = None,
-        at: Moment = "before_commit",
+        where: Mapping[str, Any] | None = None,
+        at: CommitPoint = "before_commit",
         probability: float = 1.0,
         off_contract: bool = False,
     ) -> FaultHandle:
@@ -343,12 +344,15 @@ class PetStoreMock:
             times: how often it fires; None for every time.
             after: how many matching requests pass first.
             when: a quick predicate on the request.
+            where: what the request must be, by the criteria of ``journal.assert_called`` that concern no answer:
+                ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
             at: before the state changes, or after (the animal exists, its answer is lost).
             probability: the chance of each matching request to meet it, by ``random_seed``.
             off_contract: allow a status that the interface declares for other operations only (§7).
 
         Returns:
-            The handle, with ``.hits`` and ``.cancel()``; as a context manager it ends the fault with its block.
+            The handle, with ``.id``, ``.hits``, ``.spent`` and ``.cancel()``; as a context manager it ends the fault
+            with its block.
 
         Raises:
             PetStoreMockError: an argument can't be right; says what would be.
@@ -360,6 +364,7 @@ class PetStoreMock:
                 times=times,
                 after=after,
                 when=when,
+                where=where,
                 at=at,
                 probability=probability,
                 off_contract=off_contract,

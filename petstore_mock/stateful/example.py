@@ -25,7 +25,6 @@ from petstore_mock.stateful.checks.lifecycle import Threads, close_problem, thre
 from petstore_mock.stateful.checks.logs import log_problem
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
-from petstore_mock.stateful.fault_traits import takes_time, tells_to_wait
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem, close_client, require_answer
 from petstore_mock.stateful.model.oracle import Contradiction
@@ -36,7 +35,7 @@ from petstore_mock.stateful.watchdog import attempt
 if TYPE_CHECKING:
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_plan import Moment
+    from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.actor import Actor
@@ -101,10 +100,10 @@ class Example:
         if self.scene.script.fingerprint == before:  # there was nothing to change, or no time to wait
             self._steps.pop()
 
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> bool:
+    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: CommitPoint) -> bool:
         """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
-        if_told = tells_to_wait(fault)
-        if if_told or takes_time(fault):
+        if_told = fault.tells_to_wait
+        if if_told or fault.takes_time:
             question = (self.scene.script.fingerprint, str(fault), on, times, after, at)
             if not self._run.waiting.allows(question, if_told=if_told):
                 return False
@@ -174,7 +173,7 @@ class Example:
             actor.await_request()
         entries = actor.petstore.journal[actor.seen :]
         actor.seen += len(entries)
-        if outcome.error is not None and any(entry.fault is not None and entry.fault.delivery for entry in entries):
+        if outcome.error is not None and any(entry.fault is not None and entry.fault.needs_socket for entry in entries):
             # The service closes what it has broken; a client that uses it again is to meet that, and no race.
             listeners.settles_at(max(connections - 1, 0), _CLOSING)
         self._leaves_faults |= _met_a_fault_by_itself(call, entries)

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.faults import respond
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
-from petstore_mock.stateful.fault_traits import takes_time, tells_to_wait
 from petstore_mock.stateful.model.actor import Actor
-from petstore_mock.stateful.script import Script, fault_code, seed_code
+from petstore_mock.stateful.script import Script, seed_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     from petstore_mock.contract.behaviour import Behaviour
-    from petstore_mock.core.fault_plan import FaultHandle, Moment
+    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
@@ -83,8 +82,8 @@ class Scene:
         """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
         waits, if_told = False, "rate_limit" in self.behaviour.differences()
         for handle in self._planned(operation):
-            waits = waits or takes_time(handle.fault)
-            if_told = if_told or tells_to_wait(handle.fault)
+            waits = waits or handle.fault.takes_time
+            if_told = if_told or handle.fault.tells_to_wait
         return waits, if_told
 
     def _planned(self, operation: str) -> Iterator[FaultHandle]:
@@ -130,12 +129,12 @@ class Scene:
         self.actor.petstore.close_connections()
         self._did("close_connections()")
 
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: Moment) -> None:
+    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: CommitPoint) -> None:
         """Plan a fault, a sequence without ``times``."""
         self.faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
         options = ["" if times is None else f", times={times}", f", on={on!r}", f", after={after}" if after else ""]
         options.append(f", at={at!r}" if at != "before_commit" else "")
-        self._did(f"inject({fault_code(fault)}{''.join(options)})")
+        self._did(f"inject({fault.code()}{''.join(options)})")
 
     def redirect(self, status: int, on: str, where: str) -> None:
         """Plan a redirection, until :meth:`stop_redirecting`: it would lead another call astray.

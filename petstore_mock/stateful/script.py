@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.stateful.model.call import literal
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.contract.behaviour import Behaviour
-    from petstore_mock.faults import Fault
     from petstore_mock.stateful.model.call import Call
 
-__all__ = ["Script", "fault_code", "seed_code"]
+__all__ = ["Script", "seed_code"]
 
 _INDENT: Final = "    "
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test-{}=="
@@ -176,33 +174,6 @@ def _import(name: str, function: Callable[..., Any]) -> str:
     if own.isidentifier() and module and module != "__main__":
         return f"from {module} import {own}{'' if own == name else f' as {name}'}"
     return f"# {name} is what was given to the machine{_MEANINGS[name]}."
-
-
-def fault_code(fault: Fault) -> str:
-    """Return the code that makes a fault."""
-    if fault.parts:
-        return f"faults.sequence({', '.join(map(fault_code, fault.parts))})"
-    fields = dict(fault.fields)
-    match fault.kind:
-        case "server_error":
-            arguments = str(fault.status)
-        case "rate_limited":
-            after = fields.get("Retry-After")
-            if after is not None and not after.isdecimal():
-                after = repr(f"{parsedate_to_datetime(after):%Y-%m-%dT%H:%M:%SZ}")
-            arguments = str(after)
-        case "respond":
-            body = "" if fault.body is None else f", body={fault.body!r}"
-            headers = "" if not fields else f", headers={fields!r}"
-            arguments = f"{fault.status}{body}{headers}"
-        case "delay" if fault.delay is not None:
-            low, high = fault.delay
-            arguments = f"{low:g}" if low == high else f"({low:g}, {high:g})"
-        case "truncate" | "dribble" if fault.delivery is not None:
-            arguments = f"{fault.delivery.value:g}" if fault.kind == "truncate" else str(int(fault.delivery.value))
-        case _:
-            arguments = ""
-    return f"faults.{fault.kind}({arguments})"
 
 
 def seed_code(animal: Mapping[str, Any]) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.faults import Fault, reset, server_error
-from petstore_mock.stateful.fault_traits import takes_time
+from petstore_mock.faults.kinds import FaultSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_plan import Moment
+    from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.stateful.example import Example
 
 __all__ = [
@@ -338,17 +338,17 @@ class Inject(Step):
     @property
     def takes_time(self) -> bool:
         """Whether a request that meets the fault takes real time."""
-        return takes_time(self.fault)
+        return self.fault.takes_time
 
     def perform(self, example: Example) -> None:
         fault, operation = self.fault, self.operation
         operations = operations_of(fault)
         if operations and operation not in operations:
             operation = operations[0]
-        times = None if fault.parts else self.times
-        # What can still be read must be true: before the commit, this one would tell of an animal that is not kept.
-        committed = self.committed or any(part.kind == "wrong_content_type" for part in fault.parts or (fault,))
-        at: Moment = "after_commit" if committed and operation == "createPet" else "before_commit"
+        times = None if isinstance(fault, FaultSequence) else self.times
+        # What can still be read must be true: before the commit, it would tell of an animal that is not kept.
+        committed = self.committed or any(part.readable and not part.only_slows for part in fault.parts)
+        at: CommitPoint = "after_commit" if committed and operation == "createPet" else "before_commit"
         if example.inject(fault, on=operation, times=times, after=self.after, at=at):
             example.plain_call(operation)
 

@@ -177,7 +177,7 @@ class Watchdog:
 def _takes_its_time(entry: Entry) -> bool:
     """Whether the answer may be under way still, as slowly as a fault lets it."""
     slow = entry.delayed_by or entry.fault
-    return slow is not None and slow.kind in {"delay", "dribble"}
+    return slow is not None and slow.arrives_late
 
 
 def _is_debugged(thread: int) -> bool:

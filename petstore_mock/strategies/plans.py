@@ -23,7 +23,7 @@ from petstore_mock.strategies.from_schema import require_strategy, when_drawn
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from petstore_mock.core.fault_plan import FaultHandle, Moment
+    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
 
@@ -129,7 +129,7 @@ class PlannedFault:
     on: str | None = field(default=None, kw_only=True)
     times: int = field(default=1, kw_only=True)
     after: int = field(default=0, kw_only=True)
-    at: Moment = field(default="before_commit", kw_only=True)
+    at: CommitPoint = field(default="before_commit", kw_only=True)
 
     def inject(self, petstore: PetStoreMock) -> FaultHandle:
         """Plan it in the current world of ``petstore``; a test does not answer for it if no request meets it."""
@@ -163,7 +163,7 @@ def _default_faults() -> SearchStrategy[Fault]:
 def _planned(draw: DrawFn, kinds: SearchStrategy[Fault]) -> PlannedFault:
     fault = draw(kinds)
     on = draw(st.sampled_from(["listPets", "createPet", "getPet"]))
-    at: Moment = draw(st.sampled_from(["before_commit", "after_commit"])) if on == "createPet" else "before_commit"
+    at: CommitPoint = draw(st.sampled_from(["before_commit", "after_commit"])) if on == "createPet" else "before_commit"
     times = draw(st.integers(1, 3))
     planned = PlannedFault(fault, on=on, times=times, after=draw(st.integers(0, 3)), at=at)
     try:

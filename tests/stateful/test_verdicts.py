@@ -15,7 +15,6 @@ import requests
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.scenario import Scenario
-from petstore_mock.stateful.script import fault_code
 from petstore_mock.stateful.steps import (
     CloseConnections,
     CreatePet,
@@ -40,6 +39,7 @@ from tests.stateful.test_machine import raised_by
 if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
     from petstore_mock.faults import Fault
+    from petstore_mock.faults.kinds import Answer as AnswerFault
 
 # A pasted test does not close its clients.
 pytestmark = [
@@ -218,7 +218,7 @@ def test_a_client_that_is_told_to_wait_may_tell_so_itself(fault: Fault, behaviou
 
 
 @pytest.mark.parametrize("fault", [faults.rate_limited(0), faults.server_error(503)])
-def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: Fault) -> None:
+def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: AnswerFault) -> None:
     found = sentence(NeverAsksAgain, Inject(fault), ListPets())
     assert found is not None
     assert f"sent no request and raised ApiError ({fault.status}: b'')" in found
@@ -417,7 +417,7 @@ def test_a_name_that_looks_like_another_is_shown_escaped() -> None:
     ],
 )
 def test_the_code_of_a_fault_makes_the_same(fault: Fault) -> None:
-    assert eval(fault_code(fault), {"faults": faults}) == fault  # ours: the product under test
+    assert eval(fault.code(), {"faults": faults}) == fault  # ours: the product under test
 
 
 @pytest.mark.parametrize("name", CORRECT)

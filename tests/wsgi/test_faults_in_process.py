@@ -233,7 +233,7 @@ def test_garbled_answer_to_an_absent_animal_is_a_404(petstore: PetStoreMock, cal
 )
 def test_fault_of_the_connection_raises_in_process(petstore: PetStoreMock, caller: Caller, fault: faults.Fault) -> None:
     petstore.inject(fault)
-    kind = (fault.parts or (fault,))[0].kind
+    kind = fault.parts[0].kind
     with pytest.raises(PetStoreMockError, match=rf"the fault {kind}\(\) needs a socket: .*petstore\.url"):
         caller.list()
     assert str(petstore.journal.last.fault).startswith(kind)

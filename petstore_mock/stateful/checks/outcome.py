@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.faults.kinds import Answer
 from petstore_mock.stateful.checks.requests import PINGS
 from petstore_mock.stateful.checks.result import (
     Allowed,
@@ -31,8 +32,6 @@ __all__ = ["answer_problem", "observe"]
 
 _LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
 _TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
-# Faults after which a patient client still has the operation's answer.
-_TRANSPARENT: Final = frozenset({"delay", "dribble", "wrong_content_type"})
 _ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
 _BODIES: Final[dict[str, str]] = {  # §4
     "listPets": "body is Pets, the array of Pet objects",
@@ -64,7 +63,7 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
                 oracle.saw_pet(int(entry.path.rpartition("/")[2]), None, entry.number)
             continue
         fault = entry.fault
-        seen = fault is None or (fault.kind in _TRANSPARENT and outcome.error is None and entry is entries[-1])
+        seen = fault is None or (fault.readable and outcome.error is None and entry is entries[-1])
         if not seen or entry.status is None:  # a thread's may be under way still
             if entry.operation == "createPet":
                 oracle.may_have_created(call.body)
@@ -157,8 +156,8 @@ def _by_last(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
     if fault.loses_answer:
         return found
     answer = _by_answer(call, entry, oracle)
-    if fault.kind not in _TRANSPARENT:
-        found.kinds |= answer.kinds  # of a garbled answer the status has arrived
+    if not fault.readable:
+        found.kinds |= answer.kinds  # of a corrupted answer the status has arrived
         return found
     # Late, slow or wrongly labelled, and there all the same.
     answer.kinds |= found.kinds
@@ -191,38 +190,33 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
 
 
 def _by_fault(fault: Fault, section: str) -> Allowed:
-    kind = fault.kind
-    if fault.status is not None and fault.delivery is None:
-        status = fault.status
-        kinds: frozenset[Kind] = frozenset({status})
-        if status in REDIRECTS:
-            # Who follows it without the key is refused; another service may be no pet store; and a client may end what
-            # leads in a circle.
-            location = dict(fault.fields).get("Location", "")
-            kinds |= {401} if location else set()
-            kinds |= _LOST if location.startswith("http") else {"protocol"}
-        return Allowed(
-            value=status in SUCCESSES,
-            kinds=kinds if status not in SUCCESSES else kinds | _LOST,
-            why=f"the service answered {status} (fault {fault})",
-            section="7",
-            words=_ERROR_WORDS,
-        )
-    whys = {
-        "hang": "the service never answered",
-        "reset": "the service reset the connection instead of answering",
-        "empty_reply": "the service closed the connection without a byte of an answer",
-        "truncate": "the connection ended within the answer's body (RFC 9112 §8)",
-        "malformed_chunk": "a chunk of the answer had no valid size (RFC 9112 §7.1)",
-        "malformed_json": "the answer's body was no JSON (§1)",
-        "wrong_content_type": "the answer was an animal, called text/html (§1)",
-        "delay": "the service answered late",
-        "dribble": "the service answered slowly",
-    }
-    kinds = _TIMED_OUT if kind in {"hang", "delay", "dribble"} else _LOST
+    if isinstance(fault, Answer):
+        return _by_status(fault)
+    kinds = _TIMED_OUT if fault.takes_time else _LOST
     words = "a client tells a lost answer from a given one: it knows nothing of what was, or was not, done"
+    return Allowed(value=fault.readable, kinds=kinds, why=fault.effect, section=section, words=words)
+
+
+def _by_status(fault: Answer) -> Allowed:
+    """Say what an answer in place of the operation's allows."""
+    status = fault.status
+    kinds: frozenset[Kind] = frozenset({status})
+    if status in REDIRECTS:
+        # Who follows it without the key is refused; another service may be no pet store; and a client may end what
+        # leads in a circle.
+        location = dict(fault.fields).get("Location", "")
+        kinds |= {401} if location else set()
+        kinds |= _LOST if location.startswith("http") else {"protocol"}
+    if status in SUCCESSES:
+        kinds |= _LOST
+    if fault.takes_time:
+        kinds |= _TIMED_OUT
     return Allowed(
-        value=kind in _TRANSPARENT, kinds=kinds, why=whys.get(kind, f"fault {fault}"), section=section, words=words
+        value=status in SUCCESSES,
+        kinds=kinds,
+        why=f"the service answered {status} (fault {fault})",
+        section="7",
+        words=_ERROR_WORDS,
     )
 
 
@@ -230,11 +224,11 @@ def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[
     """Return what the client has to return, or None when that can't be told."""
     if call.operation == "getPet":
         fault = entries[-1].fault
-        is_known = fault is None or fault.kind in _TRANSPARENT
+        is_known = fault is None or fault.readable
         return oracle.pets.get(call.arguments["pet_id"]) if is_known else None
     for entry in reversed(entries):
         if entry.operation == call.operation and entry.condition is None:
-            if entry.status is None or (entry.fault is not None and entry.fault.kind not in _TRANSPARENT):
+            if entry.status is None or (entry.fault is not None and not entry.fault.readable):
                 return None
             document = read[entry.number] if entry.number in read else json.loads(entry.response_body)
             if isinstance(document, list):

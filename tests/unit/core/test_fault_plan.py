@@ -11,6 +11,7 @@ import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.faults.kinds import Answer
 from tests.core import Core
 
 if TYPE_CHECKING:
@@ -133,6 +134,71 @@ def test_when_may_be_interrupted(core: Core) -> None:
         core.list()
 
 
+# Criteria
+
+
+@pytest.mark.parametrize(
+    ("on", "where", "expected"),
+    [
+        ("createPet", {"name": "Rex"}, [201, 503, 201, 200, 200, 200]),
+        ("createPet", {"name": "Rex", "categoryId": 2}, [201, 201, 201, 200, 200, 200]),
+        ("createPet", {"status": "sold"}, [201, 201, 503, 200, 200, 200]),
+        ("createPet", {"status": None, "categoryId": 1}, [503, 503, 201, 200, 200, 200]),
+        ("createPet", {"json": {"name": "Rex", "categoryId": 1}}, [201, 503, 201, 200, 200, 200]),
+        ("listPets", {"limit": 2}, [201, 201, 201, 200, 503, 200]),
+        ("listPets", {"query": {"limit": 2, "status": "sold"}}, [201, 201, 201, 200, 503, 200]),
+        ("getPet", {"petId": 1}, [201, 201, 201, 200, 200, 503]),
+        (None, {"status": "sold"}, [201, 201, 503, 200, 503, 200]),
+        (None, {"method": "POST"}, [503, 503, 503, 200, 200, 200]),
+        (None, {"path": "/v1/pets/1"}, [201, 201, 201, 200, 200, 503]),
+        (None, {"headers": {"x-trace": "t"}}, [201, 201, 503, 200, 200, 200]),
+        (None, {}, [503] * 6),
+    ],
+)
+def test_where_says_which_requests_meet_the_fault(
+    core: Core, on: str | None, where: dict[str, Any], expected: list[int]
+) -> None:
+    inject(core, 503, on=on, where=where)
+    answers = [
+        core.create({"name": "Tom", "categoryId": 1}),
+        core.create({"name": "Rex", "categoryId": 1}),
+        core.create({"name": "Ada", "categoryId": 1, "status": "sold"}, headers={"X-Trace": "t"}),
+        core.list(),
+        core.list("?limit=2&status=sold"),
+        core.get(1),
+    ]
+    assert [answer.status for answer in answers] == expected
+
+
+def test_where_that_says_no_uses_up_nothing_and_the_report_says_in_what_it_differed(core: Core) -> None:
+    handle = inject(core, 503, on="createPet", where={"name": "Rex"}, after=1, times=1)
+    assert core.create({"name": "Tom", "categoryId": 1}).status == 201
+    assert (handle.passed, handle.differing) == (0, 1)
+    assert handle.why_not() == "1 request differed from where=, the last in that name was 'Tom', expected 'Rex'"
+    assert [core.create({"name": "Rex", "categoryId": 1}).status for _ in range(3)] == [201, 503, 201]
+
+
+def test_where_and_when_must_both_hold(core: Core) -> None:
+    inject(core, 503, where={"limit": 2}, when=lambda request: request.header("x-trace") == "t")
+    traced = {"X-Trace": "t"}
+    assert core.list("?limit=2").status == core.list("?limit=1", headers=traced).status == 200
+    assert core.list("?limit=2", headers=traced).status == 503
+
+
+def test_where_holds_after_the_commit_too(core: Core) -> None:
+    inject(core, 503, at="after_commit", where={"name": "Rex"})
+    assert core.create({"name": "Tom", "categoryId": 1}).status == 201
+    assert core.create({"name": "Rex", "categoryId": 1}).status == 503
+    assert core.world.store.count(None) == 3
+
+
+def test_where_reads_as_it_was_written_without_the_key(core: Core) -> None:
+    handle = inject(core, 503, on="createPet", where={"name": "Rex"})
+    assert str(handle) == "inject(server_error(503), on='createPet', where={'name': 'Rex'})"
+    secret = inject(core, 503, where={"headers": {"Authorization": "Bearer hunter2-hunter2-hunter2"}})
+    assert "hunter2-hunter2" not in f"{secret}{secret.to_data()}"
+
+
 # Probability
 
 
@@ -233,7 +299,7 @@ def test_before_commit_creates_nothing(core: Core) -> None:
 
 
 @pytest.mark.parametrize("fault", [faults.malformed_json(), faults.wrong_content_type(), faults.truncate()], ids=str)
-def test_garbled_answer_keeps_the_animal_only_after_the_commit(core: Core, fault: faults.Fault) -> None:
+def test_corrupted_answer_keeps_the_animal_only_after_the_commit(core: Core, fault: faults.Fault) -> None:
     with inject(core, fault, on="createPet"):
         core.create()
     assert core.world.store.count(None) == 1
@@ -336,6 +402,105 @@ def test_handle_reads_as_the_call(core: Core) -> None:
     assert str(inject(core, 503, when=lambda _: True)) == "inject(server_error(503), when=...)"
 
 
+def test_faults_are_numbered_and_stay_listed_when_they_are_spent_but_not_when_they_are_cancelled(core: Core) -> None:
+    plan = core.world.plan
+    spent, cancelled, kept = inject(core, 503, times=1), inject(core, 500), inject(core, 502, at="after_commit")
+    assert [handle.id for handle in (spent, cancelled, kept)] == [1, 2, 3]
+    core.list()
+    cancelled.cancel()
+    assert [(handle.id, handle.spent) for handle in plan.every()] == [(1, True), (3, False)]
+    spent.cancel()
+    assert plan.every() == list(plan) == [kept]
+    inject(core, 503, times=1)
+    core.list()
+    plan.cancel()
+    assert plan.every() == []
+    assert plan.idle
+    assert inject(core, 503).id == 5
+    core.world.reset([core.key])
+    assert plan.every() == []
+    assert inject(core, 503).id == 1
+
+
+def test_list_of_spent_faults_does_not_grow_for_ever(core: Core) -> None:
+    for _ in range(1_001):
+        inject(core, 503, times=1)
+        core.list()
+    assert [core.world.plan.every()[place].id for place in (0, -1)] == [2, 1_001]
+
+
+def test_handle_is_written_as_data(core: Core) -> None:
+    first = inject(core, 503)
+    assert first.to_data() == {
+        "id": 1,
+        "fault": 503,
+        "on": None,
+        "times": None,
+        "after": 0,
+        "at": "before_commit",
+        "probability": 1.0,
+        "off_contract": False,
+        "where": None,
+        "hits": 0,
+        "spent": False,
+    }
+    first.cancel()
+    options = {"on": "createPet", "after": 1, "at": "after_commit", "off_contract": True, "where": {"body": b"{}"}}
+    assert inject(core, 404, times=2, probability=0.5, **options).to_data() == {
+        "id": 2,
+        "fault": 404,
+        **options,
+        "times": 2,
+        "probability": 0.5,
+        "where": {"body": "{}"},
+        "hits": 0,
+        "spent": False,
+    }
+    sequence = inject(core, faults.sequence(503, faults.delay(0)))
+    core.list()
+    core.list()
+    told = sequence.to_data()
+    assert told["fault"] == {"kind": "sequence", "faults": [503, {"kind": "delay", "seconds": 0}]}
+    assert (told["times"], told["hits"], told["spent"]) == (None, 2, True)
+
+
+# Late answers
+
+
+@pytest.mark.parametrize(
+    ("fault", "on"),
+    [
+        (faults.respond(418, body="x", delay=(1, 2)), None),
+        (faults.respond(204, delay=(1, 2)), "createPet"),
+        (faults.unauthorized(delay=(1, 2)), None),
+        (faults.not_found(delay=(1, 2)), "getPet"),
+        (faults.bad_request(delay=(1, 2)), "createPet"),
+        (faults.server_error(503, delay=(1, 2)), None),
+        (faults.rate_limited(delay=(1, 2)), None),
+    ],
+    ids=str,
+)
+def test_answer_of_a_fault_can_be_late(core: Core, fault: faults.Fault, on: str | None) -> None:
+    inject(core, fault, on=on)
+    response = core.get() if on == "getPet" else core.create()
+    assert isinstance(fault, Answer)
+    assert response.status == fault.status
+    assert 1 <= response.delay <= 2
+    assert response.resume is None
+    assert response.waits is core.world.waits
+    assert core.world.store.count(None) == 1
+
+
+def test_late_answer_after_the_commit_follows_a_delay_before_it(core: Core) -> None:
+    inject(core, faults.delay(1), on="createPet")
+    inject(core, faults.server_error(503, delay=2), on="createPet", at="after_commit")
+    promised = core.create()
+    assert promised.resume is not None
+    response = promised.resume()
+    assert (response.status, response.delay, core.world.store.count(None)) == (503, 2.0, 2)
+    assert core.journal.last.decision == "fault delay(1), executed, fault server_error(503, delay=2)"
+
+
 # Misuse
 
 
@@ -346,9 +511,16 @@ def test_inject_has_the_options_and_defaults_of_the_plan_behind_it() -> None:
 
 def test_inject_hands_all_that_it_is_told_to_the_plan() -> None:
     handle = PetStoreMock().inject(
-        faults.reset(), on="createPet", times=2, after=1, when=bool, at="after_commit", probability=0.5
+        faults.reset(),
+        on="createPet",
+        times=2,
+        after=1,
+        when=bool,
+        where={"name": "Rex"},
+        at="after_commit",
+        probability=0.5,
     )
-    options = "on='createPet', times=2, after=1, when=..., at='after_commit', probability=0.5"
+    options = "on='createPet', times=2, after=1, when=..., where={'name': 'Rex'}, at='after_commit', probability=0.5"
     assert str(handle) == f"inject(reset(), {options})"
 
 
@@ -381,6 +553,19 @@ async def _says_no(_: object) -> bool:
         (503, {"when": lambda: True}, r"when to take one argument, an ApiRequest; got when=<function .*>\(\)$"),
         (503, {"when": dict.__setitem__}, "when to take one argument, an ApiRequest; got when="),
         (503, {"when": _says_no}, r"when to be a plain function, without async; got when=<function _says_no"),
+        (503, {"where": "Rex"}, r"where to be a mapping of criteria, such as {'name': 'Rex'}; got where='Rex' \(str\)"),
+        (503, {"where": {1: 2}}, r"got where={1: 2} \(dict\)"),
+        (503, {"where": {"nam": 1}}, r"expected criteria of a request: .*; got nam=1 \(int\)\. Did you mean 'name'\?"),
+        (503, {"on": "listPets", "where": {"name": 1}}, "criteria of listPets: limit, status, json, "),
+        (503, {"where": {"times": 1}}, r"got times=1 \(int\)"),
+        (
+            503,
+            {"where": {"status": 503}},
+            "of the request alone: it has no answer yet when this is asked; got status=503",
+        ),
+        (503, {"where": {"fault": "reset"}}, "of the request alone: .*; got fault='reset'"),
+        (503, {"where": {"condition": None}}, "of the request alone: .*; got condition=None"),
+        (503, {"where": {"query": 1}}, "expected query as a mapping; got query=1"),
         (503, {"at": "after"}, "at to be 'before_commit' or 'after_commit'; got at='after'"),
         (503, {"probability": 0}, "probability above 0 and at most 1; got probability=0"),
         (503, {"probability": 1.5}, r"got probability=1\.5"),
@@ -399,7 +584,7 @@ def test_misuse_raises_at_the_call(core: Core, fault: Any, options: dict[str, An
     assert list(core.world.plan) == []
 
 
-def test_faults_that_are_spent_or_cancelled_are_forgotten() -> None:
+def test_faults_that_are_spent_or_cancelled_are_in_force_no_longer() -> None:
     core = Core()
     for _ in range(3):
         core.world.plan.add(503, times=1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMockError, faults
+from petstore_mock.faults.kinds import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ REPLACING = [
     faults.reset(),
     faults.empty_reply(),
 ]
-GARBLING = [
+CORRUPTING = [
     faults.truncate(),
     faults.dribble(10),
     faults.malformed_json(),
@@ -37,15 +38,24 @@ NEEDS_SOCKET = {"hang", "reset", "empty_reply", "truncate", "dribble", "malforme
     ("fault", "text"),
     [
         (faults.respond(503), "respond(503)"),
-        (faults.respond(503, body="x"), "respond(503, headers=<Content-Type>, body=<1 bytes>)"),
+        (faults.respond(503, body="x"), "respond(503, body=<1 bytes>)"),
         (faults.respond(503, body=b""), "respond(503, body=<0 bytes>)"),
         (faults.respond(418, headers={"X-Key": "hunter2"}), "respond(418, headers=<X-Key>)"),
+        (faults.respond(418, json={"a": 1}), "respond(418, json=<8 bytes>)"),
+        (
+            faults.respond(418, json=1, headers={"content-type": "text/x"}),
+            "respond(418, body=<1 bytes>, headers=<content-type>)",
+        ),
         (faults.server_error(502), "server_error(502)"),
+        (faults.server_error(502, delay=0.2), "server_error(502, delay=0.2)"),
+        (faults.unauthorized(delay=(0.1, 2)), "unauthorized(delay=(0.1, 2))"),
+        (faults.rate_limited(0, delay=1), "rate_limited(retry_after=0, delay=1)"),
+        (faults.respond(418, body="", delay=0), "respond(418, body=<0 bytes>, delay=0)"),
         (faults.unauthorized(), "unauthorized()"),
         (faults.rate_limited(), "rate_limited(retry_after=1)"),
         (faults.rate_limited(retry_after=30), "rate_limited(retry_after=30)"),
         (faults.rate_limited(retry_after=None), "rate_limited(retry_after=None)"),
-        (faults.rate_limited("2030-12-06"), "rate_limited(retry_after='Fri, 06 Dec 2030 00:00:00 GMT')"),
+        (faults.rate_limited("2030-12-06"), "rate_limited(retry_after='2030-12-06T00:00:00Z')"),
         (faults.delay(0.5), "delay(0.5)"),
         (faults.delay((0.1, 2)), "delay((0.1, 2))"),
         (faults.delay(0), "delay(0)"),
@@ -58,16 +68,81 @@ NEEDS_SOCKET = {"hang", "reset", "empty_reply", "truncate", "dribble", "malforme
     ],
 )
 def test_fault_reads_as_it_was_written_and_shows_no_body(fault: faults.Fault, text: str) -> None:
-    assert str(fault) == text
+    assert (str(fault), repr(fault)) == (text, f"faults.{text}")
 
 
-@pytest.mark.parametrize("fault", [*REPLACING, *GARBLING, faults.delay(1)], ids=str)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "faults.respond(503, body='x', headers={'X-Key': 'hunter2'})",
+        "faults.respond(418, json={'a': [1, 'ö']}, delay=(0.1, 2))",
+        "faults.respond(418, body=b'\\xff')",
+        "faults.rate_limited(retry_after='2030-12-06T00:00:00Z')",
+        "faults.server_error(503, delay=0.2)",
+        "faults.dribble(0.5)",
+        "faults.sequence(faults.server_error(503), faults.delay((1, 2)), faults.reset())",
+    ],
+)
+def test_code_of_a_fault_is_the_call_that_makes_it(code: str) -> None:
+    assert eval(code, {"faults": faults}).code() == code  # the code above
+
+
+@pytest.mark.parametrize("fault", [*REPLACING, *CORRUPTING, faults.delay(1)], ids=str)
 def test_fault_says_what_it_does_to_the_answer(fault: faults.Fault) -> None:
     assert fault.loses_answer == (fault in REPLACING)
     assert fault.needs_socket == (fault.kind in NEEDS_SOCKET)
     kept = {"delay", "dribble"}  # what only slows is the interface's answer in the end
-    assert fault.breaks_contract == (fault.kind not in kept and (fault in GARBLING or fault.kind in NEEDS_SOCKET))
+    assert fault.breaks_contract == (fault.kind not in kept and (fault in CORRUPTING or fault.kind in NEEDS_SOCKET))
     assert faults.sequence(500, fault).needs_socket == fault.needs_socket
+
+
+LATE = [
+    faults.respond(200, delay=1),
+    faults.unauthorized(delay=1),
+    faults.not_found(delay=1),
+    faults.bad_request(delay=1),
+    faults.server_error(delay=(0, 1)),
+    faults.rate_limited(0, delay=1),
+    faults.delay(1),
+]
+
+
+@pytest.mark.parametrize("fault", [*REPLACING, *CORRUPTING, *LATE], ids=str)
+def test_fault_says_what_time_it_takes(fault: faults.Fault) -> None:
+    assert fault.arrives_late == (fault in LATE or fault.kind == "dribble")
+    assert fault.takes_time == (fault.arrives_late or fault.kind == "hang")
+    for found in (faults.sequence(500, fault), faults.sequence(fault, 500)):
+        assert (found.arrives_late, found.takes_time) == (fault.arrives_late, fault.takes_time)
+
+
+@pytest.mark.parametrize("fault", [*CORRUPTING, faults.delay(1)], ids=str)
+def test_fault_says_whether_the_answer_can_be_read_and_is_true(fault: faults.Fault) -> None:
+    assert fault.readable == (fault.kind in {"delay", "dribble", "wrong_content_type"})
+    assert fault.only_slows == (fault.kind in {"delay", "dribble"})
+    assert fault.effect
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (faults.rate_limited(1), True),
+        (faults.rate_limited(0), False),
+        (faults.rate_limited(None), False),
+        (faults.rate_limited("2001-01-01"), False),
+        (faults.rate_limited("2999-01-01"), True),
+        (faults.respond(503, headers={"retry-after": "9"}), True),
+        (faults.respond(503, headers={"Retry-After": "0"}), False),
+        (faults.server_error(503, delay=1), False),
+    ],
+    ids=str,
+)
+def test_fault_says_whether_it_tells_the_client_to_wait(fault: faults.Fault, told: bool) -> None:
+    assert fault.tells_to_wait == faults.sequence(500, fault).tells_to_wait == told
+
+
+def test_faults_are_compared_by_what_they_do() -> None:
+    every: list[faults.Fault] = [*REPLACING, *CORRUPTING, *LATE, faults.respond(401), faults.sequence(503)]
+    assert len({*every, faults.reset(), faults.server_error(delay=(0, 1))}) == len(every)
 
 
 def test_body_of_its_own_breaks_the_contract() -> None:
@@ -76,11 +151,10 @@ def test_body_of_its_own_breaks_the_contract() -> None:
 
 
 def test_every_kind_is_the_name_of_its_function() -> None:
-    for fault in [*REPLACING, *GARBLING, faults.delay(1)]:
-        assert callable(getattr(faults, fault.kind))
-    assert {"coerce", "sequence", "Fault"} | {fault.kind for fault in [*REPLACING, *GARBLING, faults.delay(1)]} == set(
-        faults.__all__
-    )
+    every = [*REPLACING, *CORRUPTING, faults.delay(1)]
+    assert all(callable(getattr(faults, fault.kind)) for fault in every)
+    assert sorted(fault.kind for fault in every) == list(faults.KINDS)
+    assert set(faults.__all__) == {*faults.KINDS, "Fault", "coerce", "sequence"}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +173,7 @@ def test_every_kind_is_the_name_of_its_function() -> None:
 )
 def test_number_becomes_the_fault_of_that_status(status: int, kind: str) -> None:
     fault = faults.coerce(status)
+    assert isinstance(fault, Answer)
     assert (fault.kind, fault.status) == (kind, status)
 
 
@@ -186,6 +261,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "delay endless": (lambda: faults.delay(float("inf")), "got seconds=inf"),
     "delay text": (lambda: faults.delay("1"), "got seconds='1'"),  # type: ignore[arg-type]
     "delay backwards": (lambda: faults.delay((2, 1)), r"got seconds=\(2, 1\)"),
+    "late negative": (lambda: faults.server_error(delay=-1), r"seconds from 0 to 3600, .*; got delay=-1$"),
+    "late true": (lambda: faults.respond(200, delay=True), "got delay=True"),
+    "late backwards": (lambda: faults.not_found(delay=(2, 1)), r"got delay=\(2, 1\)"),
     "delay triple": (lambda: faults.delay((1, 2, 3)), r"got seconds=\(1, 2, 3\)"),  # type: ignore[arg-type]
     "truncate all": (lambda: faults.truncate(1), "at least 0 and below 1; got fraction=1"),
     "truncate nan": (lambda: faults.truncate(float("nan")), "got fraction=nan"),
