@@ -20,7 +20,9 @@ def _write(hosts: list[str]) -> None:
         # Where only the one is set, the new other must not hide what it exempts: most libraries read `no_proxy` first.
         former = _before[name] if _before[name] is not None else _before[other]
         given = [item.strip() for item in (former or "").split(",") if item.strip()]
-        if given == ["*"]:  # everything is exempt already, and only a lone star says so
+        # Everything is exempt already, and only a lone star says so. And of an IPv6 address urllib wants `[::1]` in the
+        # list, by which each client of httpx raises InvalidURL; the star is all that every library reads.
+        if given == ["*"] or any(":" in host for host in hosts):
             os.environ[name] = "*"
             continue
         os.environ[name] = ",".join([*given, *(host for host in hosts if host not in given)])

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from petstore_mock.transport.handler import Handler
     from petstore_mock.transport.server_state import Neighbours
 
+    _Address = tuple[int, int, tuple[Any, ...]]  # family, protocol, and what to bind to
+
 __all__ = ["WireServer"]
 
 _log = logging.getLogger("petstore_mock")
 
 BACKLOG: Final = 1024
 LARGEST_PORT: Final = 65535
+_FREE_PORT_TRIES: Final = 20
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
 
 # Why nobody can listen there: what was expected instead, and what to do.
@@ -40,6 +43,7 @@ _ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: _BAD_ADDRESS,
 }
+_ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -77,7 +81,7 @@ class WireServer:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
     ) -> None:
         self.host = host
-        self.bound = host  # the address that it stands for, once that is known
+        self.bound = host  # the address that it stands for, once that is known; of several, the first
         self.port = self._asked_port = port
         self._shared = Shared(
             handler,
@@ -97,7 +101,7 @@ class WireServer:
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._socket: socket.socket | None = None
+        self._sockets: list[socket.socket] = []
 
     def __repr__(self) -> str:
         return f"<WireServer {self.host}:{self.port} {'running' if self.is_running else 'stopped'}>"
@@ -124,13 +128,13 @@ class WireServer:
                 raise PetStoreMockError(
                     f"expected a stopped server; got one running at port={self.port}: stop it first"
                 )
-            self._socket = listen(self.host, self.port)
-            self.bound, self.port = self._socket.getsockname()[:2]
+            self._sockets = listen(self.host, self.port)
+            self.bound, self.port = self._sockets[0].getsockname()[:2]
             loop = self._new_loop()
             loop.set_exception_handler(self._report)
             self._loop, self._stopping = loop, asyncio.Event()
             self._thread = threading.Thread(
-                target=self._run, args=(loop, self._socket, self._stopping), name="petstore-mock", daemon=True
+                target=self._run, args=(loop, self._sockets, self._stopping), name="petstore-mock", daemon=True
             )
             self._thread.start()
             _running.add(self)
@@ -156,7 +160,8 @@ class WireServer:
                     f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
                     "a predicate of inject(when=...) must be quick"
                 )
-            self._loop = self._thread = self._socket = None
+            self._loop = self._thread = None
+            self._sockets = []
             _running.discard(self)
 
     def close_connections(self) -> None:
@@ -182,36 +187,41 @@ class WireServer:
         for connection in list(self._connections):
             connection.close_if_idle()
 
-    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event) -> None:
         """Serve until stopped: the thread's whole life."""
         try:
             loop.run_until_complete(self._serve(loop, listening, stopping))
         finally:
             loop.close()
 
-    async def _serve(self, loop: asyncio.AbstractEventLoop, listening: socket.socket, stopping: asyncio.Event) -> None:
+    async def _serve(
+        self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event
+    ) -> None:
         outbox = self._outbox = Outbox(loop)
 
         def connect() -> Connection:
             self._accepted += 1
             return Connection(self._shared, outbox, self._connections, self._accepted)
 
-        server = await loop.create_server(connect, sock=listening, backlog=BACKLOG)
+        servers = [await loop.create_server(connect, sock=sock, backlog=BACKLOG) for sock in listening]
         self._swept = RealTime.perf_counter()
         self._sweep(loop)
         await stopping.wait()
         # Accept no more, but close asyncio's server last: what was accepted becomes a connection by a task, and asyncio
         # forgets the socket when it finds the server closed by then. The end of a connection takes a turn as well.
         # uvloop has no reader to remove, and what it has accepted is a connection after a turn.
-        if not loop.remove_reader(listening):
-            server.close()
+        had_readers = [loop.remove_reader(sock) for sock in listening]
+        if not any(had_readers):
+            for server in servers:
+                server.close()
             await asyncio.sleep(0)
         outbox.empty()  # what is answered in the turn that closes the connections goes out as any answer does
         while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()
             await asyncio.sleep(0)
-        server.close()
+        for server in servers:
+            server.close()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """End connections that are too slow; one timer for all of them, so that a request costs none."""
@@ -238,31 +248,28 @@ class WireServer:
         would take it out there. Descriptors are only closed, and the objects kept, so that none closes itself later.
         """
         _orphans.append((self._loop, self._thread, self._connections))
-        if self._socket is not None:  # pragma: no branch  # for the type checker: one that runs has it
-            os.close(self._socket.detach())  # its own close() waits for uvloop to close it too
+        for sock in self._sockets:
+            os.close(sock.detach())  # its own close() waits for uvloop to close it too
         for connection in self._connections:
             connection.disown()
         self._lock = threading.Lock()
         self.port = self._asked_port  # the one that was found is the parent's
-        self._loop = self._thread = self._socket = self._outbox = None
+        self._loop = self._thread = self._outbox = None
+        self._sockets = []
         self._connections = set()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at ``host`` and ``port``; raises PetStoreMockError saying what to do."""
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Return the sockets that listen at ``host`` and ``port``, one for each family of addresses that it stands for.
+
+    Raises:
+        PetStoreMockError: nobody can listen there; says what to do.
+    """
     if not 0 <= port <= LARGEST_PORT:  # the system would take its last 16 bits
         raise PetStoreMockError(f"expected a port from 0 to {LARGEST_PORT}; got host={host!r}, port={port!r}")
-    sock: socket.socket | None = None
     try:
-        family, protocol, address = _resolve(host, port)
-        sock = socket.socket(family, socket.SOCK_STREAM, protocol)
-        if os.name == "posix":  # pragma: no branch  # on Windows the option would let two programs share the port
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(BACKLOG)
+        return _listen_at(_resolve(host), port)
     except (OSError, ValueError) as error:  # the latter for a name that is none, such as 127..0.0.1
-        if sock is not None:
-            sock.close()
         if isinstance(error, (socket.gaierror, ValueError)):
             expected, advice = _BAD_ADDRESS
         else:
@@ -270,18 +277,67 @@ def listen(host: str, port: int) -> socket.socket:
         raise PetStoreMockError(
             f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
         ) from error
-    sock.settimeout(0)
-    return sock
 
 
-def _resolve(host: str, port: int) -> tuple[int, int, Any]:
-    """Return the family, the protocol and the address that ``host`` and ``port`` stand for."""
+def _resolve(host: str) -> list[_Address]:
+    """Return the addresses that ``host`` stands for: one of each family, IPv4 first.
+
+    A name may stand for both, localhost above all. Clients differ in which one they try first, and whether they try the
+    other as well; who shows but one address (Java does) shows the IPv4 one.
+    """
     if host == "*":  # for which glibc gives loopback alone
         raise ValueError("'*' is no address")
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # A name may stand for both families, localhost above all. Most clients try every address; Java's tries this one.
-    family, _, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    return family, protocol, address
+    found: dict[int, _Address] = {}
+    for family, _, protocol, _, address in socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
+        found.setdefault(family, (family, protocol, address))
+    return sorted(found.values(), key=lambda one: one[0] != socket.AF_INET)
+
+
+def _listen_at(addresses: list[_Address], port: int) -> list[socket.socket]:
+    """Listen at ``addresses``, on one port."""
+    # Where any will do, one that is free for the first address may be taken for the second.
+    for _ in range(_FREE_PORT_TRIES if port == 0 and len(addresses) > 1 else 0):
+        try:
+            return _listen_on_all(addresses, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    return _listen_on_all(addresses, port)
+
+
+def _listen_on_all(addresses: list[_Address], port: int) -> list[socket.socket]:
+    sockets: list[socket.socket] = []
+    absent: OSError | None = None
+    with contextlib.ExitStack() as undo:
+        for family, protocol, address in addresses:
+            try:
+                sock = _listen_on(family, protocol, (address[0], port, *address[2:]))
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                absent = error  # a name may stand for an address of a family that this machine does without
+                continue
+            undo.callback(sock.close)
+            sockets.append(sock)
+            port = sock.getsockname()[1]
+        if absent is not None and not sockets:
+            raise absent
+        undo.pop_all()
+    return sockets
+
+
+def _listen_on(family: int, protocol: int, address: tuple[Any, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM, protocol)
+    try:
+        if os.name == "posix":  # pragma: no branch  # on Windows the option would let two programs share the port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    sock.settimeout(0)
+    return sock
 
 
 _running: weakref.WeakSet[WireServer] = weakref.WeakSet()

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -124,20 +124,92 @@ def test_refusal_by_the_system_raises_and_says_why(
         WireServer(echo, port=80).start()
 
 
-def test_name_of_both_families_is_served_over_ipv4(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As localhost is on many machines, ::1 first. A client that tries one address only, as Java's, tries this one."""
+def two_families(monkeypatch: pytest.MonkeyPatch, second: str = "::1") -> None:
+    """Let a name stand for both families, IPv6 first, as localhost does on many machines."""
+    if not has_ipv6():
+        pytest.skip("this machine has no IPv6 loopback")
     resolve = socket.getaddrinfo
 
-    def both(_: str, port: int, **options: int) -> list[object]:
-        return [*resolve("::1", port, **options), *resolve("127.0.0.1", port, **options)]
+    def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
+        hosts = [second, "127.0.0.1"] if host == "localhost" else [host]
+        return [found for one in hosts for found in resolve(one, *arguments, **options)]
 
     monkeypatch.setattr("petstore_mock.transport.server.socket.getaddrinfo", both)
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_name_of_both_families_is_served_over_both(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    """Some clients try the one first, and some no other."""
+    two_families(monkeypatch)
+    descriptors = []  # after each stop: uvloop keeps some of its own from its first start on
+    server = WireServer(echo, "localhost", new_loop=new_loop)
+    for _ in range(2):
+        server.start()
+        assert (server.host, server.bound) == ("localhost", "127.0.0.1")
+        ends = [socket.create_connection((address, server.port), timeout=5) for address in ("127.0.0.1", "::1")]
+        for end in ends:
+            end.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert end.recv(100).startswith(b"HTTP/1.1 200")
+        server.stop()
+        for end, address in zip(ends, ("127.0.0.1", "::1"), strict=True):
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((address, server.port))
+            end.close()
+        descriptors.append(open_descriptors())
+    assert descriptors[0] == descriptors[1]
+
+
+def test_name_of_an_address_that_is_not_there_is_served_at_the_other(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container without IPv6, whose hosts file names ::1 all the same."""
+    two_families(monkeypatch, "2001:db8::1")  # RFC 3849: nobody has it
     server = WireServer(echo, "localhost")
     server.start()
     try:
-        assert (server.host, server.bound) == ("localhost", "127.0.0.1")
+        with RawClient(server) as client:
+            assert client.get().status == 200
     finally:
         server.stop()
+
+
+def test_port_that_is_taken_in_one_family_is_taken(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else clients of localhost would meet the one program or the other."""
+    two_families(monkeypatch)
+    before = open_descriptors()
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(PetStoreMockError, match=f"expected a free port .* port={port}"):
+            WireServer(echo, "localhost", port).start()
+    assert open_descriptors() == before
+
+
+def test_any_port_is_one_that_is_free_in_both_families(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_families(monkeypatch)
+    bind, refusals = socket.socket.bind, [OSError(errno.EADDRINUSE, "taken") for _ in range(3)]
+
+    def refuse_first(sock: socket.socket, address: Any) -> None:  # noqa: ANN401  # as bind
+        if sock.family == socket.AF_INET6 and refusals:
+            raise refusals.pop()
+        bind(sock, address)
+
+    monkeypatch.setattr(socket.socket, "bind", refuse_first)
+    server = WireServer(echo, "localhost")
+    server.start()
+    try:
+        socket.create_connection(("::1", server.port), timeout=5).close()
+    finally:
+        server.stop()
+    assert refusals == []
 
 
 def test_second_start_raises(server: WireServer) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import urllib.request
 
+import httpx
 import pytest
+import requests
 
 from petstore_mock.transport import no_proxy
 
@@ -73,6 +75,24 @@ def test_star_goes_on_exempting_everything(monkeypatch: pytest.MonkeyPatch) -> N
     assert urllib.request.proxy_bypass_environment("anywhere.example")  # type: ignore[attr-defined]
     no_proxy.unexempt(HOST)
     assert now() == (None, "*")
+
+
+def test_an_ipv6_address_is_exempt_for_every_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """urllib looks for ``[::1]``, requests and curl for ``::1``; and httpx takes no item in brackets."""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "internal.example")
+    no_proxy.exempt("::1")
+    no_proxy.exempt(HOST)
+    url = "http://[::1]:8080/v1"
+    assert urllib.request.proxy_bypass_environment("[::1]:8080")  # type: ignore[attr-defined]
+    assert requests.utils.should_bypass_proxies(url, None)
+    with httpx.Client() as client:
+        assert client._transport_for_url(httpx.URL(url)) is client._transport  # noqa: SLF001  # no proxy's
+    no_proxy.unexempt("::1")
+    assert now() == (f"internal.example,{HOST}",) * 2
+    no_proxy.unexempt(HOST)
+    assert now() == (None, "internal.example")
 
 
 def test_one_too_many_unexempt_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
