@@ -15,7 +15,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from os import PathLike
 
@@ -46,6 +46,7 @@ class Tenant:
         worlds: the worlds behind the listener.
         schemas: the rules of bodies and parameters.
         name: the name of its address ``/w/NAME``; without one it becomes the current world at the root.
+        api_keys: fixed valid keys, the first of them :attr:`key`; without any each world gets its own.
         journal_limit: how many requests its journal keeps.
         ring: whether older ones may go silently.
         options: its starting state.
@@ -56,6 +57,7 @@ class Tenant:
         name: the name of its address, or None.
         key: a key that is valid from the start of the world on.
         strict: whether a contract violation by the client fails the verification.
+        visitors: how many waits and streams ask it now.
         at_fresh_end: told of each world that :meth:`fresh` gave, before it is gone; None for nobody.
 
     Raises:
@@ -68,40 +70,59 @@ class Tenant:
         schemas: Schemas,
         *,
         name: str | None = None,
+        api_keys: Sequence[str] = (),
         journal_limit: int = FIXTURE_LIMIT,
         ring: bool = False,
         **options: Unpack[WorldOptions],
     ) -> None:
-        strict, self_check = options.get("strict", False), options.get("self_check", False)
-        random_seed, api_key = options.get("random_seed", 0), options.get("api_key")
-        check_type("strict", strict, bool, what="True or False")
-        check_type("self_check", self_check, bool, what="True or False")
-        check_type("random_seed", random_seed, int, what="a whole number")
         self.worlds = worlds
         self.name = name
-        self.strict = self._base_strict = strict
         self.at_fresh_end: Callable[[World], None] | None = None
-        self._fixed_key = None if api_key is None else worlds.check_key(api_key, shared=name is not None)
-        self.key = self._fixed_key or worlds.new_key(name)
-        self._base_behaviour = as_behaviour(options.get("behaviour"))
-        self._base_at = options.get("at")
-        self._added: Seed | None = None  # animals of the present test alone
-        self.world = World(
-            schemas,
-            behaviour=self._base_behaviour,
-            at=self._base_at,
-            random_seed=random_seed,
-            self_check=self_check,
-            journal_limit=journal_limit,
-            ring=ring,
-            index=worlds.keys,
-        )
-        fill(self.world, options.get("seed"))
-        self.world.keys.add(self.key)
+        self.visitors = 0
+        self._journal_limit, self._ring = journal_limit, ring
+        self._fixed_keys = tuple(api_keys)
+        self._keys: tuple[str, ...] = ()
+        self.world = self._begin(schemas, options)
         if name is None:
             worlds.push(self.world)
         else:
             worlds.add_named(name, self.world)
+
+    def _begin(self, schemas: Schemas, options: WorldOptions) -> World:
+        """Make a world of ``options``, which nobody can reach yet; nothing of this object changes if they are wrong."""
+        strict, self_check = options.get("strict", False), options.get("self_check", False)
+        random_seed, api_key, at = options.get("random_seed", 0), options.get("api_key"), options.get("at")
+        check_type("strict", strict, bool, what="True or False")
+        check_type("self_check", self_check, bool, what="True or False")
+        check_type("random_seed", random_seed, int, what="a whole number")
+        fixed = self._fixed_keys if api_key is None else (api_key,)
+        for key in fixed:
+            self.worlds.check_key(key, shared=self.name is not None or key in self._keys)
+        behaviour = as_behaviour(options.get("behaviour"))
+        world = World(
+            schemas,
+            behaviour=behaviour,
+            at=at,
+            random_seed=random_seed,
+            self_check=self_check,
+            journal_limit=self._journal_limit,
+            ring=self._ring,
+            index=self.worlds.keys,
+        )
+        fill(world, options.get("seed"))
+        self.strict = self._base_strict = strict
+        self._base_behaviour, self._base_at = behaviour, at
+        self._added: Seed | None = None  # animals of the present test alone
+        self._fixed_keys = fixed
+        self._set_keys(world, self.name)
+        return world
+
+    def _set_keys(self, world: World, owner: str | None) -> None:
+        """Give ``world`` the keys that are fixed, or else a new one."""
+        self._keys = self._fixed_keys or (self.worlds.new_key(owner),)
+        self.key = self._keys[0]
+        for key in self._keys:
+            world.keys.add(key)
 
     # Animals
 
@@ -152,7 +173,7 @@ class Tenant:
     def reset(self) -> None:
         """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
         with self.world.lock:  # no request may meet the state before all its animals are back
-            self.world.reset([self.key])
+            self.world.reset(self._keys)
             if self._added is not None:
                 fill(self.world, self._added, mark=False)
 
@@ -191,8 +212,24 @@ class Tenant:
         self._added = seed
         world.owner = owner
         self.worlds.begin_test(world)
-        self.key = self._fixed_key or self.worlds.new_key(owner)
+        self._set_keys(world, owner)
         self.reset()
+
+    def make_anew(self, **options: Unpack[WorldOptions]) -> None:
+        """Begin another test's world at the same address: of ``options`` alone, but for keys that the tenant was given.
+
+        Raises:
+            PetStoreMockError: an option can't be right; nothing has changed then.
+        """
+        former = self.world
+        self.world = world = self._begin(former.schemas, {"self_check": former.self_check, **options})
+        world.owner = former.owner
+        if self.name is None:
+            self.worlds.replace(former, world)
+        else:
+            self.worlds.add_named(self.name, world)
+        with former.lock:
+            former.reset(())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.

@@ -207,6 +207,10 @@ class Worlds:
         """Make ``world`` the current one."""
         self._stack.append(world)
 
+    def replace(self, former: World, world: World) -> None:
+        """Put ``world`` in the place of ``former``, one of the stack."""
+        self._stack = [world if other is former else other for other in self._stack]
+
     def begin_test(self, world: World) -> None:
         """Make ``world``, which has got an owner, the current one, but for those that this owner has inside it.
 

@@ -1,0 +1,176 @@
+"""The worlds by address of one listener: made, found and ended by name, within bounds."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Literal, Unpack
+
+from petstore_mock.common.real_time import RealTime
+from petstore_mock.core.tenant import Tenant, WorldOptions
+from petstore_mock.core.world_registry import DEFAULT_WORLD
+from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["KEPT_REQUESTS", "MAX_WORLDS", "FullError", "Tenants", "WorldEvent", "check_name"]
+
+WorldEvent = Literal["made", "reset", "ended"]
+
+MAX_WORLDS: Final = 10_000
+KEPT_REQUESTS: Final = 1_000  # of each world: a test looks back on its own few
+_LONGEST_NAME: Final = 100
+_NAME: Final = re.compile(r"[A-Za-z0-9._~-]+", re.ASCII)  # RFC 3986 §2.3: what needs no encoding in a path
+_REFUSED_NAMES: Final = frozenset({".", "..", DEFAULT_WORLD})  # a client takes the first two out of a path (§5.2.4)
+
+
+class FullError(Exception):
+    """There are as many worlds as there may be."""
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if a world can have it.
+
+    Raises:
+        PetStoreMockError: it can't.
+    """
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME or name in _REFUSED_NAMES:
+        came = repr(name) if len(name) <= _LONGEST_NAME else f"one of {len(name)} characters"
+        raise PetStoreMockError(
+            f"expected a name of 1 to {_LONGEST_NAME} letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
+            f"{DEFAULT_WORLD!r}; got name={came}"
+        )
+    return name
+
+
+class Tenants:
+    """The worlds of one listener by name: the default one at the root, and those at ``/w/NAME``. Thread-safe.
+
+    Args:
+        default: the world at the root.
+        max_worlds: how many others there may be.
+        ttl: seconds after which one that nobody asked is over; None for never.
+        kept_requests: how many requests the journal of each of the others keeps.
+
+    Attributes:
+        default: the world at the root.
+    """
+
+    def __init__(
+        self,
+        default: Tenant,
+        *,
+        max_worlds: int = MAX_WORLDS,
+        ttl: float | None = None,
+        kept_requests: int = KEPT_REQUESTS,
+    ) -> None:
+        self.default = default
+        self._max_worlds = max_worlds
+        self._ttl = ttl
+        self._kept_requests = kept_requests
+        self._named: dict[str, Tenant] = {}
+        self._lock = threading.RLock()
+        self._watchers: tuple[Callable[[Tenant, WorldEvent], None], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._named) + 1
+
+    def __iter__(self) -> Iterator[Tenant]:
+        """Give every tenant, the default one first, as of one moment."""
+        with self._lock:
+            return iter((self.default, *self._named.values()))
+
+    def find(self, name: str) -> Tenant | None:
+        """Return the tenant of a name; to ask for it keeps it alive."""
+        if name == DEFAULT_WORLD:
+            return self.default
+        tenant = self._named.get(name)
+        if tenant is not None:
+            tenant.world.asked = RealTime.perf_counter()
+        return tenant
+
+    def make(self, name: str, **options: Unpack[WorldOptions]) -> tuple[Tenant, bool]:
+        """Make the world of a name, or make it anew; say whether there was none.
+
+        Raises:
+            PetStoreMockError: the name or an option can't be right; nothing has changed then.
+            FullError: there are as many as there may be.
+        """
+        with self._lock:
+            tenant = self.default if name == DEFAULT_WORLD else self._named.get(check_name(name))
+            made = tenant is None
+            if tenant is not None:
+                tenant.make_anew(**options)
+            else:
+                self.expire()
+                if len(self._named) >= self._max_worlds:
+                    raise FullError(f"expected at most {self._max_worlds} worlds; end some, or raise --max-worlds")
+                default = self.default
+                options = {"self_check": default.world.self_check, **options}
+                tenant = self._named[name] = Tenant(
+                    default.worlds,
+                    default.world.schemas,
+                    name=name,
+                    journal_limit=self._kept_requests,
+                    ring=True,
+                    **options,
+                )
+            tenant.world.asked = RealTime.perf_counter()
+            self.tell(tenant, "made")
+            return tenant, made
+
+    def end(self, tenant: Tenant) -> None:
+        """End a world by address; harmless when it is over."""
+        with self._lock:
+            if tenant.name is None or self._named.get(tenant.name) is not tenant:
+                return
+            del self._named[tenant.name]
+            tenant.end()
+        self.tell(tenant, "ended")
+
+    def end_all(self) -> None:
+        """End every world but the default one."""
+        for tenant in tuple(self._named.values()):
+            self.end(tenant)
+
+    def expire(self) -> list[str]:
+        """End the worlds that nobody asked for too long, and return their names."""
+        if self._ttl is None:
+            return []
+        due = RealTime.perf_counter() - self._ttl
+        with self._lock:
+            over = [tenant for tenant in self._named.values() if tenant.world.asked < due and not tenant.visitors]
+            for tenant in over:
+                self.end(tenant)
+        return [tenant.name for tenant in over if tenant.name is not None]
+
+    @contextmanager
+    def visiting(self, tenant: Tenant) -> Iterator[None]:
+        """Keep a world alive for a block: a wait or a stream asks as long as it lasts."""
+        with self._lock:
+            tenant.visitors += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                tenant.visitors -= 1
+                tenant.world.asked = RealTime.perf_counter()
+
+    # Who watches
+
+    def watch(self, watcher: Callable[[Tenant, WorldEvent], None]) -> None:
+        """Call ``watcher`` when a world is made, reset or ended; it must be quick and must not raise."""
+        with self._lock:
+            self._watchers = (*self._watchers, watcher)
+
+    def unwatch(self, watcher: Callable[[Tenant, WorldEvent], None]) -> None:
+        """Call ``watcher`` no more."""
+        with self._lock:
+            self._watchers = tuple(other for other in self._watchers if other != watcher)
+
+    def tell(self, tenant: Tenant, event: WorldEvent) -> None:
+        """Tell the watchers what became of a world."""
+        for watcher in self._watchers:
+            watcher(tenant, event)
