@@ -151,6 +151,12 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
             help="choose one alternative (see 'petstore-mock gaps'); repeat it for several",
         ),
         add("--at", metavar="DATE", help="the fake's date, such as 2030-12-06 (default: today)"),
+        add(
+            "--cors",
+            action="append",
+            metavar="ORIGIN",
+            help="let pages of this origin use it in a browser, such as http://localhost:5173, or '*'; repeat it",
+        ),
         add("--quiet", action="store_const", const=True, help="log no requests"),
         add("--log-format", choices=("text", "json"), help="how to print (default: text)"),
     ]

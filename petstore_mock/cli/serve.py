@@ -20,6 +20,7 @@ from petstore_mock.cli.request_log import Logged, RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
 from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import Worlds
@@ -56,6 +57,7 @@ class ServeOptions:
     behaviour: str | None = None
     settings: Sequence[tuple[str, str]] = ()
     at: str | None = None
+    cors: Sequence[str] = ()
     quiet: bool = False
     log_format: str = "text"
 
@@ -149,7 +151,8 @@ def _until_signalled(end: Callable[[], None]) -> Generator[None]:
 
 
 def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
-    worlds = Worlds()
+    with _named("--cors"):
+        worlds = Worlds(cors_of(options.cors))
     with _named("--behaviour"):
         behaviour = as_behaviour(_named_behaviour(options.behaviour))
     with _named("--set"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core.operations import execute
 from petstore_mock.core.responses import bare_response, corrupt, fault_response, hold_back, refusal_response
-from petstore_mock.core.routing import Refusal
+from petstore_mock.core.routing import METHODS, Refusal
 from petstore_mock.core.self_check import check_error
 from petstore_mock.core.validation import judge_body, judge_head, with_body_violations
 from petstore_mock.faults.kinds import Answer, Delay
@@ -47,6 +47,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
         world.errors.append(error)
         response = refusal_response(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
+    _tell_browser(world, request, response)
     entry.answered(response)
     entry.duration = RealTime.perf_counter() - request.started
     response.entry = entry
@@ -54,12 +55,18 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
     return response
 
 
+def _tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
+    """Let a page of another origin see the answer, if it is allowed to: errors and faults as well."""
+    if world.cors is not None:
+        response.head = world.cors.dress(response.head, request)
+
+
 def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, entry: Entry) -> ApiResponse:
     rules = world.rules
     route = rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
-        return _without_operation(world, route, entry)
+        return _without_operation(world, route, request, entry)
     request.operation = operation.name
     if key is not None:
         problem = world.keys.use(key)
@@ -88,7 +95,11 @@ def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, en
     )
 
 
-def _without_operation(world: World, route: Route, entry: Entry) -> ApiResponse:
+def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:
+    if world.cors is not None and world.cors.permits_preflight(request):
+        # On an unknown path too: refused there, a page would be told of no status at all.
+        fields = world.cors.preflight_fields(route.allow or METHODS)
+        return bare_response(world, world.rules.head(204, fields, json=False), b"")
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
         return refusal_response(world, entry, route.refusal, allow)
@@ -166,6 +177,7 @@ class _Exchange:
                 response = refusal_response(
                     world, self.entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
                 )
+            _tell_browser(world, self.request, response)
             response.entry = self.entry
             self.entry.answered(response)
             world.journal.weigh_again(self.entry)
@@ -202,7 +214,9 @@ def refuse_leftover(world: World, condition: str, detail: str, request: ApiReque
     """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
         world.now = world.clock.now()
-        return refusal_response(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
+        response = refusal_response(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
+        _tell_browser(world, request, response)
+        return response
 
 
 def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
@@ -213,6 +227,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
         world.now = world.clock.now()
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = refusal_response(world, entry, Refusal(condition, detail=detail))
+        _tell_browser(world, request, response)
         entry.answered(response)
         entry.duration = RealTime.perf_counter() - request.started
         response.entry = entry

@@ -39,7 +39,7 @@ _METHODS_BY_PATH: Final = {
     "pets": ("GET", "HEAD", "OPTIONS", "POST"),
     "pet": ("GET", "HEAD", "OPTIONS"),
 }
-_METHODS: Final = "GET, HEAD, OPTIONS, POST"  # of the service as a whole
+METHODS: Final = "GET, HEAD, OPTIONS, POST"  # of the service as a whole
 _OPERATION_BY_PATH: Final = {
     ("pets", "GET"): OPERATIONS["listPets"],
     ("pets", "HEAD"): OPERATIONS["listPets"],
@@ -146,9 +146,9 @@ class Rules:
         if method not in KNOWN_METHODS:
             return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
-            return Route(allow=_METHODS, options=True)
+            return Route(allow=METHODS, options=True)
         if method == "CONNECT" and not target.startswith("/"):  # RFC 9110 §9.3.6: its target is an authority
-            return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=_METHODS)
+            return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
         if not path.startswith("/") or "#" in target:
             return Route(refusal=Refusal("malformed_target", detail="send an absolute path"))

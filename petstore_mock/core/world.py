@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.core.cors import Cors
 
 __all__ = ["Snapshot", "Waiting", "World"]
 
@@ -121,6 +122,7 @@ class World:
         self.rules: Rules = rules_for(self.start_behaviour, schemas)
         self.self_check = self_check
         self.owner: str | None = None  # who answers for it: a test, or the name of its address
+        self.cors: Cors | None = None  # which pages of other origins may use the service; its listener's
         self.store = Store()
         self.clock = Clock(at)
         self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)

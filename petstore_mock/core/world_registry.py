@@ -26,6 +26,7 @@ from petstore_mock.messages.response import ApiResponse, Head
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from petstore_mock.core.cors import Cors
     from petstore_mock.core.keys import Key
 
 __all__ = ["DEFAULT_WORLD", "Leak", "Worlds", "whose"]
@@ -99,13 +100,17 @@ class Worlds:
     Issued keys are numbered, so that a retired one is recognised without remembering it: only the number at which each
     test began is kept.
 
+    Args:
+        cors: which pages of other origins may use the service; None for none.
+
     Attributes:
         keys: the keys of all of them.
         leaks: the first requests that bore a key, or went to the address, of a world that is over.
         leaked: called with each leak, in the listener's thread; it must be quick.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cors: Cors | None = None) -> None:
+        self._cors = cors
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
         self._issued = 0
         self.keys = KeyIndex()
@@ -205,6 +210,7 @@ class Worlds:
 
     def push(self, world: World) -> None:
         """Make ``world`` the current one."""
+        world.cors = self._cors
         self._stack.append(world)
 
     def replace(self, former: World, world: World) -> None:
@@ -235,6 +241,7 @@ class Worlds:
     def add_named(self, name: str, world: World) -> None:
         """Let requests to ``/w/NAME`` reach ``world``, and those at the root that bear its keys."""
         world.owner = name
+        world.cors = self._cors
         self._named[name] = world
         self._ended.pop(name, None)
         for key in world.keys:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_httpserver import RequestHandler
 
+    from petstore_mock.core.cors import Cors
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
 
@@ -31,10 +32,11 @@ class Host:
     Args:
         address: the address to listen on.
         port: the port; 0 takes a free one.
+        cors: which pages of other origins may use the service.
     """
 
-    def __init__(self, address: str, port: int) -> None:
-        self.worlds = Worlds()
+    def __init__(self, address: str, port: int, cors: Cors | None = None) -> None:
+        self.worlds = Worlds(cors)
         self.app = WsgiApp(self.worlds)
         self._address = address
         self._port = port

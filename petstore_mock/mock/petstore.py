@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
+from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
 from petstore_mock.core.tenant import Tenant, WorldOptions
 from petstore_mock.core.verification import expected_violation, verify
@@ -56,6 +57,7 @@ class PetStoreMock:
         self_check: hold the fake's own answers against the schemas.
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
+        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
 
     Attributes:
         tenant: its world, as the package's own doors hold it; internal.
@@ -78,11 +80,12 @@ class PetStoreMock:
         self_check: bool = False,
         random_seed: int = 0,
         schemas: str | PathLike[str] | None = None,
+        cors: Iterable[str] | None = None,
     ) -> None:
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
-        self.host = Host(host, port)
+        self.host = Host(host, port, cors_of(cors))
         self.tenant = self._outermost = Tenant(
             self.host.worlds,
             rules,

@@ -87,6 +87,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "petstore_strict", "Whether contract violations fail the test (or PETSTORE_MOCK_STRICT).", type="bool"
     )
+    parser.addini("petstore_cors", "Origins whose pages may use it in a browser, or * for any (or PETSTORE_MOCK_CORS).")
     parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_MOCK_LEAKS).")
     parser.addini(
         "petstore_assumes",

@@ -34,7 +34,15 @@ LEAK_MODES: Final = ("error", "warn", "ignore")
 
 _SHOWN: Final = 80  # characters of a setting in the header
 _DIGITS: Final = 20  # Python reads none of thousands
-_SETTINGS: Final = ("api_key", "host", "port", "behaviour", "seed", "strict")  # keywords of PetStoreMock as well
+_SETTINGS: Final = (
+    "api_key",
+    "host",
+    "port",
+    "behaviour",
+    "seed",
+    "strict",
+    "cors",
+)  # keywords of PetStoreMock as well
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
 _MOCK_KEYWORDS: Final = (
@@ -48,6 +56,7 @@ _MOCK_KEYWORDS: Final = (
     "self_check",
     "random_seed",
     "schemas",
+    "cors",
 )
 
 
@@ -142,8 +151,6 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
         PetStoreMockError: a number of animals is too large.
         pytest.UsageError: a setting or a keyword can't be right.
     """
-    from petstore_mock.core.starting_state import seed_of  # noqa: PLC0415  # as above
-
     if not isinstance(given, Mapping):
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
@@ -153,16 +160,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
         if not text:
             continue
         origins[name] = source
-        if name == "port":
-            options[name] = _number(text, source)
-        elif name == "strict":
-            options[name] = _flag(text, source)
-        elif name == "seed":
-            options[name] = seed_of(text, base)
-        elif name == "behaviour" and text.endswith(".toml"):
-            options[name] = base / text
-        else:
-            options[name] = text
+        options[name] = _value_of(name, text, source, base)
     options |= given
     origins |= dict.fromkeys(given, "petstore_options")
     for name in _OPTIONS:
@@ -170,6 +168,30 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
             options[name] = value
             origins[name] = _flag_of(name)
     return options
+
+
+def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: ANN401  # of any keyword
+    """Return what the text of a setting says.
+
+    Raises:
+        PetStoreMockError: a number of animals is too large.
+        pytest.UsageError: it can't be right.
+    """
+    from petstore_mock.core.starting_state import seed_of  # noqa: PLC0415  # as above
+
+    match name:
+        case "port":
+            return _number(text, source)
+        case "strict":
+            return _flag(text, source)
+        case "seed":
+            return seed_of(text, base)
+        case "cors":
+            return text.replace(",", " ").split()
+        case "behaviour" if text.endswith(".toml"):
+            return base / text
+        case _:
+            return text
 
 
 def check_at(config: pytest.Config) -> None:

@@ -105,6 +105,7 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
             "maybe",
             "expected true or false (yes, on, 1 or no, off, 0) in the environment variable PETSTORE_MOCK_STRICT",
         ),
+        ("PETSTORE_MOCK_CORS", "http://shop.example/", "as browsers write it"),
         ("PETSTORE_MOCK_BEHAVIOUR", "hostil", "Did you mean 'hostile'?"),
     ],
 )
@@ -400,3 +401,17 @@ def test_assumptions_hold_without_exploration(inner: Inner) -> None:
     result = inner(source, settings="petstore_assumes = list_order")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*expected gap = alternative in each line of petstore_assumes; got 'list_order'*"])
+
+
+def test_origins_of_pages_are_a_setting(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """
+        import urllib.request
+
+        def test_it(petstore):
+            request = urllib.request.Request(f"{petstore.url}/pets", headers={**petstore.headers, "Origin": "http://b.example"})
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                assert answer.headers["Access-Control-Allow-Origin"] == "http://b.example"
+    """
+    inner(source, settings="petstore_cors = http://a.example http://b.example").assert_outcomes(passed=1)
+    monkeypatch.setenv("PETSTORE_MOCK_CORS", "http://a.example")
+    inner(source, settings="petstore_cors = http://b.example").assert_outcomes(failed=1)

@@ -155,6 +155,7 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--behaviour", "./missing.conf"], "expected a readable TOML file of gaps in missing.conf"),
         (["serve", "--behaviour", os.curdir], "expected a readable TOML file of gaps in ."),
         (["serve", "--at", "tomorrow"], "--at: expected a date"),
+        (["serve", "--cors", "localhost:5173"], "--cors: expected an origin such as http://localhost:5173"),
         (["serve", "--api-key", ""], "got an empty text"),
         (["serve", "--api-key", "a b"], "--api-key: expected an API key"),
         (["serve", "--api-key", "twice", "--api-key", "twice"], "--api-key"),
@@ -332,6 +333,19 @@ def test_serve_answers_to_every_key_and_logs_one_line_a_request() -> None:
     assert " 401 " in printed[2]
     assert "The API key is not valid" in printed[2]
     assert not any("three" in line for line in printed), "a key shows in the log"
+
+
+def test_serve_lets_the_pages_of_each_origin_in() -> None:
+    def use(first: list[str]) -> None:
+        address = first[0].split()[2].removeprefix("http://").removesuffix("/v1").split(":")
+        for origin in ("http://a.example", "http://b.example", "http://c.example"):
+            with socket.create_connection((address[0], int(address[1])), timeout=10) as client:
+                client.sendall(f"GET /v1/pets HTTP/1.1\r\nHost: x\r\nOrigin: {origin}\r\n\r\n".encode())
+                allowed[origin] = f"Access-Control-Allow-Origin: {origin}\r\n".encode() in client.recv(65536)
+
+    allowed: dict[str, bool] = {}
+    assert serve_in_process(use, "--cors", "http://a.example", "--cors", "http://b.example") == 0
+    assert allowed == {"http://a.example": True, "http://b.example": True, "http://c.example": False}
 
 
 def test_a_wrong_key_is_refused_in_words_for_a_client_of_any_language() -> None:
