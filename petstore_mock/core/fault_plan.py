@@ -43,7 +43,7 @@ class FaultHandle:
     """A planned fault: says how often it fired and takes it away again.
 
     As a context manager it takes the fault away at the end of the block; a fault planned with ``times=`` that has not
-    fired by then, and that neither ``cancel()`` nor a reset took away, raises ``VerificationError``.
+    fired by then, and that nobody cancelled, raises ``VerificationError``; after a reset the next verification does.
 
     Attributes:
         id: its number in its world, from 1.
@@ -282,6 +282,12 @@ class FaultPlan:
         if handle in live:
             self._live[handle.at] = [other for other in live if other is not handle]
             self.idle = not any(self._live.values())
+
+    def cancel_all(self) -> None:
+        """Take every fault out of force."""
+        with self._lock:
+            self._live = {moment: [] for moment in self._live}
+            self.idle = True
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""

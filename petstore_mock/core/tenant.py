@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
+from petstore_mock.core.verification import Verification
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT
@@ -58,7 +59,8 @@ class Tenant:
         key: a key that is valid from the start of the world on.
         strict: whether a contract violation by the client fails the verification.
         visitors: how many waits and streams ask it now.
-        at_fresh_end: told of each world that :meth:`fresh` gave, before it is gone; None for nobody.
+        at_end: told of each world before :meth:`reset`, or the end of one of :meth:`fresh`, clears it; None for nobody.
+        neighbour_problems: gives what went wrong with the expectations of ``httpserver``, if they are this tenant's.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -77,7 +79,8 @@ class Tenant:
     ) -> None:
         self.worlds = worlds
         self.name = name
-        self.at_fresh_end: Callable[[World], None] | None = None
+        self.at_end: Callable[[World], None] | None = None
+        self.neighbour_problems: Callable[[], list[str]] = list
         self.visitors = 0
         self._journal_limit, self._ring = journal_limit, ring
         self._fixed_keys = tuple(api_keys)
@@ -110,6 +113,7 @@ class Tenant:
             index=self.worlds.keys,
         )
         fill(world, options.get("seed"))
+        self._verification = Verification(world)
         self.strict = self._base_strict = strict
         self._base_behaviour, self._base_at = behaviour, at
         self._added: Seed | None = None  # animals of the present test alone
@@ -171,7 +175,18 @@ class Tenant:
     # Going back
 
     def reset(self) -> None:
-        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
+        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go.
+
+        What must be answered for until then is kept for the next verification.
+        """
+        problems = self.neighbour_problems()
+        with self.world.lock:  # whatever comes meanwhile comes after it
+            self._verification.keep(problems, strict=self.strict)
+            if self.at_end is not None:
+                self.at_end(self.world)
+            self._go_back()
+
+    def _go_back(self) -> None:
         with self.world.lock:  # no request may meet the state before all its animals are back
             self.world.reset(self._keys)
             if self._added is not None:
@@ -213,7 +228,8 @@ class Tenant:
         world.owner = owner
         self.worlds.begin_test(world)
         self._set_keys(world, owner)
-        self.reset()
+        self._verification.forget()
+        self._go_back()
 
     def make_anew(self, **options: Unpack[WorldOptions]) -> None:
         """Begin another test's world at the same address: of ``options`` alone, but for keys that the tenant was given.
@@ -255,7 +271,7 @@ class Tenant:
             raise PetStoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
         options = {"self_check": self.world.self_check, "strict": self.strict, **options}
         inner = Tenant(self.worlds, self.world.schemas, **options)
-        inner.at_fresh_end = self.at_fresh_end
+        inner.at_end = self.at_end
         inner.world.owner = self.world.owner
         return inner
 
@@ -264,14 +280,32 @@ class Tenant:
         if self.name is not None:
             self.worlds.end_named(self.name)
             return
-        if self.at_fresh_end is not None:
-            self.at_fresh_end(self.world)
+        if self.at_end is not None:
+            self.at_end(self.world)
         self.worlds.remove(self.world)
 
     @property
     def guests(self) -> list[World]:
         """The worlds that :meth:`fresh` gave to this owner and that are not over."""
         return self.worlds.guests(self.world)
+
+    # What must be answered for
+
+    def verify(self, *, again: bool = True) -> None:
+        """Raise for what a test must answer for.
+
+        Args:
+            again: whether what was told already, and is still so, counts again.
+
+        Raises:
+            VerificationError: names all of it.
+        """
+        __tracebackhide__ = True
+        self._verification.verify(self.neighbour_problems(), strict=self.strict, again=again)
+
+    def excuse(self) -> None:
+        """Let nobody answer for what came so far."""
+        self._verification.excuse(self.neighbour_problems(), strict=self.strict)
 
     # What came
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.violations import describe
 from petstore_mock.errors import ContractViolationError, PetStoreMockError, VerificationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -18,43 +20,147 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["expected_violation", "verify"]
+__all__ = ["Verification", "expected_violation"]
 
 _BEFORE_FAULTS: Final = frozenset({401, 429})  # statuses of what is refused for another reason than a violation
+_MOST_KEPT: Final = 100  # problems; a test may reset thousands of times
 
 
-def verify(world: World, neighbour_problems: list[str], *, strict: bool) -> None:
-    """Raise for what went wrong in ``world``.
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """One thing that a test must answer for.
+
+    Attributes:
+        kind: an error inside the fake or in a function of the test's, a fault that never fired, or a violation.
+        source: what it is about, by which it is known again: an exception, a handle, an entry, or nothing but the text.
+        text: how it is told.
+    """
+
+    kind: Literal["error", "unfired_fault", "violation"]
+    source: object
+    text: str
+
+    @property
+    def identity(self) -> object:
+        """What two problems that are the same one have in common."""
+        return self.text if self.source is None else id(self.source)
+
+
+class Verification:
+    """What a test must answer for in one world: what its journal and its faults show now, and what resets left.
 
     Args:
         world: whose errors, faults and journal count.
-        neighbour_problems: what went wrong with the expectations of ``httpserver``.
-        strict: whether violations by the client count.
-
-    Raises:
-        VerificationError: names all of it; a ``ContractViolationError`` when it is violations only.
     """
-    __tracebackhide__ = True
-    with world.lock:
-        errors = [*world.errors, *world.plan.errors]
-        problems = [f"an exception inside the fake: {type(error).__name__}: {error}" for error in world.errors]
-        problems += [str(error) for error in world.plan.errors]
-        problems += [f"{handle} never fired: {_why_not(world, handle)}" for handle in world.plan.never_fired()]
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._told: list[_Problem] = []  # of the present state; a reset has nothing to keep of them
+        self._kept: list[_Problem] = []  # of the states before resets, which nobody has told yet
+        self._kept_more = 0
+
+    def verify(self, neighbour_problems: Iterable[str], *, strict: bool, again: bool = True) -> None:
+        """Raise for what went wrong; what a reset left is told once.
+
+        Args:
+            neighbour_problems: what went wrong with the expectations of ``httpserver``.
+            strict: whether violations by the client count.
+            again: whether what was told already, and is still so, counts again.
+
+        Raises:
+            VerificationError: names all of it; a ``ContractViolationError`` when it is violations only.
+        """
+        __tracebackhide__ = True
+        with self._world.lock:
+            present = self._present(neighbour_problems, strict=strict)
+            problems = [*self._kept, *(present if again else self._untold(present))]
+            more, keys = self._kept_more, tuple(self._world.keys)
+            self._clear()
+            self._told = present
+        if not problems:
+            return
+        lines = [one.text for one in problems] + ([f"and {more} more before a reset()"] if more else [])
+        text = mask_text("\n".join(lines), keys)  # what a test's author has written may hold one
+        only_violations = all(one.kind == "violation" for one in problems)
+        error = ContractViolationError(text) if only_violations else VerificationError(text)
+        raise error from next((one.source for one in problems if isinstance(one.source, BaseException)), None)
+
+    def keep(self, neighbour_problems: Iterable[str], *, strict: bool) -> None:
+        """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet.
+
+        Args:
+            neighbour_problems: as above.
+            strict: as above.
+        """
+        with self._world.lock:
+            present = self._present(neighbour_problems, strict=strict)
+            keys = tuple(self._world.keys)
+            for one in self._untold(present):
+                if len(self._kept) < _MOST_KEPT:
+                    text = mask_text(f"before a reset(): {one.text}", keys)  # which forgets the keys
+                    self._kept.append(_Problem(one.kind, one.source, text))
+                else:
+                    self._kept_more += 1
+            self._told = []
+
+    def excuse(self, neighbour_problems: Iterable[str], *, strict: bool) -> None:
+        """Let nobody answer for what came so far.
+
+        Args:
+            neighbour_problems: as above.
+            strict: as above.
+        """
+        with self._world.lock:
+            self._clear()
+            self._told = self._present(neighbour_problems, strict=strict)
+
+    def forget(self) -> None:
+        """Begin anew, with the world: what came before is another test's."""
+        with self._world.lock:
+            self._clear()
+            self._told = []
+
+    def _clear(self) -> None:
+        self._kept, self._kept_more = [], 0
+
+    def _untold(self, present: list[_Problem]) -> list[_Problem]:
+        told = {one.identity for one in self._told}
+        return [one for one in present if one.identity not in told]
+
+    def _present(self, neighbour_problems: Iterable[str], *, strict: bool) -> list[_Problem]:
+        """Return what is wrong by the world's present state."""
+        world = self._world
+        inside = [(error, f"an exception inside the fake: {type(error).__name__}: {error}") for error in world.errors]
+        problems = [
+            _Problem("error", *told) for told in [*inside, *((error, str(error)) for error in world.plan.errors)]
+        ]
         problems += [
-            f"{entry.request_line} met {entry.fault}, which needs a socket: give the client petstore.url"
+            _Problem("unfired_fault", handle, f"{handle} never fired: {_why_not(world, handle)}")
+            for handle in world.plan.never_fired()
+        ]
+        problems += [
+            _Problem(
+                "error",
+                entry,
+                f"{entry.request_line} met {entry.fault}, which needs a socket: give the client petstore.url",
+            )
             for entry in world.journal.kept
             if entry.fault is not None and entry.fault.needs_socket and not entry.connection
         ]  # said at the call, too; but many a client takes any exception for a lost answer
-        broken = [entry for entry in world.journal.violations if not entry.expected] if strict else []
-        keys = tuple(world.keys)
-    problems += neighbour_problems
-    only_violations = not problems
-    problems += [f"{entry.request_line} broke the contract{entry.where}: {entry.reason}" for entry in broken]
-    if not problems:
-        return
-    text = mask_text("\n".join(problems), keys)  # what a test's author has written may hold one
-    error = ContractViolationError(text) if only_violations else VerificationError(text)
-    raise error from (errors[0] if errors else None)
+        problems += [_Problem("error", None, text) for text in neighbour_problems]
+        return [*problems, *self._violations()] if strict else problems
+
+    def _violations(self) -> list[_Problem]:
+        journal = self._world.journal
+        try:
+            violations = journal.violations
+        except PetStoreMockError as lost:  # some of them are gone, and whether they were expected
+            return [_Problem("error", journal, str(lost))]
+        return [
+            _Problem("violation", entry, f"{entry.request_line} broke the contract{entry.where}: {entry.reason}")
+            for entry in violations
+            if not entry.expected
+        ]
 
 
 def _why_not(world: World, handle: FaultHandle) -> str:

@@ -12,7 +12,7 @@ from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
 from petstore_mock.core.tenant import Tenant, WorldOptions
-from petstore_mock.core.verification import expected_violation, verify
+from petstore_mock.core.verification import expected_violation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.mock.host import Host
 
@@ -97,6 +97,7 @@ class PetStoreMock:
             self_check=self_check,
             random_seed=random_seed,
         )
+        self.tenant.neighbour_problems = self.host.problems
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"
@@ -228,18 +229,22 @@ class PetStoreMock:
 
         That is: errors inside the fake, faults planned with ``times=`` and sequences that never fired, expectations of
         ``httpserver`` that failed, or that are ordered or one-shot and were not met, and, if strict, violations by the
-        client.
+        client. What came before a :meth:`reset` and was not told yet counts too, once.
 
         Raises:
             VerificationError: names all of them.
         """
         __tracebackhide__ = True
-        verify(self.tenant.world, self.host.problems() if self._is_outermost else [], strict=self.tenant.strict)
+        self.tenant.verify()
 
     # Going back
 
     def reset(self) -> None:
-        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go."""
+        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go.
+
+        What a test must answer for until then stays, for the next verification: call :meth:`verify` before, to be told
+        at once. A fault that need not fire any more is taken back by its ``cancel()``, or by :meth:`cancel_faults`.
+        """
         self.tenant.reset()
         if self._is_outermost:
             self.host.clear()
@@ -374,6 +379,10 @@ class PetStoreMock:
             )
             handle.since = self.tenant.world.journal.total
             return handle
+
+    def cancel_faults(self) -> None:
+        """Take every planned fault away, fired or not: none of them need fire any more."""
+        self.tenant.world.plan.cancel_all()
 
     # Looking back
 

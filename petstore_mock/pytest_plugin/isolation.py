@@ -48,7 +48,7 @@ class Keeper:
     @contextmanager
     def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
         """Take the session's mock, which listens, into care; it is stopped when the block ends."""
-        petstore.tenant.at_fresh_end = self._fresh_ended
+        petstore.tenant.at_end = self._world_ends
         self._leaks.append(petstore.tenant.worlds.leaks)
         self._petstore = petstore
         try:
@@ -75,55 +75,74 @@ class Keeper:
             run.start_error = str(error)
             run.petstore = None  # the world may be another test's still
 
-    def _fresh_ended(self, world: World) -> None:
-        """Keep what came to a world that ``fresh()`` gave, for its test to answer for as for its own."""
-        run = self.run
-        if run is not None and run.item.nodeid == world.owner:
-            keys = tuple(world.keys)  # the world forgets them, and they must not show
-            entries = world.journal.kept
-            for entry in entries:
-                entry.keys = lambda: keys
-            run.ended += entries
-            run.shown.append(entries)
+    def _world_ends(self, world: World) -> None:
+        """Look at what came to a world that is reset, or that ``fresh()`` gave, before it is gone.
 
-    def _look(self, run: Run) -> list[Entry]:
-        """Return the entries that came since the last look, and show them to the observers."""
+        A test answers for the worlds of ``fresh()`` as for its own.
+        """
+        run = self.run
+        if run is None or run.petstore is None or run.item.nodeid != world.owner:
+            return
+        if world.journal is run.petstore.journal:
+            self._look(run)
+            return
+        keys = tuple(world.keys)  # the world forgets them, and they must not show
+        entries = world.journal.kept
+        for entry in entries:
+            entry.keys = lambda: keys
+        self._show(run, entries)
+        run.shown.append(entries)
+
+    def _look(self, run: Run) -> None:
+        """Show the entries that came since the last look to the observers, and note what is to be warned of."""
         petstore = run.petstore
         if petstore is None:
-            return []
-        entries, run.ended = run.ended, []
+            return
         if petstore.journal.clears != run.clears:  # another example, or the test has called reset()
             run.clears, run.looked = petstore.journal.clears, 0
         if petstore.journal.total != run.looked:
-            own = [entry for entry in run.entries() if entry.number > run.looked]
-            run.looked = own[-1].number if own else 0
-            entries += own
+            entries = [entry for entry in run.entries() if entry.number > run.looked]
+            run.looked = entries[-1].number if entries else 0
+            self._show(run, entries)
+
+    def _show(self, run: Run, entries: list[Entry]) -> None:
         if entries:
+            run.note(entries)
             for observer in self.observers:
                 observer(run, entries)
-        return entries
 
-    def _judge(self, run: Run) -> None:
-        """Raise for what a test, or an example, must answer for; warn of the rest."""
+    def _judge(self, run: Run, *, again: bool = True) -> None:
+        """Raise for what a test, or an example, must answer for; warn of the rest.
+
+        Args:
+            run: the test.
+            again: whether what was told already counts again.
+        """
         __tracebackhide__ = True
-        entries = self._look(run)
+        self._look(run)
         run.require_start()
         try:
-            if run.petstore is not None:
-                run.petstore.verify()
-            run.warn(entries)
+            run.verify(again=again)
+            run.warn()
         except (PetStoreMockError, VerificationError, Warning) as error:
             raise_at(run.item, error)
 
-    def _judge_failed(self, run: Run, reason: object) -> None:
+    def _judge_failed(self, run: Run, reason: object, *, again: bool = True) -> None:
         """Collect what a failed test must answer for as well: it must not hide the first reason."""
-        entries = self._look(run)
+        self._look(run)
         try:
-            if run.petstore is not None:
-                run.petstore.verify()
-            run.warn(entries)
-        except (VerificationError, Warning) as error:
+            run.verify(again=again)
+            run.warn()
+        except (PetStoreMockError, VerificationError, Warning) as error:
             run.problems += [line for line in str(error).splitlines() if line not in str(reason)]
+
+    def _excuse(self, run: Run, *, warns: bool = False) -> None:
+        """Let the test fail for nothing that came so far, nor be warned of it unless ``warns``."""
+        self._look(run)
+        if not warns:
+            run.noted.clear()
+        if run.petstore is not None:
+            run.petstore.tenant.excuse()
 
     def meet(self, item: pytest.Item) -> Run:
         """Let ``item`` be the present test, unless it is: the first to ask for the fixture may be past its setup."""
@@ -141,7 +160,14 @@ class Keeper:
         __tracebackhide__ = True
         run = self._meet(item)
         self._begin()
-        result = yield
+        try:
+            result = yield
+        except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+            self._excuse(run)
+            raise
+        except BaseException:
+            self._excuse(run, warns=True)  # the body never ran: no fault could meet it
+            raise
         run.require_start()
         return result
 
@@ -162,7 +188,7 @@ class Keeper:
         try:
             result = yield
         except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
-            self._look(run)
+            self._excuse(run)
             raise
         except BaseException as error:
             self._judge_failed(run, error)
@@ -170,19 +196,27 @@ class Keeper:
         if failures := getattr(run.item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
             self._judge_failed(run, failures[0].value)
         elif run.examples:
-            self._look(run)  # judged already; the last one may have been thrown away by assume()
+            self._excuse(run)  # judged already; the last one may have been thrown away by assume()
         else:
             self._judge(run)
         return result
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """Warn of what the client did wrong while fixtures were torn down."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Judge what came while fixtures were torn down, whether or not one of them raised."""
+        __tracebackhide__ = True
         run = item.stash[_RUN]
         try:
-            run.warn(self._look(run))
-        except Warning as error:
-            raise_at(item, error)
+            result = yield
+        except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+            self._look(run)
+            raise
+        except BaseException as error:
+            self._judge_failed(run, error, again=False)
+            raise
+        if not run.start_error:  # told already
+            self._judge(run, again=False)
+        return result
 
     # Hypothesis
 
@@ -223,6 +257,7 @@ class Keeper:
     def _begin_example(self, run: Run) -> None:
         run.examples = True
         self._look(run)
+        run.noted.clear()  # of an example that was thrown away
         self._begin()
 
 

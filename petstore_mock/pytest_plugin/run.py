@@ -82,7 +82,7 @@ class Run:
         start: what its starting state has on top of the session's: keywords of ``Tenant.renew``.
         start_error: why its starting state can't be, or empty.
         problems: what it must answer for beside the reason for which it failed.
-        ended: entries of its ``fresh()`` worlds that are over, and that nobody has looked at yet.
+        noted: what is to be warned of, by what tells one warning from another.
         shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
         examples: whether it was judged example by example.
         leaks_before: how many requests of finished worlds had come before it.
@@ -92,11 +92,11 @@ class Run:
         "_asked",
         "_warned",
         "clears",
-        "ended",
         "examples",
         "item",
         "leaks_before",
         "looked",
+        "noted",
         "petstore",
         "problems",
         "shown",
@@ -109,12 +109,12 @@ class Run:
         self.petstore: PetStoreMock | None = None
         self.start_error = ""
         self.problems: list[str] = []
-        self.ended: list[Entry] = []
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
         self.leaks_before = 0
         self.clears = -1  # when the numbers of the journal began anew
         self.looked = 0  # the number of the last journal entry that was looked at
+        self.noted: dict[str, Warning] = {}
         self._warned: set[str] = set()
         self._asked = FIXTURE in getattr(item, "fixturenames", ())
         self.start = merged_marks(item, "petstore")
@@ -152,20 +152,42 @@ class Run:
         open_ = (world.journal.kept for world in self.petstore.tenant.guests)
         return [entries for entries in (*self.shown, *open_) if entries]
 
-    def warn(self, entries: Iterable[Entry]) -> None:
-        """Warn, at the line of the test, of what the client did wrong."""
+    def note(self, entries: Iterable[Entry]) -> None:
+        """Note what the client did wrong in ``entries``, to be warned of."""
+        self._asked = True
         for entry in entries:
-            if entry.is_violation and not entry.expected:
+            if entry.is_violation and not entry.expected and len(self.noted) <= _WARNED_REASONS:
                 text = f"{entry.request_line} broke the contract{entry.where}: {entry.reason}"
-                self._issue(ContractWarning(text), text)
-            if entry.operation == "getPet":
-                self._issue(
-                    DeprecatedOperationWarning(
-                        "the client called getPet, which the interface removes on 5 December 2030 (§4.3): "
-                        "use GET /pets with the status filter"
-                    ),
-                    "getPet",
+                self.noted.setdefault(text, ContractWarning(text))
+            if entry.operation == "getPet" and "getPet" not in self.noted:
+                self.noted["getPet"] = DeprecatedOperationWarning(
+                    "the client called getPet, which the interface removes on 5 December 2030 (§4.3): "
+                    "use GET /pets with the status filter"
                 )
+
+    def verify(self, *, again: bool) -> None:
+        """Raise for what the test must answer for; then nothing that was noted so far is warned of.
+
+        Args:
+            again: whether what was told already counts again.
+
+        Raises:
+            VerificationError: names all of it.
+        """
+        __tracebackhide__ = True
+        if self.petstore is None:
+            return
+        try:
+            self.petstore.tenant.verify(again=again)
+        except BaseException:
+            self.noted.clear()
+            raise
+
+    def warn(self) -> None:
+        """Warn, at the line of the test, of what was noted."""
+        noted, self.noted = self.noted, {}
+        for once, warning in noted.items():
+            self._issue(warning, once)
 
     def _issue(self, warning: Warning, once: str) -> None:
         """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""

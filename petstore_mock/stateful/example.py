@@ -287,7 +287,7 @@ class Example:
         actor = self.scene.actor
         unfired = any(handle.never_fired for handle in self.scene.faults)
         if unfired or self._leaves_faults:  # for which a mock answers at the end of its block
-            ends = (f"{one.world}.reset()  # what was planned may come to nothing" for one in self.scene.actors)
+            ends = (f"{one.world}.cancel_faults()  # what was planned may come to nothing" for one in self.scene.actors)
             problem.check = (*problem.check, *ends)
         bug = explain(
             problem,

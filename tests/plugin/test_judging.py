@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -333,3 +334,205 @@ def test_a_failing_test_without_the_fixture_is_left_alone(inner: Inner, output: 
     result = inner("def test_it(): assert 1 == 2")
     result.assert_outcomes(failed=1)
     assert "petstore journal" not in output(result)
+
+
+_RESETS = """
+    def test_resets(petstore):
+        petstore.inject(503, on="createPet", times=1)
+        call(petstore, path="/pets?limit=1000")
+        petstore.reset()
+
+    @pytest.fixture
+    def resets(petstore):
+        yield
+        call(petstore, path="/pets?limit=2000")
+        petstore.reset()
+
+    def test_resets_in_teardown(resets):
+        pass
+
+    def test_fails_first(petstore):
+        call(petstore, path="/pets?limit=3000")
+        petstore.reset()
+        assert 1 == 2
+
+    def test_next(petstore):
+        pass
+"""
+
+
+def test_a_reset_hides_nothing_that_a_test_must_answer_for(inner: Inner, output: Output) -> None:
+    result = inner(_RESETS, settings="petstore_strict = true")
+    result.assert_outcomes(failed=2, passed=2, errors=1)
+    text = output(result)
+    assert "before a reset(): inject(server_error(503), on='createPet', times=1) never fired" in text
+    for limit in ("1000", "2000"):
+        assert re.search(rf"(?m)^E .*before a reset\(\): GET /v1/pets\?limit={limit} broke the contract", text)
+    assert "also: before a reset(): GET /v1/pets?limit=3000 broke the contract" in text
+
+
+def test_what_came_before_a_reset_is_warned_of_and_counted(inner: Inner, output: Output) -> None:
+    source = """
+        def test_it(petstore):
+            call(petstore, path="/pets?limit=1000")
+            call(petstore, path="/pets?limit=7")
+            petstore.reset()
+
+        def test_by_name(request):
+            petstore = request.getfixturevalue("petstore")
+            assert call(petstore, path="/pets/1")[0] == 410
+            petstore.reset()
+
+        def test_fresh(petstore):
+            with petstore.fresh() as other:
+                call(other, path="/pets?limit=2000")
+                other.reset()
+    """
+    result = inner(source, "--petstore-coverage", "--petstore-at=2030-12-06", "-rw")
+    result.assert_outcomes(passed=3, warnings=4)
+    text = output(result)
+    assert text.count("ContractWarning: GET /v1/pets?limit=1000 ") == 1
+    assert text.count("ContractWarning: GET /v1/pets?limit=2000 ") == 1
+    assert text.count("DeprecatedOperationWarning: ") == 1
+    result.stdout.re_match_lines_random([r"200 empty page +1 +- +-", r"test_inner\.py::test_by_name"])
+
+
+_MACHINE = """
+    from hypothesis import settings
+    from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+    from hypothesis import strategies as st
+
+    def test_machine(petstore):
+        class Shop(RuleBasedStateMachine):
+            def __init__(self):
+                super().__init__()
+                petstore.reset()
+
+            @rule(limit=st.integers(1, 1000))
+            def list_pets(self, limit):
+                call(petstore, path=f"/pets?limit={limit}")
+
+            pass
+
+        run_state_machine_as_test(Shop, settings=settings(database=None, deadline=None, max_examples=30))
+"""
+
+
+def test_a_state_machine_that_only_resets_answers_at_its_end(inner: Inner, output: Output) -> None:
+    result = inner(_MACHINE, settings="petstore_strict = true")
+    result.assert_outcomes(failed=1)
+    assert "before a reset(): GET /v1/pets?limit=" in output(result)
+
+
+def test_a_state_machine_that_verifies_is_judged_and_shrunk_in_its_example(inner: Inner, output: Output) -> None:
+    result = inner(
+        _MACHINE.replace("pass", "teardown = lambda self: petstore.verify()"), settings="petstore_strict = true"
+    )
+    result.assert_outcomes(failed=1)
+    text = output(result)
+    assert "state.list_pets(limit=101)" in text
+    assert "ContractViolationError: GET /v1/pets?limit=101 broke the contract" in text
+    assert text.count("state.list_pets(") == 1, "shrunk to one step"
+    assert "before a reset()" not in text, "what was told in its example is not told again"
+
+
+_TEARDOWNS = """
+    @pytest.fixture
+    def late(petstore):
+        yield
+        call(petstore, path="/pets?at=teardown")
+
+    def test_late(late):
+        pass
+
+    @pytest.fixture
+    def raises(petstore):
+        yield
+        call(petstore, path="/pets?while=raising")
+        call(petstore, path="/pets/1")
+        call(petstore, "POST", body={"name": "Rex", "categoryId": 1})
+        raise RuntimeError("in the teardown")
+
+    def test_raises(raises):
+        pass
+
+    @pytest.fixture
+    def plans(petstore):
+        yield
+        petstore.inject(404, on="getPet", times=1)
+
+    def test_plans(plans):
+        pass
+
+    def test_fails(late, petstore):
+        petstore.inject(404, on="getPet", times=1)
+        call(petstore, path="/pets?in=body")
+
+    @pytest.fixture(scope="module")
+    def later(petstore):
+        yield
+        call(petstore, path="/pets?of=module")
+
+    def test_module(later):
+        pass
+"""
+
+
+def test_strict_counts_what_comes_while_fixtures_are_torn_down(inner: Inner, output: Output) -> None:
+    result = inner(_TEARDOWNS, settings="petstore_strict = true")
+    result.assert_outcomes(passed=4, failed=1, errors=5)
+    text = output(result)
+    assert len(re.findall(r"(?m)^E .*ContractViolationError: GET /v1/pets\?at=teardown broke", text)) == 2
+    assert len(re.findall(r"(?m)^E .*ContractViolationError: GET /v1/pets\?of=module broke", text)) == 1
+    assert len(re.findall(r"(?m)^E .*RuntimeError: in the teardown", text)) == 1
+    assert "also: GET /v1/pets?while=raising broke the contract" in text
+    assert len(re.findall(r"(?m)^E .*never fired", text)) == 2, "that of the body is not told again"
+    assert len(re.findall(r"(?m)^E .*in=body broke", text)) == 1
+
+
+def test_a_teardown_that_raises_hides_no_request(inner: Inner, output: Output) -> None:
+    result = inner(_TEARDOWNS, "--petstore-coverage", "--petstore-at=2030-12-06", "-k", "test_raises")
+    result.assert_outcomes(passed=1, errors=1, warnings=3)
+    text = output(result)
+    result.stdout.re_match_lines([r"=+ petstore: tests that still need getPet =+", r"test_inner\.py::test_raises"])
+    assert "ContractWarning: GET /v1/pets?while=raising" in text
+    assert "DeprecatedOperationWarning" in text
+    result.stdout.re_match_lines_random([r"201 status absent +- +1 +-"])
+
+
+def test_a_setup_that_raises_hides_no_request_and_is_told_once(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.fixture
+        def raises(petstore):
+            call(petstore, path="/pets?in=setup")
+            petstore.inject(404, on="getPet", times=1)
+            raise RuntimeError("in the setup")
+
+        def test_it(raises):
+            pass
+
+        @pytest.fixture
+        def skips(petstore):
+            petstore.inject(404, on="getPet", times=1)
+            pytest.skip("not here")
+
+        def test_skipped(skips):
+            pass
+    """
+    result = inner(source, settings="petstore_strict = true")
+    result.assert_outcomes(errors=1, skipped=1, warnings=1)
+    assert "request 1 broke the contract: GET /v1/pets?in=setup" in output(result)
+
+
+def test_a_journal_that_is_too_short_to_judge_by_hides_no_first_reason(inner: Inner, output: Output) -> None:
+    source = """
+        def test_it(petstore):
+            petstore.journal._limit = 2
+            for limit in (1000, 1, 2):
+                call(petstore, path=f"/pets?limit={limit}")
+            assert 1 == 2
+    """
+    result = inner(source, settings="petstore_strict = true")
+    result.assert_outcomes(failed=1)
+    assert "assert 1 == 2" in output(result)
+    assert "also: expected a question that the latest 2 requests can answer" in output(result)

@@ -112,5 +112,5 @@ def _earlier_client(call: Call, status: Kind | None) -> list[str]:
         lines.append(f"    earlier.seed(id={call.arguments['pet_id']}, name='Rex', categoryId=1)")
     lines += ["    with contextlib.suppress(Exception):", f"        make_client(earlier).{call.code()}"]
     if status is not None:
-        lines.append("    earlier.reset()  # what was planned came to nothing if that one did not ask either")
+        lines.append("    earlier.cancel_faults()  # what was planned came to nothing if that one did not ask either")
     return lines

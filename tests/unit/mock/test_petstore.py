@@ -14,6 +14,7 @@ from werkzeug.test import Client
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.core import operations
 from petstore_mock.core.starting_state import fill
 from petstore_mock.messages.request import ApiRequest
 
@@ -566,3 +567,124 @@ def test_a_fresh_world_leaves_the_listener_alone() -> None:
 def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="lasts once"):
         petstore.tenant.renew("test_a", seed=iter([{"name": "Rex"}]))
+
+
+# What a reset leaves to be answered for
+
+
+def test_reset_forgets_nothing_that_must_be_answered_for() -> None:
+    petstore = PetStoreMock(strict=True)
+    petstore.inject(503, on="createPet", times=1)
+    petstore.inject(faults.sequence(503, 503), on="getPet")
+    call(petstore, target=f"/v1/pets?limit=1000&q={petstore.api_key}")
+    key = petstore.issue_key()
+    call(petstore, target=f"/v1/pets?key={key}")
+    petstore.reset()
+    petstore.reset()
+    with pytest.raises(VerificationError) as caught:
+        petstore.verify()
+    told = str(caught.value).splitlines()
+    assert [line.partition(": ")[0] for line in told] == ["before a reset()"] * 4
+    assert told[0].startswith("before a reset(): inject(server_error(503), on='createPet', times=1) never fired: no")
+    assert "sequence(" in told[1]
+    assert "GET /v1/pets?limit=1000&q=***" in told[2]
+    assert petstore.api_key not in str(caught.value)
+    assert key not in str(caught.value), "the world has forgotten the key, and must not show it"
+    petstore.verify()
+
+
+def test_reset_keeps_errors_inside_the_fake_and_failed_expectations(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("the fake is broken")
+
+    petstore = PetStoreMock()
+    with monkeypatch.context() as patch:
+        patch.setattr(operations, "_list", broken)
+        call(petstore)
+    petstore.inject(503, when=broken, on="createPet")
+    call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    petstore.httpserver.expect_ordered_request("/v1/store/orders")
+    petstore.httpserver.add_assertion("of a handler")
+    petstore.reset()
+    with pytest.raises(VerificationError) as caught:
+        petstore.verify()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    told = str(caught.value)
+    assert "before a reset(): an exception inside the fake: ZeroDivisionError: the fake is broken" in told
+    assert "before a reset(): the when= of inject(" in told
+    assert "before a reset(): httpserver: AssertionError: of a handler" in told
+    assert "before a reset(): httpserver: an ordered expectation was not met" in told
+
+
+def test_what_a_verification_has_told_is_not_kept_by_the_reset_after_it() -> None:
+    petstore = PetStoreMock(strict=True)
+    petstore.httpserver.expect_ordered_request("/v1/store/orders")
+    call(petstore, target="/v1/pets?limit=1000")
+    for _ in range(2):
+        with pytest.raises(VerificationError, match=r"limit(.|\n)*/v1/store/orders|/v1/store/orders(.|\n)*limit"):
+            petstore.verify()
+    call(petstore, target="/v1/pets?limit=2000")
+    petstore.reset()
+    with pytest.raises(ContractViolationError, match=r"\Abefore a reset\(\): GET /v1/pets\?limit=2000 .*\Z"):
+        petstore.verify()
+    petstore.verify()
+
+
+def test_reset_keeps_no_violation_that_is_expected_or_that_nobody_is_strict_about(petstore: PetStoreMock) -> None:
+    strict = PetStoreMock(strict=True)
+    with strict.expect_violation("limit"):
+        call(strict, target="/v1/pets?limit=1000")
+    call(petstore, target="/v1/pets?limit=1000")
+    for mock in (strict, petstore):
+        mock.reset()
+        mock.verify()
+
+
+def test_of_many_problems_before_resets_the_first_are_told_and_the_rest_counted() -> None:
+    petstore = PetStoreMock(strict=True)
+    for _ in range(120):
+        call(petstore, target="/v1/pets?limit=1000")
+        petstore.reset()
+    with pytest.raises(ContractViolationError) as caught:
+        petstore.verify()
+    told = str(caught.value).splitlines()
+    assert len(told) == 101
+    assert told[-1] == "and 20 more before a reset()"
+
+
+def test_reset_tells_that_violations_are_gone_from_the_journal() -> None:
+    petstore = PetStoreMock(strict=True)
+    petstore.journal._limit = 2  # noqa: SLF001
+    for limit in ("1000", "1", "2"):
+        call(petstore, target=f"/v1/pets?limit={limit}")
+    petstore.reset()
+    with pytest.raises(VerificationError, match=r"before a reset\(\): expected a question that the latest 2 requests"):
+        petstore.verify()
+
+
+def test_the_next_test_does_not_answer_for_the_one_before() -> None:
+    petstore = PetStoreMock(strict=True)
+    call(petstore, target="/v1/pets?limit=1000")
+    petstore.reset()
+    petstore.tenant.renew("test_b")
+    petstore.verify()
+
+
+def test_a_fresh_world_keeps_what_it_must_answer_for_over_its_resets(petstore: PetStoreMock) -> None:
+    def plan_and_reset() -> None:
+        with petstore.fresh() as inner:
+            inner.inject(503, times=1)
+            inner.reset()
+
+    with pytest.raises(VerificationError, match="before a reset"):
+        plan_and_reset()
+    petstore.verify()
+
+
+def test_cancelled_faults_need_not_fire(petstore: PetStoreMock) -> None:
+    petstore.inject(503, on="createPet", times=1, at="after_commit")
+    petstore.inject(faults.sequence(503, 429))
+    petstore.cancel_faults()
+    assert call(petstore).status == 200
+    petstore.reset()
+    petstore.verify()
