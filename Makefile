@@ -43,6 +43,7 @@ lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --quiet .github
 
 format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff check --fix-only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import os
@@ -12,7 +13,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.output import Output
@@ -35,6 +36,7 @@ __all__ = ["ServeOptions", "serve"]
 # A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
 _KEPT_ENTRIES: Final = 100
 _WARM_AFTER: Final = 1.0  # seconds
+_LOOK_UP: Final = 0.2  # seconds
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _OTHER_HOST: Final = "; --host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
@@ -82,7 +84,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
                 _start(server, options)
                 warming.start()
                 log.start(_greeting(server, keys, options))
-            signalled.get()
+            _wait(signalled)
         finally:
             try:
                 server.stop()
@@ -117,6 +119,14 @@ def _signals_left_to_main() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
+def _wait(signalled: SimpleQueue[None]) -> None:
+    """Wait for a signal. On Windows none interrupts a wait for a lock: there, look up often enough to let it in."""
+    while True:
+        with contextlib.suppress(Empty):
+            signalled.get(timeout=None if os.name == "posix" else _LOOK_UP)
+            return
 
 
 @contextmanager

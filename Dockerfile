@@ -1,0 +1,25 @@
+# syntax=docker/dockerfile:1
+# The stub in a container: docker run -p 8080:8080 ghcr.io/petstore-mock/petstore-mock
+
+FROM python:3.13-slim AS build
+WORKDIR /src
+COPY . .
+RUN pip install --no-cache-dir 'build>=1.2' && python -m build --wheel --outdir /dist
+
+# A release hands in the wheel that it has tested, in the place of this stage: --build-context wheel=dist
+FROM scratch AS wheel
+COPY --from=build /dist/ /
+
+FROM python:3.13-slim
+RUN --mount=type=bind,from=wheel,target=/wheel \
+    pip install --no-cache-dir --no-compile "$(echo /wheel/*.whl)[fast]" \
+    && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin petstore
+ENV PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+WORKDIR /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --start-interval=1s \
+    CMD ["petstore-mock", "ready", "--url", "http://127.0.0.1:8080", "--timeout", "3"]
+ENTRYPOINT ["petstore-mock"]
+CMD ["serve", "--host", "0.0.0.0", "--port", "8080"]
