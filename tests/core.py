@@ -9,17 +9,30 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import Worlds
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import ApiRequest
+from petstore_mock.messages.response import ApiResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from petstore_mock.journal.journal import Journal
-    from petstore_mock.messages.response import ApiResponse
 
-__all__ = ["OWN_KEY", "Core"]
+__all__ = ["OWN_KEY", "Core", "deferred", "whole"]
 
 OWN_KEY: Final = object()
+
+
+def whole(answer: ApiResponse | DeferredResponse) -> ApiResponse:
+    """Return an answer that goes out whole and at once."""
+    assert isinstance(answer, ApiResponse), f"the answer is deferred: {answer}"
+    return answer
+
+
+def deferred(answer: ApiResponse | DeferredResponse) -> DeferredResponse:
+    """Return an answer that does not."""
+    assert isinstance(answer, DeferredResponse), f"the answer is there: {answer}"
+    return answer
 
 
 class Core:
@@ -52,6 +65,28 @@ class Core:
         exchange: int = 0,
     ) -> ApiResponse:
         """Let the core answer one request; ``key`` None leaves the Authorization field out."""
+        return whole(self._ask(method, target, body, key, headers, connection, exchange))
+
+    def defer(self, method: str = "GET", target: str = "/v1/pets", json: object = None) -> DeferredResponse:
+        """Let the core answer one request late, or as a fault of the connection has it."""
+        headers = {} if json is None else {"Content-Type": "application/json"}
+        body = b"" if json is None else json_module.dumps(json).encode()
+        return deferred(self._ask(method, target, body, OWN_KEY, headers, 0, 0))
+
+    def defer_create(self, **fields: object) -> DeferredResponse:
+        """Let the core answer createPet as :meth:`defer` does."""
+        return self.defer("POST", "/v1/pets", {"name": "Rex", "categoryId": 1, **fields})
+
+    def _ask(  # private
+        self,
+        method: str,
+        target: str,
+        body: bytes,
+        key: object,
+        headers: Mapping[str, str] | None,
+        connection: int,
+        exchange: int,
+    ) -> ApiResponse | DeferredResponse:
         bearer = self.key if key is OWN_KEY else key
         fields = {"Host": "fake.test", **({} if bearer is None else {"Authorization": f"Bearer {bearer}"})}
         fields.update(headers or {})

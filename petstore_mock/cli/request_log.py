@@ -8,18 +8,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.output import Output
 from petstore_mock.journal.rendering import render_line
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import ApiResponse
-    from petstore_mock.transport.handler import Handler
 
-__all__ = ["Logged", "RequestLog"]
+__all__ = ["RequestLog"]
 
 _LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory ...
 _LARGEST_QUEUE: Final = 32 * 1024 * 1024  # ... nor may its bodies: bytes that the entries hold on to
@@ -126,31 +123,6 @@ class RequestLog:
                 weight += noted[1]
         self._taken_bytes += weight
         return entries, ended
-
-
-class Logged:
-    """A handler that hands on the journal entry of each answer. Implements ``transport.handler.Handler``."""
-
-    def __init__(self, handler: Handler, log: RequestLog) -> None:
-        self._handle = handler.handle
-        self._refuse = handler.refuse
-        self._note = log.note
-        self.admits = handler.admits
-        self.body_limit = handler.body_limit
-
-    def handle(self, request: ApiRequest) -> ApiResponse:
-        """Answer as the handler does, and note it."""
-        return self._noted(self._handle(request))
-
-    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
-        """Refuse as the handler does, and note it."""
-        return self._noted(self._refuse(condition, detail, request))
-
-    def _noted(self, response: ApiResponse) -> ApiResponse:
-        entry: Any = response.entry  # a whole Entry: the adapters' view of it is narrower
-        if entry is not None:
-            self._note(entry)
-        return response
 
 
 def _text_line(entry: Entry) -> str:

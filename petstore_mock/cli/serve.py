@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.output import Output
-from petstore_mock.cli.request_log import Logged, RequestLog
+from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
@@ -74,8 +74,9 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
     signalled: SimpleQueue[None] = SimpleQueue()  # its put() is safe in a signal handler
     with _until_signalled(lambda: signalled.put(None)):
         worlds, keys = _make_worlds(options)
-        handler = worlds if options.quiet else Logged(worlds, log)
-        server = WireServer(handler, options.host, options.port, new_loop=_loop_maker())
+        if not options.quiet:
+            worlds.current.journal.listen(log.note)
+        server = WireServer(worlds, options.host, options.port, new_loop=_loop_maker())
         # The first refused body would wait for jsonschema's import; who waits for the first answer must not.
         warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
         warming.daemon = True

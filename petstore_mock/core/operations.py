@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.contract.strict_json import encode_flat
-from petstore_mock.core.responses import json_response, refusal_response
+from petstore_mock.core.responses import json_response
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_answer
+from petstore_mock.messages.response import ApiResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,25 +17,25 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["execute"]
 
 
 def execute(
     world: World, route: Route, document: Mapping[str, Any] | None, entry: Entry, *, commit: bool
-) -> ApiResponse:
-    """Carry an operation out and render its answer.
+) -> ApiResponse | Refusal:
+    """Carry an operation out and render its answer, or say why it can't be carried out.
 
     Args:
         world: whose state it meets; its lock is held.
         route: which operation it is, with its parameters.
         document: the body, valid; None when the operation has none.
-        entry: the request's, which is told whether the operation was carried out.
+        entry: the request's.
         commit: whether what it changes is kept.
     """
     operation = route.operation
     assert operation is not None  # noqa: S101  # for the type checker: the caller has looked
+    response: ApiResponse | Refusal
     match operation.name:
         case "listPets":
             response = _list(world, route, entry)
@@ -43,13 +44,13 @@ def execute(
             response = _create(world, document, entry, commit=commit)
         case "getPet":
             response = _get(world, operation, route.pet_id, entry)
-    if world.self_check:
+    if world.self_check and isinstance(response, ApiResponse):
         check_answer(world, operation, response)
     return response
 
 
 def _latest(world: World, entry: Entry) -> int:
-    """Return the number of the latest request: this one, unless others came while it was held."""
+    """Return the number of the latest request: this one, unless others came while it was deferred."""
     return max(entry.number, world.journal.total)
 
 
@@ -65,7 +66,6 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     else:
         ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
-    entry.executed = True
     return json_response(world, 200, store.page(ids), chosen.paging_headers(entry.request.mount, limit, status, total))
 
 
@@ -88,13 +88,12 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
             number = _latest(world, entry)
             world.hides(number)  # forgets the others, lest they pile up where nobody lists
             world.hidden[pet_id] = number + 1 + delay
-        entry.executed = True
     else:
         body = encode_flat(document)
     return json_response(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
 
 
-def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse:
+def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse | Refusal:
     """§4.3: the animal, with the signs of its operation's deprecation (§9)."""
     chosen = world.rules.policies
     removed_at = operation.removed_at
@@ -102,11 +101,10 @@ def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiRe
     if removed_at is not None and world.now >= removed_at.timestamp():
         condition = chosen.after_removal()
         if condition is not None:
-            return refusal_response(world, entry, Refusal(condition), fields)
+            return Refusal(condition, fields=fields)
     body = world.store.get(pet_id)
     if body is not None and world.hidden and world.hidden.get(pet_id, 0) > _latest(world, entry):
         body = None
     if body is None:
-        return refusal_response(world, entry, Refusal("absent_pet", detail=f"petId {pet_id}"), fields)
-    entry.executed = True
+        return Refusal("absent_pet", detail=f"petId {pet_id}", fields=fields)
     return json_response(world, 200, body, fields)

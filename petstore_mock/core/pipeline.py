@@ -6,30 +6,38 @@ world's lock, so that the journal's order is the order of what happened; waiting
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.contract.error_conditions import CONDITIONS
+from petstore_mock.contract.violations import MOST_VIOLATIONS
 from petstore_mock.core.operations import execute
-from petstore_mock.core.responses import bare_response, corrupt, fault_response, hold_back, refusal_response
+from petstore_mock.core.responses import bare_response, fault_response, refusal_response
 from petstore_mock.core.routing import METHODS, Refusal
 from petstore_mock.core.self_check import check_error
-from petstore_mock.core.validation import judge_body, judge_head, with_body_violations
+from petstore_mock.core.validation import validate, validate_head
 from petstore_mock.faults.kinds import Answer, Delay
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import key_fault
+from petstore_mock.messages.deferred import DeferredResponse
+from petstore_mock.messages.response import ApiResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.core.keys import Key
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.faults import Fault
+    from petstore_mock.faults.kinds import Seconds
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.messages.response import Delivery
 
 __all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover"]
 
 
-def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse:
+def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse | DeferredResponse:
     """Answer one request. The world's lock is held.
 
     Args:
@@ -41,18 +49,26 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
     now = world.now = world.clock.now()
     entry = Entry(world.journal.total + 1, world.owner, request, now)
     try:
-        response = _answer(world, request, key, problem, entry)
-        if world.self_check and entry.condition is not None and entry.fault is None:  # else a fault may have spoilt it
-            check_error(world, response)
+        answer = _answer(world, request, key, problem, entry)
+        if world.self_check and entry.condition is not None and isinstance(answer, ApiResponse) and entry.fault is None:
+            check_error(world, answer)  # one that met a fault was checked before that spoilt it
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
-        world.errors.append(error)
-        response = refusal_response(world, entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}"))
-    _tell_browser(world, request, response)
-    entry.answered(response)
-    entry.duration = RealTime.perf_counter() - request.started
-    response.entry = entry
+        answer = _failed(world, entry, error)
+    _record(world, entry, answer)
+    return answer
+
+
+def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) -> None:
+    if isinstance(answer, ApiResponse):
+        _answered(world, entry, answer)
+    entry.duration = RealTime.perf_counter() - entry.request.started
     world.journal.add(entry)
-    return response
+
+
+def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
+    """Take note of an answer as it goes out."""
+    _tell_browser(world, entry.request, response)
+    entry.answered(response)
 
 
 def _tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
@@ -61,7 +77,9 @@ def _tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> N
         response.head = world.cors.dress(response.head, request)
 
 
-def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, entry: Entry) -> ApiResponse:
+def _answer(
+    world: World, request: ApiRequest, key: Key | None, problem: str, entry: Entry
+) -> ApiResponse | DeferredResponse:
     rules = world.rules
     route = rules.route(request.method, request.target)
     operation = route.operation
@@ -72,27 +90,17 @@ def _answer(world: World, request: ApiRequest, key: Key | None, problem: str, en
         problem = world.keys.use(key)
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
-        return refusal_response(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
-    if route.invalid is not None:
-        invalid = route.invalid
-        if operation.request_schema is not None:
-            invalid = with_body_violations(rules, request, invalid)
-        return refusal_response(world, entry, invalid)
-    document: dict[str, Any] | None = None
-    if operation.request_schema is not None:
-        judged = judge_body(rules, request)
-        if isinstance(judged, Refusal):
-            return refusal_response(world, entry, judged)
-        document = judged
+        return _refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
+    document = validate(rules, request, route)
+    if isinstance(document, Refusal):
+        return _refused(world, entry, document)
     world.answered += 1
     retry_after = rules.policies.rate_limit(world.answered, world.now)
     if retry_after is not None:
-        return refusal_response(world, entry, Refusal("rate_limited"), (("Retry-After", retry_after),))
-    return (
-        execute(world, route, document, entry, commit=True)
-        if world.plan.idle
-        else _Exchange(world, request, route, document, entry).run()
-    )
+        return _refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
+    if world.plan.idle:
+        return _executed(world, route, document, entry, commit=True)
+    return _Exchange(world, request, route, document, entry).run()
 
 
 def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:
@@ -102,8 +110,41 @@ def _without_operation(world: World, route: Route, request: ApiRequest, entry: E
         return bare_response(world, world.rules.head(204, fields, json=False), b"")
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
-        return refusal_response(world, entry, route.refusal, allow)
+        return _refused(world, entry, replace(route.refusal, fields=allow))
     return bare_response(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
+
+
+def _executed(
+    world: World, route: Route, document: dict[str, Any] | None, entry: Entry, *, commit: bool
+) -> ApiResponse:
+    """Carry the operation out, and have the entry say so."""
+    answer = execute(world, route, document, entry, commit=commit)
+    if isinstance(answer, Refusal):
+        refusal = _refused(world, entry, answer)
+        if world.self_check:
+            check_error(world, refusal)
+        return refusal
+    entry.executed = commit or document is None
+    return answer
+
+
+def _refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
+    """Refuse a request, and have its entry say why."""
+    kept = refusal.violations[:MOST_VIOLATIONS]
+    entry.condition = CONDITIONS[refusal.condition]
+    entry.violations = kept
+    entry.omitted = len(refusal.violations) - len(kept) + refusal.omitted
+    entry.detail = refusal.detail
+    return refusal_response(world, refusal, entry.request)
+
+
+def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
+    """Answer for a bug of the fake, which fails the test."""
+    world.errors.append(error)
+    refusal = Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
+    entry.condition, entry.violations, entry.omitted = CONDITIONS[refusal.condition], (), 0
+    entry.detail = refusal.detail
+    return refusal_response(world, refusal, entry.request)
 
 
 class _Exchange:
@@ -111,7 +152,7 @@ class _Exchange:
 
     __slots__ = ("document", "entry", "generation", "request", "route", "world")
 
-    generation: int  # of a request whose answer is held
+    generation: int  # of a request whose answer is deferred
 
     def __init__(
         self, world: World, request: ApiRequest, route: Route, document: dict[str, Any] | None, entry: Entry
@@ -122,72 +163,90 @@ class _Exchange:
         self.document = document
         self.entry = entry
 
-    def run(self) -> ApiResponse:
+    def run(self) -> ApiResponse | DeferredResponse:
         world = self.world
         fault = world.plan.choose("before_commit", self.entry, world.random)
         if fault is None:
             return self.proceed()
         self.entry.fault = fault
         if isinstance(fault, Delay):
-            return self._held(fault)
+            self.generation = world.generation
+            self.entry.outcome = "delayed"
+            return self._deferred(self.resume, seconds=fault.seconds)
         if fault.loses_answer:
             return self._instead(fault)
         if fault.only_slows:  # the answer arrives whole: what it says must be true
-            response = self.proceed()
-            return corrupt(response, fault, world) if self.entry.fault is fault else response
+            answer = self.proceed()
+            met_another = self.entry.fault is not fault
+            return answer if met_another or isinstance(answer, DeferredResponse) else self._corrupted(answer, fault)
         # A corrupted answer is that of an operation which is then not carried out: nothing is kept.
-        return corrupt(execute(world, self.route, self.document, self.entry, commit=False), fault, world)
+        return self._corrupted(self._execute(commit=False), fault)
 
-    def proceed(self) -> ApiResponse:
+    def _execute(self, *, commit: bool) -> ApiResponse:
+        return _executed(self.world, self.route, self.document, self.entry, commit=commit)
+
+    def proceed(self) -> ApiResponse | DeferredResponse:
         """Execute, then let a fault that waits for the commit have the answer."""
-        world = self.world
-        response = execute(world, self.route, self.document, self.entry, commit=True)
-        if self.document is None or not self.entry.executed:
+        world, entry = self.world, self.entry
+        response = self._execute(commit=True)
+        if self.document is None or not entry.executed:
             return response
-        fault = world.plan.choose("after_commit", self.entry, world.random)
+        fault = world.plan.choose("after_commit", entry, world.random)
         if fault is None:
             return response
-        self.entry.delayed_by = self.entry.fault  # whatever else meets a request before the commit ends it
-        self.entry.fault = fault
+        entry.delayed_by = entry.fault  # whatever else meets a request before the commit ends it
+        entry.fault = fault
         if isinstance(fault, Delay):
-            return hold_back(response, fault.seconds, world)
-        return self._instead(fault) if fault.loses_answer else corrupt(response, fault, world)
+            return self._late(response, fault.seconds)
+        return self._instead(fault) if fault.loses_answer else self._corrupted(response, fault)
 
-    def _held(self, fault: Delay) -> ApiResponse:
-        """Promise an answer for later: what is to be committed is committed then, if the client is still there."""
-        world = self.world
-        self.generation = world.generation
-        response = hold_back(bare_response(world, world.rules.head(503, json=False), b""), fault.seconds, world)
-        response.resume = self.resume
-        self.entry.outcome = "delayed"
-        return response
-
-    def resume(self) -> ApiResponse:
+    def resume(self) -> ApiResponse | DeferredResponse:
         """Go on after a delay. A reset or a restore meanwhile has ended the state that the request was made for."""
-        world = self.world
+        world, entry = self.world, self.entry
         with world.lock:
             world.now = world.clock.now()
             try:
-                if world.generation == self.generation:
-                    response = self.proceed()
-                else:
-                    response = refusal_response(world, self.entry, Refusal("released"))
+                ended = world.generation != self.generation
+                answer = _refused(world, entry, Refusal("released")) if ended else self.proceed()
             except Exception as error:  # noqa: BLE001  # as in handle()
-                world.errors.append(error)
-                response = refusal_response(
-                    world, self.entry, Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
-                )
-            _tell_browser(world, self.request, response)
-            response.entry = self.entry
-            self.entry.answered(response)
-            world.journal.weigh_again(self.entry)
-            return response
+                answer = _failed(world, entry, error)
+            if isinstance(answer, ApiResponse):
+                _answered(world, entry, answer)
+            world.journal.weigh_again(entry)
+            return answer
 
-    def _instead(self, fault: Fault) -> ApiResponse:
+    def _instead(self, fault: Fault) -> ApiResponse | DeferredResponse:
         """Answer with the fault instead of the operation's answer."""
+        world = self.world
         if isinstance(fault, Answer):
-            return fault_response(self.world, fault, self.route)
-        return corrupt(bare_response(self.world, self.world.rules.head(503, json=False), b""), fault, self.world)
+            response = fault_response(world, fault, self.route)
+            return response if fault.delay is None else self._late(response, fault.delay)
+        unread = bare_response(world, world.rules.head(503, json=False), b"")  # nothing of it goes out
+        return self._deferred(lambda: unread, delivery=fault.delivery)
+
+    def _corrupted(self, response: ApiResponse, fault: Fault) -> ApiResponse | DeferredResponse:
+        """Corrupt the operation's answer, or the way it goes out."""
+        response.head, response.body = fault.corrupt(response.head, response.body)
+        if fault.delivery is None:
+            return response
+        _answered(self.world, self.entry, response)
+        return self._deferred(lambda: response, delivery=fault.delivery)
+
+    def _late(self, response: ApiResponse, seconds: Seconds) -> DeferredResponse:
+        """Hold back an answer that is made already."""
+        _answered(self.world, self.entry, response)
+        return self._deferred(lambda: response, seconds=seconds)
+
+    def _deferred(
+        self,
+        resume: Callable[[], ApiResponse | DeferredResponse],
+        *,
+        seconds: Seconds | None = None,
+        delivery: Delivery | None = None,
+    ) -> DeferredResponse:
+        world = self.world
+        delay = 0.0 if seconds is None else world.random.uniform(*seconds)
+        return DeferredResponse(resume, self.entry, world.deferred, delay=delay, delivery=delivery)
 
 
 # For the adapters
@@ -202,7 +261,7 @@ def admits(world: World, request: ApiRequest, key: Key | None, length: int | Non
             return False
         if key is None or world.keys.problem(key):
             return False
-        return route.operation.request_schema is None or judge_head(rules, request, length) is None
+        return route.operation.request_schema is None or validate_head(rules, request, length) is None
 
 
 def answer_retired(world: World, detail: str, request: ApiRequest) -> ApiResponse:
@@ -214,7 +273,7 @@ def refuse_leftover(world: World, condition: str, detail: str, request: ApiReque
     """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
         world.now = world.clock.now()
-        response = refusal_response(world, Entry(0, None, request, world.now), Refusal(condition, detail=detail))
+        response = refusal_response(world, Refusal(condition, detail=detail), request)
         _tell_browser(world, request, response)
         return response
 
@@ -226,10 +285,6 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
             world.errors.append(RuntimeError(detail))
         world.now = world.clock.now()
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
-        response = refusal_response(world, entry, Refusal(condition, detail=detail))
-        _tell_browser(world, request, response)
-        entry.answered(response)
-        entry.duration = RealTime.perf_counter() - request.started
-        response.entry = entry
-        world.journal.add(entry)
+        response = _refused(world, entry, Refusal(condition, detail=detail))
+        _record(world, entry, response)
         return response

@@ -1,4 +1,4 @@
-"""Makes the answers of the core: renders, encodes, refuses, and does to an answer what a fault says. No I/O."""
+"""Makes the answers of the core: renders, encodes, refuses, and answers as a fault says. No I/O."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.contract.strict_json import encode_json
-from petstore_mock.contract.violations import MOST_VIOLATIONS
 from petstore_mock.core.routing import SERVER
 from petstore_mock.core.self_check import check_error
-from petstore_mock.messages.response import BODILESS_STATUSES, PLAIN, ApiResponse, Head
+from petstore_mock.messages.response import BODILESS_STATUSES, ApiResponse, Head
 
 if TYPE_CHECKING:
     from petstore_mock.contract.error_conditions import Condition
     from petstore_mock.contract.gaps import Fields
     from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
-    from petstore_mock.faults import Fault
-    from petstore_mock.faults.kinds import Answer, Seconds
-    from petstore_mock.journal.entry import Entry
+    from petstore_mock.faults.kinds import Answer
+    from petstore_mock.messages.request import ApiRequest
 
-__all__ = ["bare_response", "corrupt", "fault_response", "hold_back", "json_response", "refusal_response"]
+__all__ = ["bare_response", "fault_response", "json_response", "refusal_response"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
@@ -36,27 +34,18 @@ def json_response(world: World, status: int, canonical: bytes, fields: Fields) -
 
 def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
     """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
-    rules = world.rules
-    response = ApiResponse(head, body, world.clock.http_date(world.now))
-    if rules.dress is not PLAIN:
-        response.dress = rules.dress
-    return response
+    return ApiResponse(head, body, world.clock.http_date(world.now), world.rules.wire_format)
 
 
-def refusal_response(world: World, entry: Entry, refusal: Refusal, fields: Fields = ()) -> ApiResponse:
-    """Refuse a request, and note in its entry why (§7).
+def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> ApiResponse:
+    """Refuse a request (§7).
 
     Args:
         world: whose behaviour writes the answer.
-        entry: the request's.
         refusal: why.
-        fields: header fields that depend on the request.
+        request: whose credentials are to be masked.
     """
     condition = CONDITIONS[refusal.condition]
-    entry.condition = condition
-    entry.violations = refusal.violations[:MOST_VIOLATIONS]
-    entry.omitted = len(refusal.violations) - len(entry.violations) + refusal.omitted
-    entry.detail = refusal.detail
     parts = [str(one) for one in refusal.violations[:_SHOWN_VIOLATIONS]]
     more = len(refusal.violations) + refusal.omitted - len(parts)
     if more > 0:
@@ -65,8 +54,8 @@ def refusal_response(world: World, entry: Entry, refusal: Refusal, fields: Field
         parts.append(refusal.detail)
     message = condition.message
     if parts:  # a client may have put a key anywhere, and its log shows what we say of it
-        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.keys, *entry.request.credentials))
-    return _error_response(world, condition, message, fields)
+        message = mask_text(f"{message}: {'; '.join(parts)}", (*world.keys, *request.credentials))
+    return _error_response(world, condition, message, refusal.fields)
 
 
 def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
@@ -85,7 +74,7 @@ def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
             check_error(world, response)
     if fault.fields:
         response.head = response.head.with_fields(*fault.fields)
-    return response if fault.delay is None else hold_back(response, fault.delay, world)
+    return response
 
 
 def _error_response(world: World, condition: Condition, message: str, fields: Fields) -> ApiResponse:
@@ -93,19 +82,3 @@ def _error_response(world: World, condition: Condition, message: str, fields: Fi
     status = condition.status
     document = error_document(world.rules.policies.error_codes(condition.code, status), message, status)
     return json_response(world, status, encode_json(document), (*condition.fields, *fields))
-
-
-def hold_back(response: ApiResponse, seconds: Seconds, world: World) -> ApiResponse:
-    """Have an answer wait for a time drawn from ``seconds``."""
-    response.delay = world.random.uniform(*seconds)
-    response.waits = world.waits
-    return response
-
-
-def corrupt(response: ApiResponse, fault: Fault, world: World) -> ApiResponse:
-    """Do to the operation's own answer what a fault says: to its body, its type, or the way it goes out."""
-    response.head, response.body = fault.corrupt(response.head, response.body)
-    if fault.delivery is not None:
-        response.delivery = fault.delivery
-        response.waits = world.waits
-    return response

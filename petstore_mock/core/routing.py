@@ -17,7 +17,7 @@ from petstore_mock.contract.interface import BASE_PATH, OPERATIONS
 from petstore_mock.contract.strict_json import percent_decode, read_integer, unbearable
 from petstore_mock.contract.violations import HugeInteger, Violation, member_path, no_such_name
 from petstore_mock.messages.request import KNOWN_METHODS
-from petstore_mock.messages.response import PLAIN, Dress, Head
+from petstore_mock.messages.response import PLAIN, Head, WireFormat
 
 if TYPE_CHECKING:
     from petstore_mock.contract.gaps import Fields
@@ -51,15 +51,21 @@ _OPERATION_BY_PATH: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused: a name of ``conditions.CONDITIONS``, the rules broken, and words on top.
+    """Why a request is refused.
 
-    Of rules broken thousands of times, ``omitted`` counts the violations that were not made.
+    Attributes:
+        condition: a name of ``CONDITIONS``.
+        violations: the rules broken.
+        detail: words on top.
+        omitted: of rules broken thousands of times, how many violations were not made.
+        fields: header fields of the answer.
     """
 
     condition: str
     violations: tuple[Violation, ...] = ()
     detail: str = ""
     omitted: int = 0
+    fields: Fields = ()
 
 
 @dataclass(slots=True)
@@ -104,13 +110,13 @@ class Rules:
         self._routes: dict[tuple[str, str], Route] = {}
         self._heads: dict[tuple[int, Fields, bool], Head] = {}
         chosen = self.policies
-        dress = Dress(
+        wire_format = WireFormat(
             chunked=chosen.answer_framing(),
             close=chosen.connection(),
             lower_case=chosen.header_names(),
             gzip=chosen.content_coding(),
         )
-        self.dress = PLAIN if dress == PLAIN else dress  # adapters ask which by `is`
+        self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         # What most behaviours leave alone costs no request a call.
         self.limits_values = chosen.name_rule is not nothing or chosen.category_rule is not nothing
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged

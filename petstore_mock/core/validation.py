@@ -1,7 +1,8 @@
-"""Judging the body of a request: pure functions of the request and the rules."""
+"""Validates a request: pure functions of the request, its route and the rules."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.strict_json import MalformedJsonError, decode_json, integral_value, unbearable
@@ -9,10 +10,10 @@ from petstore_mock.contract.violations import JsonNumber, Violation
 from petstore_mock.core.routing import Refusal
 
 if TYPE_CHECKING:
-    from petstore_mock.core.routing import Rules
+    from petstore_mock.core.routing import Route, Rules
     from petstore_mock.messages.request import ApiRequest
 
-__all__ = ["judge_body", "judge_head", "with_body_violations"]
+__all__ = ["validate", "validate_body", "validate_head"]
 
 _JSON: Final = (b"application/json",)  # as nearly every client sends it
 
@@ -25,8 +26,8 @@ def _is_json(request: ApiRequest) -> bool:
     )
 
 
-def judge_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
-    """Judge what can be known of a body before it is read: its media type and its declared length in bytes."""
+def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
+    """Validate what can be known of a body before it is read: its media type and its declared length in bytes."""
     if not _is_json(request):
         condition = rules.policies.media_type()
         if condition is not None:
@@ -39,10 +40,28 @@ def judge_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal
     return None
 
 
-def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
-    """Decode and judge the body of createPet (§4.2); return the NewPet, or every rule that it breaks."""
+def validate(rules: Rules, request: ApiRequest, route: Route) -> dict[str, Any] | Refusal | None:
+    """Validate a request whose route is known: return its body, None where the operation has none, or what is wrong.
+
+    What is wrong with the parameters and with the fields of the body is told at once.
+    """
+    invalid = route.invalid
+    if route.operation is None or route.operation.request_schema is None:
+        return invalid
+    body = validate_body(rules, request)
+    if invalid is None:
+        return body
+    if isinstance(body, Refusal) and body.condition == "invalid_body":
+        return replace(
+            invalid, violations=(*invalid.violations, *body.violations), omitted=invalid.omitted + body.omitted
+        )
+    return invalid
+
+
+def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
+    """Decode and validate the body of createPet (§4.2); return the NewPet, or every rule that it breaks."""
     body = request.body
-    refusal = judge_head(rules, request, len(body))
+    refusal = validate_head(rules, request, len(body))
     if refusal is not None:
         return refusal
     if request.oversized:
@@ -77,15 +96,6 @@ def judge_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
     document: dict[str, Any] = value
     return document
-
-
-def with_body_violations(rules: Rules, request: ApiRequest, invalid: Refusal) -> Refusal:
-    """Add what is wrong with the fields of the body to the refusal of a query, all at once."""
-    judged = judge_body(rules, request)
-    if isinstance(judged, Refusal) and judged.condition == "invalid_body":
-        violations = (*invalid.violations, *judged.violations)
-        return Refusal(invalid.condition, violations, invalid.detail, invalid.omitted + judged.omitted)
-    return invalid
 
 
 def _let_pass(rules: Rules, document: dict[str, Any]) -> None:

@@ -18,48 +18,19 @@ from petstore_mock.core.sample_pets import plausible_category, plausible_name, p
 from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
+from petstore_mock.messages.deferred import DeferredResponses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date, datetime
 
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.cors import Cors
 
-__all__ = ["Snapshot", "Waiting", "World"]
+__all__ = ["Snapshot", "World"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
-
-
-class Waiting:
-    """The answers of a world that are held back, until all are let go at once; implements ``messages.Waits``."""
-
-    def __init__(self) -> None:
-        self._held: set[Callable[[], None]] = set()
-        self._lock = threading.Lock()
-        self._over = False
-
-    def add(self, release: Callable[[], None]) -> None:
-        """Remember how to let a held answer go; one that comes after all were let go is let go at once."""
-        with self._lock:
-            if not self._over:
-                self._held.add(release)
-                return
-        release()  # the core decided before the reset, and the adapter began to wait after it
-
-    def discard(self, release: Callable[[], None]) -> None:
-        """Forget an answer that is held no longer."""
-        with self._lock:
-            self._held.discard(release)
-
-    def release(self) -> None:
-        """Let every held answer go, and whatever is still added."""
-        with self._lock:
-            self._over = True
-            held, self._held = self._held, set()
-        for release in held:
-            release()
 
 
 class Snapshot:
@@ -127,7 +98,7 @@ class World:
         self.clock = Clock(at)
         self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
         self.plan = FaultPlan(self.lock, schemas)
-        self.waits = Waiting()
+        self.deferred = DeferredResponses()
         self.errors: list[BaseException] = []  # the fake's own failures, for the verification
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
         self.asked = 0.0  # when a request came to its address last, by time.perf_counter()
@@ -166,15 +137,15 @@ class World:
             self.keys.replace(keys)
             self.answered = 0
             self.random.reset()
-            waits, self.waits = self.waits, Waiting()
-        waits.release()
+            deferred, self.deferred = self.deferred, DeferredResponses()
+        deferred.release()
 
     def let_go(self) -> None:
         """Let every held answer go; the state stays, and what they were to commit is not."""
         with self.lock:
             self.generation += 1
-            waits, self.waits = self.waits, Waiting()
-        waits.release()
+            deferred, self.deferred = self.deferred, DeferredResponses()
+        deferred.release()
 
     def snapshot(self) -> Snapshot:
         """Return a copy of the state: animals, keys, behaviour, clock and randomness."""

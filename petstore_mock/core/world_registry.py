@@ -21,13 +21,15 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import KEY_TEXT, bearer_key
 from petstore_mock.messages.request import ApiRequest
-from petstore_mock.messages.response import ApiResponse, Head
+from petstore_mock.messages.response import ApiResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from petstore_mock.core.cors import Cors
     from petstore_mock.core.keys import Key
+    from petstore_mock.messages.deferred import DeferredResponse
+    from petstore_mock.messages.response import Head
 
 __all__ = ["DEFAULT_WORLD", "Leak", "Worlds", "whose"]
 
@@ -284,7 +286,7 @@ class Worlds:
 
     # transport.handler.Handler
 
-    def handle(self, request: ApiRequest) -> ApiResponse:
+    def handle(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
         """Answer a whole request on the world of its address or of its key, else on the current one."""
         name, problem = bearer_key(request.fields)
         if request.mount or request.target.startswith(_BY_ADDRESS):
@@ -349,14 +351,12 @@ class Worlds:
         """Return the longest body that a request may have, in bytes (gap ``body_limit``)."""
         return self._look_up(request)[0].rules.policies.body_limit()
 
-    def epoch(self) -> _Epoch:
+    def epoch(self) -> object:
         """Return to whom a request belongs that begins now, should it never show a key."""
         world = self._stack[-1]
         return _Epoch(world, world.journal.clears, world.owner)
 
-    def refuse(
-        self, condition: str, detail: str, request: ApiRequest | None, epoch: _Epoch | None = None
-    ) -> ApiResponse:
+    def refuse(self, condition: str, detail: str, request: ApiRequest | None, epoch: object = None) -> ApiResponse:
         """Answer what never became a request; without a key it belongs to where it began, if ``epoch`` says so."""
         known = request if request is not None else ApiRequest(_UNREAD, _UNREAD)
         addressed = self._at_address(known)
@@ -369,7 +369,7 @@ class Worlds:
         owner = None if name is None else self._leaker(name)
         if owner is not None and condition != "internal_error":  # a failure of ours is this session's, whoever met it
             return self._leaked(world, known, owner)
-        if epoch is None or key is not None:
+        if not isinstance(epoch, _Epoch) or key is not None:
             return pipeline.refuse(world, condition, detail, known)
         with epoch.world.lock:
             if epoch.world.journal.clears == epoch.clears:
@@ -385,8 +385,8 @@ class Worlds:
         """Return who answers for the key ``name``, if it is a retired one."""
         return None if self.keys.is_taken(name) else self._retired_owner(name)
 
-    def neighbour_came(self, request: ApiRequest) -> Callable[[int, Sequence[tuple[str, str]], bytes], bytes]:
-        """Take note of a request that an expectation of ``httpserver`` answers; return what is told the answer.
+    def expectation_matched(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
+        """Take note of a request that an expectation of ``httpserver`` answers; return what makes its answer.
 
         It belongs to the test in which it came, however late its handler answers: that is no doing of the client's.
         """
@@ -397,21 +397,21 @@ class Worlds:
             if owner is None and key is not None and key.world is not world:  # retired since the look-up above
                 owner = self._retired_owner(key.name) or _NOBODY
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
-            entry.neighbour = True
+            entry.by_expectation = True
             if owner is None:
                 world.journal.add(entry)
 
-        def answered(status: int, fields: Sequence[tuple[str, str]], body: bytes) -> bytes:
+        def answer(head: Head, body: bytes) -> ApiResponse:
             if owner is not None:
-                self._note_leak(Leak(owner, _shown(request), status))
+                self._note_leak(Leak(owner, _shown(request), head.status))
             with world.lock:
-                date = world.clock.http_date()
-                entry.answered(ApiResponse(Head(status, fields), body, date))
+                response = ApiResponse(head, body, world.clock.http_date())
+                entry.answered(response)
                 entry.duration = RealTime.perf_counter() - request.started
                 world.journal.weigh_again(entry)
-            return date
+            return response
 
-        return answered
+        return answer
 
 
 def _shown(request: ApiRequest) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import SENTENCES, Sentence
 from petstore_mock.messages.content_coding import coded, coding_fields
 from petstore_mock.messages.request import KNOWN_METHODS
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry"]
 
-_CUT_SHORT: Final = frozenset({"client gone", "reset"})  # outcomes of an answer that was held back and never sent
 # What an entry weighs beside its bytes, measured; a refused body stays decoded in its violations, some times larger.
 _BASE_WEIGHT: Final = 1000
 _DECODED_WEIGHT: Final = 16
@@ -51,12 +51,14 @@ class Entry:
         executed: whether the operation was carried out (and what it changes was kept).
         outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
         expected: whether the test said that this violation would come.
-        neighbour: whether an expectation of ``httpserver`` answered it.
+        by_expectation: whether an expectation of ``httpserver`` answered it.
         keys: gives the keys to be masked.
     """
 
     __slots__ = (
         "_response",
+        "_sent",
+        "by_expectation",
         "condition",
         "delayed_by",
         "detail",
@@ -65,7 +67,6 @@ class Entry:
         "expected",
         "fault",
         "keys",
-        "neighbour",
         "number",
         "omitted",
         "outcome",
@@ -81,6 +82,7 @@ class Entry:
         self.owner = owner
         self.request = request
         self._response: ApiResponse | None = None
+        self._sent = True  # unless an adapter tells otherwise
         self.timestamp = timestamp
         self.duration = 0.0
         self.condition: Condition | None = None
@@ -92,7 +94,7 @@ class Entry:
         self.executed = False
         self.outcome: str | None = None
         self.expected = False
-        self.neighbour = False
+        self.by_expectation = False
         self.keys: Callable[[], Iterable[str]] = _no_keys
         self.weight = 0  # what the journal counted it as
 
@@ -105,9 +107,14 @@ class Entry:
         return printable(f"{' '.join(parts)}>")
 
     def answered(self, response: ApiResponse) -> None:
-        """Take note of the answer; of one that is only promised, once it is made."""
-        if response.resume is None:
-            self._response = response
+        """Take note of the answer; of one that is deferred, once it is made."""
+        self._response = response
+
+    def complete(self, outcome: str, *, sent: bool) -> None:
+        """Take note of what became of a deferred answer; see :class:`petstore_mock.messages.deferred.Completion`."""
+        self.outcome = outcome
+        self._sent = sent
+        self.duration = RealTime.perf_counter() - self.request.started
 
     @property
     def size(self) -> int:
@@ -221,11 +228,7 @@ class Entry:
     def status(self) -> int | None:
         """The status of the answer; None when there was none, or is none yet."""
         response = self._response
-        if response is None:
-            return None
-        if response.delivery is None:
-            return None if self.outcome in _CUT_SHORT else response.status
-        return None if response.delivery.loses_answer else response.status
+        return None if response is None or not self._sent else response.status
 
     @property
     def response_fields(self) -> list[tuple[str, str]]:
@@ -305,6 +308,6 @@ class Entry:
             parts.append(f"fault {self.fault}")
         if self.condition is not None:
             parts.append(f"refused: {self.condition.name}{self.where}")
-        if self.neighbour and self._response is not None:
+        if self.by_expectation and self._response is not None:
             parts.append("answered by httpserver")
         return ", ".join(parts) or ("answered" if self._response is not None else "held back")

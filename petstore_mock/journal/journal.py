@@ -67,7 +67,9 @@ class Journal:
         self._schemas = schemas
         self._size = 0
         self._evicted_violations = 0
-        self.listeners: tuple[Callable[[], None], ...] = ()  # replaced, never changed: `add` reads it without a lock
+        self.listeners: tuple[
+            Callable[[Entry], object], ...
+        ] = ()  # replaced, never changed: `add` reads it without a lock
         self._listening = threading.Lock()
         self.total = 0  # the number of the latest entry
         self.clears = 0  # how often the numbers began anew
@@ -90,7 +92,7 @@ class Journal:
         if len(entries) > self._limit or self._size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:
-            listener()
+            listener(entry)
 
     def weigh_again(self, entry: Entry) -> None:
         """Count what ``entry`` has come to hold: its answer was held back and is there. The world's lock is held."""
@@ -118,12 +120,12 @@ class Journal:
         self.total = 0
         self.clears += 1
 
-    def listen(self, listener: Callable[[], None]) -> None:
-        """Call ``listener`` after each entry, in the thread that adds it; it must be quick and must not raise."""
+    def listen(self, listener: Callable[[Entry], object]) -> None:
+        """Call ``listener`` with each new entry, in the thread that adds it; it must be quick and must not raise."""
         with self._listening:
             self.listeners = (*self.listeners, listener)
 
-    def unlisten(self, listener: Callable[[], None]) -> None:
+    def unlisten(self, listener: Callable[[Entry], object]) -> None:
         """Call ``listener`` no more."""
         with self._listening:
             self.listeners = tuple(other for other in self.listeners if other != listener)

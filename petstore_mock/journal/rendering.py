@@ -57,7 +57,7 @@ def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) ->
     """
     number = f"{entry.number:>3} " if numbered else ""
     by = f" {entry.operation}" if entry.operation is not None else ""
-    if entry.neighbour:
+    if entry.by_expectation:
         by += " (httpserver)"
     why = _why(entry, f", {entry.reason}") if reason else ""
     if why:
@@ -128,7 +128,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
             entry.request_line,
             _result(entry),
             f"{entry.duration * 1000:.1f} ms",
-            "httpserver" if entry.neighbour else entry.operation or "-",
+            "httpserver" if entry.by_expectation else entry.operation or "-",
             printable(_shorten(_note(entry), _SHOWN_REASON)),
         )
         for entry in entries

@@ -19,12 +19,12 @@ __all__ = ["Announcer", "running_loop", "wait_async", "wait_blocking"]
 
 
 class Announcer(Protocol):
-    """Calls those who listen whenever something has happened, from whichever thread that was."""
+    """Calls those who listen with whatever has happened, from whichever thread that was."""
 
-    def listen(self, listener: Callable[[], None]) -> None:
+    def listen(self, listener: Callable[[Any], object]) -> None:
         """Call ``listener`` from now on."""
 
-    def unlisten(self, listener: Callable[[], None]) -> None:
+    def unlisten(self, listener: Callable[[Any], object]) -> None:
         """Call ``listener`` no more."""
 
 
@@ -48,7 +48,10 @@ def running_loop() -> str | None:
 def wait_blocking(announcer: Announcer, done: Callable[[], bool], timeout: float) -> bool:
     """Block until ``done()`` or for ``timeout`` seconds; return the last word of ``done``."""
     happened = threading.Event()
-    listener = happened.set
+
+    def listener(_: object) -> None:
+        happened.set()
+
     announcer.listen(listener)  # before the first look, so that nothing slips between the two
     try:
         deadline = RealTime.monotonic() + timeout
@@ -72,13 +75,13 @@ async def wait_async(announcer: Announcer, done: Callable[[], bool], timeout: fl
     loop = asyncio.get_running_loop()
     happened, expired = asyncio.Event(), threading.Event()
 
-    def listener() -> None:
+    def listener(_: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop was closed under the wait, which nobody awaits any more
             loop.call_soon_threadsafe(happened.set)
 
     def expire() -> None:
         expired.set()
-        listener()
+        listener(None)
 
     timer = threading.Timer(timeout, expire)  # the loop's own stand still while a test has frozen the time
     timer.daemon = True

@@ -23,7 +23,7 @@ def coding_fields(fields: Fields, response: ApiResponse) -> tuple[tuple[str, str
         fields: those of the request, which say what the client takes.
         response: the answer.
     """
-    if not response.dress.gzip or not response.body or response.head.get("Content-Encoding") is not None:
+    if not response.wire_format.gzip or not response.body or response.head.get("Content-Encoding") is not None:
         return ()
     takes_gzip = _takes_gzip(b",".join(fields.by_name.get(b"accept-encoding", ())).lower())
     return _IN_GZIP if takes_gzip else (_VARY,)

@@ -1,16 +1,16 @@
-"""An answer of the core, and how it is to be sent."""
+"""An answer of the core."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
     "BODILESS_STATUSES",
@@ -18,9 +18,8 @@ __all__ = [
     "UNSIZED_STATUSES",
     "ApiResponse",
     "Delivery",
-    "Dress",
     "Head",
-    "Waits",
+    "WireFormat",
     "is_field",
     "reason_phrase",
 ]
@@ -96,7 +95,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class WireFormat:
     """How a behaviour sends its answers; HTTP allows any of it. All but ``gzip`` is the wire's: WSGI has no say in it.
 
     Attributes:
@@ -112,54 +111,26 @@ class Dress:
     gzip: bool = False
 
 
-PLAIN: Final = Dress()
-
-
-class Waits(Protocol):
-    """Where an adapter says that it holds an answer back, so that ``reset()`` and ``stop()`` can let it go."""
-
-    def add(self, release: Callable[[], None]) -> None:
-        """Call ``release`` (from any thread) when the waiting must end."""
-
-    def discard(self, release: Callable[[], None]) -> None:
-        """Forget ``release``: its waiting ended by itself."""
-
-
-class Recorded(Protocol):
-    """The part of a journal entry that an adapter completes."""
-
-    duration: float
-    outcome: str | None
+PLAIN: Final = WireFormat()
 
 
 class ApiResponse:
-    """An answer of the core.
+    """An answer of the core: what the client is told. When it is told, and whether whole, is ``DeferredResponse``'s.
 
     Attributes:
         head: status and header fields.
         body: the bytes of the body. For a HEAD request the adapter sends their length and leaves them out.
         date: the value of ``Date`` by the fake's clock (RFC 9110 §6.6.1).
-        dress: how the behaviour sends it.
-        delay: seconds to wait before it is sent, or before ``resume`` is called.
-        resume: when set, this is no answer yet: wait ``delay`` seconds, call it, and send what it returns. It
-            isn't called when the client has gone by then: what was to be committed is not.
-        delivery: how the answer goes out, when not whole and at once.
-        waits: where to register a held answer.
-        entry: the journal's entry, for its duration and outcome.
+        wire_format: how the behaviour sends it.
     """
 
-    # Defaults of the class, not of each instance: most answers set none of these, and one is made for every request.
-    dress: Dress = PLAIN
-    delay: float = 0.0
-    resume: Callable[[], ApiResponse] | None = None
-    delivery: Delivery | None = None
-    waits: Waits | None = None
-    entry: Recorded | None = None
+    __slots__ = ("body", "date", "head", "wire_format")
 
-    def __init__(self, head: Head, body: bytes, date: bytes) -> None:
+    def __init__(self, head: Head, body: bytes, date: bytes, wire_format: WireFormat = PLAIN) -> None:
         self.head = head
         self.body = body
         self.date = date
+        self.wire_format = wire_format
 
     def __repr__(self) -> str:
         return f"<ApiResponse {self.head.status} {len(self.body)} bytes>"

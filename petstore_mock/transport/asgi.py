@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
-from petstore_mock.transport.in_process import Hold, is_held, outgoing, require_no_socket
+from petstore_mock.transport.in_process import Wait, outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -55,12 +56,11 @@ class AsgiApp:
         request = ApiRequest(scope["method"], _target(scope), _fields(scope), b"", 0, 0, time.perf_counter())
         problem = await _read_body(receive, request, handler)
         answer = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
-        response: ApiResponse | None = answer
-        while response is not None and is_held(response):
-            response = await (_held_in_trio if _runs_in_trio() else _held)(response, receive)
+        response: ApiResponse | DeferredResponse | None = answer
+        while isinstance(response, DeferredResponse):
+            response = await (_wait_in_trio if _runs_in_trio() else _wait)(response, receive)
         if response is None:
             return  # the client has gone
-        require_no_socket(response, "petstore.asgi")
         fields, body = outgoing(request, response)
         # ASGI demands names in lower case; its servers write them as they like.
         headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
@@ -139,8 +139,8 @@ async def _until_gone(receive: Receive) -> None:
         pass  # a server may repeat that the body is over
 
 
-async def _held(response: ApiResponse, receive: Receive) -> ApiResponse | None:
-    """Hold an answer back until its time, a reset, or the going of the client; return it, or None without a client."""
+async def _wait(deferred: DeferredResponse, receive: Receive) -> ApiResponse | DeferredResponse | None:
+    """Wait until the answer's time, a reset, or the going of the client; return it, or None without a client."""
     loop = asyncio.get_running_loop()
     released = asyncio.Event()
 
@@ -148,19 +148,19 @@ async def _held(response: ApiResponse, receive: Receive) -> ApiResponse | None:
         with contextlib.suppress(RuntimeError):  # the loop is closed, and the client gone with it
             loop.call_soon_threadsafe(released.set)
 
-    with Hold(response, release) as hold:
+    with Wait(deferred, release, "petstore.asgi") as wait:
         leaving, waiting = asyncio.ensure_future(_until_gone(receive)), asyncio.ensure_future(released.wait())
         try:
             done, _ = await asyncio.wait(
-                [leaving, waiting], timeout=response.delay, return_when=asyncio.FIRST_COMPLETED
+                [leaving, waiting], timeout=deferred.delay, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             leaving.cancel()
             waiting.cancel()
             await asyncio.gather(leaving, waiting, return_exceptions=True)
         if leaving in done:
-            hold.give_up()
-    return hold.end()
+            wait.give_up()
+    return wait.end()
 
 
 def _runs_in_trio() -> bool:
@@ -168,7 +168,7 @@ def _runs_in_trio() -> bool:
     return trio is not None and trio.lowlevel.in_trio_task()
 
 
-async def _held_in_trio(response: ApiResponse, receive: Receive) -> ApiResponse | None:
+async def _wait_in_trio(deferred: DeferredResponse, receive: Receive) -> ApiResponse | DeferredResponse | None:
     """Do the same where trio runs, which only somebody who has it installed can ask for."""
     import trio  # noqa: PLC0415
 
@@ -179,16 +179,16 @@ async def _held_in_trio(response: ApiResponse, receive: Receive) -> ApiResponse 
         with contextlib.suppress(trio.RunFinishedError):
             token.run_sync_soon(released.set)
 
-    with Hold(response, release) as hold:
+    with Wait(deferred, release, "petstore.asgi") as wait:
         async with trio.open_nursery() as nursery:
 
             async def leave() -> None:
                 await _until_gone(receive)
-                hold.give_up()
+                wait.give_up()
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(leave)
-            with trio.move_on_after(response.delay):
+            with trio.move_on_after(deferred.delay):
                 await released.wait()
             nursery.cancel_scope.cancel()
-    return hold.end()
+    return wait.end()

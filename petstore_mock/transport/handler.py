@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.messages.deferred import DeferredResponse
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import ApiResponse
+    from petstore_mock.messages.response import ApiResponse, Head
 
 __all__ = ["Handler"]
 
@@ -14,7 +17,7 @@ __all__ = ["Handler"]
 class Handler(Protocol):
     """The core, as the adapters see it. Every method may be called from any thread."""
 
-    def handle(self, request: ApiRequest) -> ApiResponse:
+    def handle(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
         """Answer a whole request. Never raises for anything that a client can send."""
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
@@ -27,14 +30,19 @@ class Handler(Protocol):
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body in bytes that this request may have, None for no limit (gap ``body_limit``)."""
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
-        """Answer what never became a request: a name of ``CONDITIONS`` and what was wrong, for the journal too.
+    def epoch(self) -> object:
+        """Return a token of the present moment, for :meth:`refuse`."""
 
-        A handler may also have ``neighbour_came(request)``, which is told of a request that an expectation of
-        pytest-httpserver answers; it returns what is to be called with the status, the fields and the body of that
-        answer, once there is one, and returns the value of its ``Date``.
+    def refuse(self, condition: str, detail: str, request: ApiRequest | None, epoch: object = None) -> ApiResponse:
+        """Answer what never became a request.
 
-        And it may have ``epoch()``, which returns a token of the present moment: for a request that came in parts,
-        this method then gets the token of its first byte as ``epoch``, so that what an earlier test left behind is not
-        held against the present one.
+        Args:
+            condition: a name of ``CONDITIONS``.
+            detail: what was wrong, for the journal too.
+            request: what is known of it.
+            epoch: the token of its first byte if it came in parts, so that what an earlier test left behind is not
+                held against the present one.
         """
+
+    def expectation_matched(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
+        """Learn of a request that an expectation of pytest-httpserver answers; return what makes its answer."""

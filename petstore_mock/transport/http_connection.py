@@ -13,10 +13,11 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
 from petstore_mock.transport.request_parsing import ChunkedBody, RefusedError, RequestHead, probe
-from petstore_mock.transport.response_delivery import Held, frame
+from petstore_mock.transport.response_delivery import DeferredDelivery, frame
 from petstore_mock.transport.tcp_connection import Line
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ class Connection(Line):
         "_advancing",
         "_awaiting",
         "_connections",
+        "_deferred",
         "_epoch",
         "_exchange",
         "_expected",
         "_handle",
-        "_held",
         "_incoming",
         "_known",
         "_number",
@@ -88,7 +89,7 @@ class Connection(Line):
         self._exchange = 0
         self._scanned = 0  # how much of it was found to hold no whole head
         self._incoming: _Incoming | None = None
-        self._held: Held | None = None  # the answer that is held back
+        self._deferred: DeferredDelivery | None = None  # of the answer that does not go out at once
         self._awaiting = False  # an expectation's answer is being made in a thread
         self._advancing = False
         self._since = 0.0  # when the incomplete head began, or its body last grew
@@ -115,7 +116,7 @@ class Connection(Line):
                 self._serve(head, b"", RealTime.perf_counter())
                 return
         if self._discarding:
-            self._discard(len(data), bounded=self._held is None)
+            self._discard(len(data), bounded=self._deferred is None)
             return
         self._buffer += data
         self._advance()
@@ -123,9 +124,11 @@ class Connection(Line):
     def eof_received(self) -> bool | None:
         """Learn that the client sends no more: it has closed, or half of it has. True keeps our half open."""
         self._eof = True
-        if self._held is not None:  # a half-closed client can't be told from one that has gone
-            self._held.gone()
-            self._held = None  # closing may take as long as the client does not read: no longer than others get for it
+        if self._deferred is not None:  # a half-closed client can't be told from one that has gone
+            self._deferred.gone()
+            self._deferred = (
+                None  # closing may take as long as the client does not read: no longer than others get for it
+            )
         elif self._awaiting or (self._blocked and self._buffer):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:
@@ -138,9 +141,9 @@ class Connection(Line):
         self._connections.discard(self)
         self._discarding, self._idle = True, False
         self._buffer.clear()
-        if self._held is not None:
-            self._held.gone()
-            self._held = None
+        if self._deferred is not None:
+            self._deferred.gone()
+            self._deferred = None
 
     # Reading
 
@@ -164,7 +167,7 @@ class Connection(Line):
             self.finish()
 
     def _may_serve(self) -> bool:
-        if self._held is not None or self._awaiting or self._blocked or self._discarding:
+        if self._deferred is not None or self._awaiting or self._blocked or self._discarding:
             return False
         return not self._transport.is_closing()
 
@@ -175,13 +178,13 @@ class Connection(Line):
             if empty := _EMPTY_LINES.match(buffer):
                 del buffer[: empty.end()]
             if not buffer or buffer == b"\r":
-                self._epoch = self._shared.epoch() if buffer else None
+                self._epoch = self._shared.handler.epoch() if buffer else None
                 return False
         end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end < 0:
             if not self._scanned:
                 self._since = RealTime.perf_counter()
-                self._epoch = self._shared.epoch()
+                self._epoch = self._shared.handler.epoch()
             probe(buffer, self._scanned)
             self._scanned = len(buffer)
             return False
@@ -266,16 +269,13 @@ class Connection(Line):
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
             response = self._shared.failed(error, request)
         self._touched = request.started
-        fixed = response.head
         if (
             head.plain
-            and not response.delay
-            and response.delivery is None
-            and response.resume is None
-            and response.dress is PLAIN
-            and fixed.status not in UNSIZED_STATUSES
+            and isinstance(response, ApiResponse)
+            and response.wire_format is PLAIN
+            and response.head.status not in UNSIZED_STATUSES
         ):
-            body = response.body
+            fixed, body = response.head, response.body
             wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body)
             if self._advancing:  # others may follow, in order and while the client takes them
                 self.send(wire)
@@ -284,18 +284,18 @@ class Connection(Line):
         else:
             self._respond(head, request, response)
 
-    def _respond(self, head: RequestHead, request: ApiRequest, response: ApiResponse) -> None:
+    def _respond(self, head: RequestHead, request: ApiRequest, response: ApiResponse | DeferredResponse) -> None:
         """Send ``response`` in whatever way it says."""
-        if response.delay or response.resume is not None or response.delivery is not None:
+        if isinstance(response, DeferredResponse):
             self._idle = False
-            self._held = Held(self, head, request, response)
-            self._held.begin()
+            self._deferred = DeferredDelivery(self, head, request)
+            self._deferred.begin(response)
         else:
             self.send_whole(head, response)
 
     def send_whole(self, head: RequestHead, response: ApiResponse) -> None:
         """Send ``response`` whole, and go on with the next request or close, as it says."""
-        closing = response.dress.close or not head.keep_alive
+        closing = response.wire_format.close or not head.keep_alive
         wire, body = frame(head, response, closing=closing)
         self.send(wire + body)
         if closing:
@@ -316,7 +316,7 @@ class Connection(Line):
             request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
-        response = self._shared.refuse(refused, request, epoch)
+        response = self._shared.handler.refuse(refused.condition, refused.detail, request, epoch)
         self._respond(head.closing(), request, response)
 
     def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
@@ -328,7 +328,7 @@ class Connection(Line):
                 request.oversized = limit is not None and len(request.body) > limit
             return False
         self._awaiting, self._idle = True, False
-        made = self._shared.neighbour_came(request)
+        made = self._shared.expectation_matched(request)
 
         def work() -> None:
             fixed, body = answer()
@@ -350,23 +350,23 @@ class Connection(Line):
 
     def proceed(self) -> None:
         """Go on with the next request."""
-        self._held = None
+        self._deferred = None
         self._advance()
 
     def finish(self) -> None:
         """End the connection so that the client reads all that was sent."""
-        self._held = None
+        self._deferred = None
         super().finish()
 
     def reset(self) -> None:
         """End the connection with a RST."""
-        self._held = None
+        self._deferred = None
         super().reset()
 
     def shut(self) -> None:
         """End the connection at once, whatever it does: the server stops."""
-        if self._held is not None:
-            self._held.released()
+        if self._deferred is not None:
+            self._deferred.released()
         else:
             self._transport.abort()
 
@@ -380,7 +380,7 @@ class Connection(Line):
         self._since = min(now, self._since + stood_still)
         self._touched = min(now, self._touched + stood_still)
         shared = self._shared
-        if self._held is not None or self._awaiting:
+        if self._deferred is not None or self._awaiting:
             return
         if self._incoming is not None:
             self._sweep_request(now, shared.body_timeout, "no more of the body")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.content_coding import coded
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY
 from petstore_mock.messages.response import UNSIZED_STATUSES
 
@@ -19,88 +19,76 @@ if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse
     from petstore_mock.transport.handler import Handler
 
-__all__ = ["Hold", "exchange", "is_held", "outgoing", "require_no_socket", "wait"]
+__all__ = ["Wait", "exchange", "outgoing", "wait"]
 
 
-def is_held(response: ApiResponse) -> bool:
-    """Say whether an answer is to be waited for."""
-    return bool(response.delay) or response.resume is not None
-
-
-class Hold:
-    """A block in which one answer is held back; a block that fails has lost its client.
+class Wait:
+    """A block in which one client waits for a deferred response; a block that fails has lost its client.
 
     Args:
-        response: the answer, or the promise of one.
+        deferred: what is waited for.
         release: ends the waiting before its time; any thread may call it.
+        instead_of: what the client has, for a fault that needs a socket.
+
+    Raises:
+        PetStoreMockError: a fault does something to the connection.
     """
 
-    def __init__(self, response: ApiResponse, release: Callable[[], None]) -> None:
-        self._response = response
+    def __init__(self, deferred: DeferredResponse, release: Callable[[], None], instead_of: str) -> None:
+        if deferred.delivery is not None:
+            kind = deferred.delivery.kind
+            raise PetStoreMockError(
+                f"the fault {kind}() needs a socket: give the client petstore.url instead of {instead_of}"
+            )
+        self._deferred = deferred
         self._release = release
-        self._began = RealTime.perf_counter()
         self._gone = False
 
     def __enter__(self) -> Self:
-        if self._response.waits is not None:
-            self._response.waits.add(self._release)
+        self._deferred.pending.add(self._release)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._response.waits is not None:
-            self._response.waits.discard(self._release)
+        self._deferred.pending.discard(self._release)
         if self._gone or kind is not None:
-            self._record("client gone")
+            self._deferred.completion.complete("client gone", sent=False)
 
     def give_up(self) -> None:
         """Note that the client has gone: what was to be committed is not."""
         self._gone = True
 
-    def end(self) -> ApiResponse | None:
-        """Return the answer that was waited for, None when the client has gone; it may be another to wait for."""
-        response = self._response
+    def end(self) -> ApiResponse | DeferredResponse | None:
+        """Return what was waited for, None when the client has gone; it may be another to wait for."""
         if self._gone:
             return None
-        self._record("delayed")
-        if response.resume is not None:
-            return response.resume()
-        response.delay = 0.0
+        response = self._deferred.resume()
+        self._deferred.completion.complete("delayed", sent=True)
         return response
 
-    def _record(self, outcome: str) -> None:
-        entry = self._response.entry
-        if entry is not None:
-            entry.duration += RealTime.perf_counter() - self._began
-            entry.outcome = outcome
 
-
-def wait(response: ApiResponse, patience: float | None = None) -> ApiResponse | None:
-    """Hold an answer back in this thread until its time or a reset.
+def wait(deferred: DeferredResponse, instead_of: str, patience: float | None = None) -> ApiResponse | None:
+    """Wait in this thread until the answer is there, or a reset lets it go.
 
     Args:
-        response: the answer, or the promise of one.
+        deferred: the answer's stand-in.
+        instead_of: what the client has, for a fault that needs a socket.
         patience: seconds after which the client gives up; None for never.
 
     Returns:
         The answer, or None when the client gave up first.
+
+    Raises:
+        PetStoreMockError: a fault does something to the connection.
     """
-    left: ApiResponse | None = response
-    while left is not None and is_held(left):
+    left: ApiResponse | DeferredResponse | None = deferred
+    while isinstance(left, DeferredResponse):
         released = threading.Event()
-        with Hold(left, released.set) as hold:
+        with Wait(left, released.set, instead_of) as waiting:
             too_long = patience is not None and left.delay > patience
             if not released.wait(patience if too_long else left.delay) and too_long:
-                hold.give_up()
-        left = hold.end()
+                waiting.give_up()
+        left = waiting.end()
     return left
-
-
-def require_no_socket(response: ApiResponse, instead_of: str) -> None:
-    """Raise PetStoreMockError if a fault does something to the connection; ``instead_of`` is what the client has."""
-    if response.delivery is not None:
-        raise PetStoreMockError(
-            f"the fault {response.delivery.kind}() needs a socket: give the client petstore.url instead of {instead_of}"
-        )
 
 
 def outgoing(request: ApiRequest, response: ApiResponse) -> tuple[list[tuple[str, str]], bytes]:
@@ -133,10 +121,5 @@ def exchange(
         limit = handler.body_limit(request)
         request.oversized = limit is not None and len(request.body) > limit
     response = handler.handle(request)
-    if is_held(response):
-        waited = wait(response, patience)
-        if waited is None:
-            return None
-        response = waited
-    require_no_socket(response, instead_of)
-    return (response.status, *outgoing(request, response))
+    answer = wait(response, instead_of, patience) if isinstance(response, DeferredResponse) else response
+    return None if answer is None else (answer.status, *outgoing(request, answer))

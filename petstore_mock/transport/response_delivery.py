@@ -1,16 +1,17 @@
 """Puts answers on the wire: how one is framed, and how one is held back or spoilt on purpose.
 
-An answer that goes out whole and at once never comes here but for its framing. Every other one is a :class:`Held`:
-it waits by timers of the loop, so it costs no thread and delays nobody else.
+An answer that goes out whole and at once never comes here but for its framing. Every other one is a
+:class:`DeferredDelivery`: it waits by timers of the loop, so it costs no thread and delays nobody else.
 """
 
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.content_coding import coded
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.response import UNSIZED_STATUSES
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import ApiResponse, Delivery, Waits
+    from petstore_mock.messages.response import ApiResponse, Delivery
     from petstore_mock.transport.request_parsing import RequestHead
 
-__all__ = ["Carrier", "Held", "frame"]
+__all__ = ["Connection", "DeferredDelivery", "frame"]
 
 _CHUNKS: Final = 3  # enough that a client which reads one chunk only is found out
 _TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
@@ -49,14 +50,14 @@ def frame(
         head: the request; it decides on chunks (not in HTTP/1.0) and on the body (none for HEAD).
         response: the answer.
         closing: the connection ends after it.
-        chunked: overrides what ``response.dress`` says.
+        chunked: overrides what ``response.wire_format`` says.
     """
     coding, body = coded(head.fields, response)
     lines = [response.head.wire, *(f"{name}: {value}\r\n".encode() for name, value in coding)]
     lines += (b"Date: ", response.date, b"\r\n")
     if response.head.status in UNSIZED_STATUSES:
         body = b""
-    elif (response.dress.chunked if chunked is None else chunked) and head.modern and not head.bodiless:
+    elif (response.wire_format.chunked if chunked is None else chunked) and head.modern and not head.bodiless:
         lines.append(b"Transfer-Encoding: chunked\r\n")
         body = _in_chunks(body)
     else:
@@ -67,11 +68,11 @@ def frame(
         lines.append(b"Connection: keep-alive\r\n")
     lines.append(b"\r\n")
     wire = b"".join(lines)
-    return _in_lower_case(wire) if response.dress.lower_case else wire, b"" if head.bodiless else body
+    return _in_lower_case(wire) if response.wire_format.lower_case else wire, b"" if head.bodiless else body
 
 
-class Carrier(Protocol):
-    """What a held answer needs of its connection."""
+class Connection(Protocol):
+    """What a deferred delivery needs of its connection."""
 
     loop: asyncio.AbstractEventLoop
     send: Callable[[bytes], None]
@@ -95,42 +96,35 @@ class Carrier(Protocol):
         """Answer for an exception inside the core."""
 
 
-class Held:
-    """One answer that is held back, or that a fault delivers; it ends exactly once."""
+class DeferredDelivery:
+    """One answer that is late, or that a fault delivers; it ends exactly once.
 
-    __slots__ = (
-        "_carrier",
-        "_ended",
-        "_head",
-        "_outcome",
-        "_payload",
-        "_request",
-        "_response",
-        "_sent",
-        "_since",
-        "_timer",
-        "_waits",
-    )
+    Args:
+        connection: where it goes.
+        head: the head of the request.
+        request: the request.
+    """
 
-    def __init__(self, carrier: Carrier, head: RequestHead, request: ApiRequest, response: ApiResponse) -> None:
-        self._carrier = carrier
+    __slots__ = ("_connection", "_deferred", "_ended", "_hangs", "_head", "_payload", "_request", "_sent", "_timer")
+
+    _deferred: DeferredResponse
+
+    def __init__(self, connection: Connection, head: RequestHead, request: ApiRequest) -> None:
+        self._connection = connection
         self._head = head
         self._request = request
-        self._response = response
         self._timer: asyncio.TimerHandle | None = None
-        self._waits: Waits | None = None
         self._ended = False
-        self._outcome: str | None = None
+        self._hangs = False
         self._payload = b""
-        self._sent = 0
-        self._since = 0.0
+        self._sent = -1  # bytes of the body; less than none until the head has gone out
 
-    def begin(self) -> None:
-        """Wait as long as the answer says, then let it happen."""
-        self._register(self._response.waits)
-        if self._response.delay > 0:
-            self._outcome = "delayed"
-            self._timer = self._carrier.loop.call_later(self._response.delay, self._due)
+    def begin(self, deferred: DeferredResponse) -> None:
+        """Wait as long as the response says, then let it happen."""
+        self._deferred = deferred
+        deferred.pending.add(self.release)
+        if deferred.delay > 0:
+            self._timer = self._connection.loop.call_later(deferred.delay, self._due)
         else:
             self._due()
 
@@ -142,109 +136,100 @@ class Held:
     def release(self) -> None:
         """End the waiting and the connection with it; any thread may call this, at any time."""
         with contextlib.suppress(RuntimeError):  # the loop is closed, and every connection with it
-            self._carrier.loop.call_soon_threadsafe(self.released)
+            self._connection.loop.call_soon_threadsafe(self.released)
 
     def released(self) -> None:
         """End the waiting now; for the loop's own thread."""
         if not self._ended:
             self._give_up("reset")
-            self._carrier.reset()
+            self._connection.reset()
 
-    def _register(self, waits: Waits | None) -> None:
-        if waits is not self._waits:
-            if self._waits is not None:
-                self._waits.discard(self.release)
-            self._waits = waits
-            if waits is not None:
-                waits.add(self.release)
-
-    def _end(self, outcome: str | None) -> None:
+    def _end(self, outcome: str, *, sent: bool) -> None:
         """Stop waiting, and complete the journal's entry before the client can see the end."""
         self._ended = True
         if self._timer is not None:
             self._timer.cancel()
-        self._register(None)
-        self._record(outcome)
+            self._timer = None  # which holds on to this
+        self._deferred.pending.discard(self.release)
+        self._deferred.completion.complete(outcome, sent=sent)
 
     def _give_up(self, outcome: str) -> None:
-        self._end("hang" if self._outcome == "hang" else outcome)
-
-    def _record(self, outcome: str | None) -> None:
-        self._outcome = outcome
-        entry = self._response.entry
-        if entry is not None:
-            entry.outcome = outcome
-            entry.duration = RealTime.perf_counter() - self._request.started
+        self._end("hang" if self._hangs else outcome, sent=self._sent >= 0)
 
     def _due(self) -> None:
-        response = self._response
-        if response.resume is not None:
-            try:
-                self._response = response.resume()
-            except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
-                self._response = self._carrier.failed(error, self._request)
-            self.begin()
-        elif response.delivery is None:
-            self._end(self._outcome)
-            self._carrier.send_whole(self._head, response)
+        self._timer = None
+        deferred = self._deferred
+        try:
+            response = deferred.resume()
+        except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
+            response = self._connection.failed(error, self._request)
+        if isinstance(response, DeferredResponse):
+            deferred.pending.discard(self.release)
+            self.begin(response)
+        elif deferred.delivery is None:
+            self._end("delayed", sent=True)
+            self._connection.send_whole(self._head, response)
         else:
-            self._deliver(response.delivery)
+            self._deliver(deferred.delivery, response)
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: Delivery, response: ApiResponse) -> None:
         """Do what the fault says."""
-        carrier = self._carrier
+        connection = self._connection
         match delivery.kind:
             case "hang":
-                self._record("hang")
-                carrier.ignore_input()
+                self._hangs = True
+                self._deferred.completion.complete("hang", sent=False)
+                connection.ignore_input()
             case "reset":
-                self._end("reset")
-                carrier.reset()
+                self._end("reset", sent=False)
+                connection.reset()
             case "empty_reply":
-                self._end("empty reply")
-                carrier.finish()
+                self._end("empty reply", sent=False)
+                connection.finish()
             case "truncate":
-                self._end("truncated")
-                self._truncate(delivery.value)
+                self._end("truncated", sent=True)
+                self._truncate(response, delivery.value)
             case "malformed_chunk":
-                self._end("malformed chunk")
-                self._malform()
+                self._end("malformed chunk", sent=True)
+                self._malform(response)
             case _:  # dribble
-                self._begin_dribble(delivery.value)
+                self._begin_dribble(response, delivery.value)
 
-    def _truncate(self, fraction: float) -> None:
-        wire, body = frame(self._head, self._response, closing=False, chunked=False)
+    def _truncate(self, response: ApiResponse, fraction: float) -> None:
+        wire, body = frame(self._head, response, closing=False, chunked=False)
         kept = max(0, min(int(len(body) * fraction), len(body) - 1))
-        self._carrier.send(wire + body[:kept])
-        self._carrier.finish()
+        self._connection.send(wire + body[:kept])
+        self._connection.finish()
 
-    def _malform(self) -> None:
-        wire, body = frame(self._head, self._response, closing=False, chunked=True)
-        self._carrier.send(wire + b"no-chunk-size\r\n" + body if body else wire)
-        self._carrier.finish()
+    def _malform(self, response: ApiResponse) -> None:
+        wire, body = frame(self._head, response, closing=False, chunked=True)
+        self._connection.send(wire + b"no-chunk-size\r\n" + body if body else wire)
+        self._connection.finish()
 
-    def _begin_dribble(self, rate: float) -> None:
-        closing = self._response.dress.close or not self._head.keep_alive
-        wire, self._payload = frame(self._head, self._response, closing=closing)
-        self._since = self._carrier.loop.time()
-        self._carrier.send(wire)
-        self._dribble(rate)
+    def _begin_dribble(self, response: ApiResponse, rate: float) -> None:
+        closing = response.wire_format.close or not self._head.keep_alive
+        wire, self._payload = frame(self._head, response, closing=closing)
+        self._connection.send(wire)
+        self._sent = 0
+        self._dribble(rate, self._connection.loop.time(), closing=closing)
 
-    def _dribble(self, rate: float) -> None:
+    def _dribble(self, rate: float, since: float, *, closing: bool) -> None:
         """Send as much of the body as is due by now, and come again."""
-        carrier = self._carrier
-        due = min(int((carrier.loop.time() - self._since) * rate), len(self._payload))
+        connection = self._connection
+        due = min(int((connection.loop.time() - since) * rate), len(self._payload))
         piece = self._payload[self._sent : due]
         self._sent = due
         if self._sent < len(self._payload):
             if piece:
-                carrier.send(piece)
-            self._timer = carrier.loop.call_later(max(_TICK, 1 / rate), self._dribble, rate)
+                connection.send(piece)
+            again = partial(self._dribble, rate, since, closing=closing)
+            self._timer = connection.loop.call_later(max(_TICK, 1 / rate), again)
             return
-        self._end("dribbled")
+        self._timer = None
+        self._end("dribbled", sent=True)
         if piece:
-            carrier.send(piece)
-        if self._response.dress.close or not self._head.keep_alive:
-            carrier.finish()
+            connection.send(piece)
+        if closing:
+            connection.finish()
         else:
-            carrier.proceed()
+            connection.proceed()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_mock.messages.response import ApiResponse
 from petstore_mock.transport.request_parsing import RequestHead, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import Head
+    from petstore_mock.messages.response import ApiResponse, Head
     from petstore_mock.transport.handler import Handler
-    from petstore_mock.transport.request_parsing import RefusedError
 
 __all__ = ["Neighbours", "Shared"]
 
@@ -92,34 +89,18 @@ class Shared:
         _log.error("the fake itself failed", exc_info=error)
         return self.handler.refuse("internal_error", f"{type(error).__name__}: {error}", request)
 
-    def epoch(self) -> object:
-        """Return the core's token of the present moment, None when it has no such thing."""
-        epoch = getattr(self.handler, "epoch", None)
-        return None if epoch is None else epoch()
-
-    def refuse(self, refused: RefusedError, request: ApiRequest, epoch: object) -> ApiResponse:
-        """Answer what never became a request; ``epoch`` is the token of its first byte if it came in parts."""
-        since = {} if epoch is None else {"epoch": epoch}
-        return self.handler.refuse(refused.condition, refused.detail, request, **since)
-
-    def neighbour_came(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
-        """Let the core journal a request that an expectation answers, if it cares to; return what makes its answer."""
-        came: Callable[..., Callable[..., bytes]] = getattr(self.handler, "neighbour_came", _unheard)
+    def expectation_matched(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
+        """Let the core journal a request that an expectation answers; return what makes its answer."""
         try:
-            answered = came(request)
+            made = self.handler.expectation_matched(request)
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
             failure = self.failed(error, request)
             return lambda *_: failure
 
         def answer(head: Head, body: bytes) -> ApiResponse:
             try:
-                return ApiResponse(head, body, answered(head.status, head.fields, body))
+                return made(head, body)
             except Exception as error:  # noqa: BLE001  # as above
                 return self.failed(error, request)
 
         return answer
-
-
-def _unheard(_: ApiRequest) -> Callable[..., bytes]:
-    """Stand in for the core that cares for no neighbours; the real time is as good as any."""
-    return lambda *_: formatdate(usegmt=True).encode("ascii")

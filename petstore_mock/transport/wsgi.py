@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.messages.response import reason_phrase
-from petstore_mock.transport.in_process import is_held, outgoing, require_no_socket, wait
+from petstore_mock.transport.in_process import outgoing, wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,10 +47,9 @@ class WsgiApp:
         request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
         problem = _read_body(environ, request, handler)
         response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
-        if is_held(response):
-            response = wait(response) or response  # without a limit the client never gives up
-        require_no_socket(response, "petstore.app")
-        return _send(request, response, start_response)
+        answer = wait(response, "petstore.app") if isinstance(response, DeferredResponse) else response
+        assert answer is not None  # noqa: S101  # for the type checker: without patience the client never gives up
+        return _send(request, answer, start_response)
 
 
 def _target(environ: WSGIEnvironment) -> str:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from petstore_mock.contract.error_conditions import CONDITIONS
-from petstore_mock.messages.response import ApiResponse, Delivery, Head
+from petstore_mock.messages.deferred import DeferredResponse, DeferredResponses
+from petstore_mock.messages.response import PLAIN, ApiResponse, Delivery, Head, WireFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.messages.response import Waits
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.server import WireServer
 
@@ -150,25 +150,17 @@ class RawClient:
 
 
 class Record:
-    """A journal entry, as far as the wire knows one."""
+    """What the wire reports of a deferred response."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: float) -> None:
+        self.started = started
         self.duration = -1.0
-        self.outcome: str | None = "not completed"
+        self.outcome = "not completed"
+        self.sent: bool | None = None
 
-
-class Held:
-    """Collects what is held, as a world does."""
-
-    def __init__(self) -> None:
-        self.releases: list[Callable[[], None]] = []
-
-    def add(self, release: Callable[[], None]) -> None:
-        self.releases.append(release)
-
-    def discard(self, release: Callable[[], None]) -> None:
-        if release in self.releases:
-            self.releases.remove(release)
+    def complete(self, outcome: str, *, sent: bool) -> None:
+        self.outcome, self.sent = outcome, sent
+        self.duration = time.perf_counter() - self.started
 
 
 class Echo:
@@ -180,19 +172,19 @@ class Echo:
     def __init__(self) -> None:
         self.requests: list[ApiRequest] = []
         self.refusals: list[tuple[str, str, ApiRequest | None]] = []
-        self.answers: dict[str, Callable[[ApiRequest], ApiResponse]] = {}
+        self.answers: dict[str, Callable[[ApiRequest], ApiResponse | DeferredResponse]] = {}
         self.limit: int | None = 1024 * 1024
         self.limits_asked = 0
         self.admitted = True
         self.admissions: list[int | None] = []
-        self.waits: Waits = Held()
+        self.pending = DeferredResponses()
         self.records: list[Record] = []
 
     @property
     def last(self) -> ApiRequest:
         return self.requests[-1]
 
-    def handle(self, request: ApiRequest) -> ApiResponse:
+    def handle(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
         self.requests.append(request)
         if request.oversized:
             return answer(413, b"too large")
@@ -207,38 +199,61 @@ class Echo:
         self.limits_asked += 1
         return self.limit
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:
+    def epoch(self) -> object:
+        return None
+
+    def expectation_matched(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:  # noqa: ARG002
+        return lambda head, body: ApiResponse(head, body, DATE)
+
+    def refuse(
+        self,
+        condition: str,
+        detail: str,
+        request: ApiRequest | None,
+        epoch: object = None,  # noqa: ARG002
+    ) -> ApiResponse:
         self.refusals.append((condition, detail, request))
         return answer(CONDITIONS[condition].status, f"{condition}: {detail}".encode())
 
-    def deliver(self, target: str, kind: str, value: float = 0.0, body: bytes = b"0123456789") -> None:
+    def deliver(
+        self,
+        target: str,
+        kind: str,
+        value: float = 0.0,
+        body: bytes = b"0123456789",
+        *,
+        seconds: float = 0.0,
+        wire_format: WireFormat = PLAIN,
+    ) -> None:
         """Answer ``target`` by a delivery."""
 
-        def make(request: ApiRequest) -> ApiResponse:  # noqa: ARG001
+        def make(request: ApiRequest) -> DeferredResponse:
             response = answer(200, body)
-            response.delivery = Delivery(kind, value)  # type: ignore[arg-type]
-            response.waits = self.waits
-            response.entry = self.record()
-            return response
+            response.wire_format = wire_format
+            delivery = Delivery(kind, value)  # type: ignore[arg-type]  # tests pass any text
+            return self._defer(request, seconds, lambda: response, delivery)
 
         self.answers[target] = make
 
-    def delay(self, target: str, seconds: float, then: Callable[[], ApiResponse] | None = None) -> None:
+    def delay(
+        self, target: str, seconds: float, then: Callable[[], ApiResponse | DeferredResponse] | None = None
+    ) -> None:
         """Answer ``target`` after ``seconds``; what ``then`` returns when given."""
 
-        def make(request: ApiRequest) -> ApiResponse:
-            response = answer(200, request.target.encode())
-            response.delay = seconds
-            response.waits = self.waits
-            response.entry = self.record()
-            response.resume = then
-            return response
+        def make(request: ApiRequest) -> DeferredResponse:
+            return self._defer(request, seconds, then or (lambda: answer(200, request.target.encode())))
 
         self.answers[target] = make
 
-    def record(self) -> Record:
-        self.records.append(Record())
-        return self.records[-1]
+    def _defer(
+        self,
+        request: ApiRequest,
+        seconds: float,
+        resume: Callable[[], ApiResponse | DeferredResponse],
+        delivery: Delivery | None = None,
+    ) -> DeferredResponse:
+        self.records.append(Record(request.started))
+        return DeferredResponse(resume, self.records[-1], self.pending, delay=seconds, delivery=delivery)
 
 
 def answer(status: int, body: bytes = b"", *fields: tuple[str, str]) -> ApiResponse:

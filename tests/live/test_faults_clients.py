@@ -157,8 +157,8 @@ def test_client_that_leaves_a_hang_ends_it(petstore: PetStoreMock) -> None:
     petstore.inject(faults.hang(), on="createPet")
     with _create(petstore):
         petstore.journal.wait_for("createPet", timeout=PATIENCE)
-        eventually(lambda: petstore.tenant.world.waits._held, "the answer held")  # noqa: SLF001  # it has no public sign
-    eventually(lambda: not petstore.tenant.world.waits._held, "the hang ended")  # noqa: SLF001
+        eventually(lambda: petstore.tenant.world.deferred, "the answer held")  # it has no public sign
+    eventually(lambda: not petstore.tenant.world.deferred, "the hang ended")
 
 
 def test_held_answers_block_nobody_else(petstore: PetStoreMock) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.messages.response import Dress
-from tests.live.raw import Held, RawClient, answer, eventually
+from petstore_mock.messages.deferred import DeferredResponses
+from petstore_mock.messages.response import WireFormat
+from tests.live.raw import RawClient, answer, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +30,16 @@ def ask(client: RawClient, target: str, method: str = "GET", version: str = "1.1
     return client.send(f"{method} {target} HTTP/{version}\r\nHost: x\r\n\r\n".encode())
 
 
-def held(echo: Echo) -> int:
-    assert isinstance(echo.waits, Held)
-    return len(echo.waits.releases)
+class Kept(DeferredResponses):
+    """Remembers how to release even a response that has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[Callable[[], None]] = []
+
+    def add(self, release: Callable[[], None]) -> None:
+        super().add(release)
+        self.all.append(release)
 
 
 # Delays
@@ -44,16 +52,16 @@ def test_delayed_answer_comes_after_its_time(client: RawClient, echo: Echo) -> N
     assert 0.1 - TICK <= time.perf_counter() - started < 1
     assert echo.records[0].outcome == "delayed"
     assert 0.1 - TICK <= echo.records[0].duration < 1
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
     assert client.get("/next").status == 200
 
 
 def test_delay_does_not_hold_up_other_clients(connect: Callable[[], RawClient], echo: Echo) -> None:
     echo.delay("/slow", 60)
     ask(connect(), "/slow")
-    eventually(lambda: held(echo) == 1, "the answer held")
+    eventually(lambda: len(echo.pending) == 1, "the answer held")
     assert connect().get("/other").status == 200
-    assert held(echo) == 1
+    assert len(echo.pending) == 1
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -76,9 +84,7 @@ def test_resume_makes_the_answer_after_the_delay(client: RawClient, echo: Echo) 
 
     def resume() -> ApiResponse:
         resumed.append(time.perf_counter())
-        response = answer(201, b"made")
-        response.entry = echo.records[0]
-        return response
+        return answer(201, b"made")
 
     echo.delay("/slow", 0.05, resume)
     started = time.perf_counter()
@@ -100,19 +106,11 @@ def test_resumed_answer_may_have_a_delivery(client: RawClient, echo: Echo) -> No
     with pytest.raises(ConnectionResetError):
         client.rest()
     assert echo.records[1].outcome == "reset"
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
 
 
 def test_delay_may_precede_a_delivery(client: RawClient, echo: Echo) -> None:
-    echo.deliver("/fault", "empty_reply")
-    plain = echo.answers["/fault"]
-
-    def late(request: ApiRequest) -> ApiResponse:
-        response = plain(request)
-        response.delay = 0.05
-        return response
-
-    echo.answers["/fault"] = late
+    echo.deliver("/fault", "empty_reply", seconds=0.05)
     started = time.perf_counter()
     assert ask(client, "/fault").is_closed()
     assert time.perf_counter() - started >= 0.05 - TICK
@@ -131,10 +129,10 @@ def test_resume_is_not_called_when_the_client_has_gone(
 
     echo.delay("/slow", 0.2, resume)
     ask(client, "/slow")
-    eventually(lambda: held(echo) == 1, "the answer held")
+    eventually(lambda: len(echo.pending) == 1, "the answer held")
     client.reset() if leave == "reset" else client.socket.close()
     eventually(lambda: echo.records[0].outcome == "client gone", "the client's leaving")
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
     with RawClient(server) as other:
         echo.delay("/later", 0.25)  # on the same loop, hence after the delay
         other.get("/later")
@@ -175,43 +173,33 @@ def test_release_from_another_thread_resets_the_connection(client: RawClient, ec
     else:
         echo.deliver("/held", kind, 1.0)
     ask(client, "/held")
-    eventually(lambda: held(echo) == 1, "the answer held")
-    assert isinstance(echo.waits, Held)
-    release = echo.waits.releases[0]
+    eventually(lambda: len(echo.pending) == 1, "the answer held")
     started = time.perf_counter()
-    release()
+    echo.pending.release()
     with pytest.raises(ConnectionResetError):
         client.rest()
     assert time.perf_counter() - started < 0.05
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
     assert echo.records[0].outcome == ("hang" if kind == "hang" else "reset")
 
 
 def test_late_release_hurts_no_later_answer(client: RawClient, echo: Echo) -> None:
-    kept: list[Callable[[], None]] = []
-
-    class Keeping(Held):
-        def add(self, release: Callable[[], None]) -> None:
-            super().add(release)
-            kept.append(release)
-
-    echo.waits = Keeping()
+    echo.pending = kept = Kept()
     echo.delay("/slow", 0.01)
     client.get("/slow")
     ask(client, "/slow")
-    eventually(lambda: len(kept) == 2, "the second answer held")
-    kept[0]()
+    eventually(lambda: len(kept.all) == 2, "the second answer held")
+    kept.all[0]()
     assert client.answer().body == b"/slow"
 
 
 def test_release_after_the_stop_is_harmless(client: RawClient, echo: Echo, server: WireServer) -> None:
+    echo.pending = kept = Kept()
     echo.deliver("/hang", "hang")
     ask(client, "/hang")
-    eventually(lambda: held(echo) == 1, "the answer held")
-    assert isinstance(echo.waits, Held)
-    release = echo.waits.releases[0]
+    eventually(lambda: len(echo.pending) == 1, "the answer held")
     server.stop()
-    release()
+    kept.all[0]()
     assert echo.records[0].outcome == "hang"
 
 
@@ -229,7 +217,7 @@ def test_hang_ends_when_the_client_closes(client: RawClient, echo: Echo, server:
     eventually(lambda: server.open_connections == 0, "the connection closed")
     assert echo.records[0].outcome == "hang"
     assert echo.records[0].duration > 0
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
     assert len(echo.requests) == 1
 
 
@@ -264,15 +252,7 @@ def test_truncated_answer_promises_more_than_it_sends(
 
 
 def test_truncated_answer_is_never_chunked(client: RawClient, echo: Echo) -> None:
-    echo.deliver("/cut", "truncate", 0.5)
-    plain = echo.answers["/cut"]
-
-    def chunked(request: ApiRequest) -> ApiResponse:
-        response = plain(request)
-        response.dress = Dress(chunked=True)
-        return response
-
-    echo.answers["/cut"] = chunked
+    echo.deliver("/cut", "truncate", 0.5, wire_format=WireFormat(chunked=True))
     assert ask(client, "/cut").answer_head().fields["content-length"] == "10"
 
 
@@ -280,15 +260,13 @@ def test_truncated_answer_is_never_chunked(client: RawClient, echo: Echo) -> Non
 def test_compressed_answer_goes_out_as_the_fault_says(client: RawClient, echo: Echo, kind: str) -> None:
     text = b"0123456789" * 20
 
-    def compressed(request: ApiRequest) -> ApiResponse:
-        response = plain(request)
-        response.dress = Dress(gzip=True, lower_case=True)
-        response.delivery = None if kind == "whole" else response.delivery
-        return response
-
-    echo.deliver("/x", "truncate" if kind == "truncate" else "dribble", 0.5 if kind == "truncate" else 5000.0, text)
-    plain = echo.answers["/x"]
-    echo.answers["/x"] = compressed
+    wire_format = WireFormat(gzip=True, lower_case=True)
+    if kind == "whole":
+        response = answer(200, text)
+        response.wire_format = wire_format
+        echo.answers["/x"] = lambda _: response
+    else:
+        echo.deliver("/x", kind, 0.5 if kind == "truncate" else 5000.0, text, wire_format=wire_format)
     client.send(b"GET /x HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n")
     got = client.answer_head()
     assert got.fields["content-encoding"] == "gzip"
@@ -320,15 +298,7 @@ def test_dribbled_body_comes_slowly_and_whole(client: RawClient, echo: Echo) -> 
 
 
 def test_dribbled_chunks_are_well_formed(client: RawClient, echo: Echo) -> None:
-    echo.deliver("/slow", "dribble", 1000.0)
-    plain = echo.answers["/slow"]
-
-    def chunked(request: ApiRequest) -> ApiResponse:
-        response = plain(request)
-        response.dress = Dress(chunked=True, close=True)
-        return response
-
-    echo.answers["/slow"] = chunked
+    echo.deliver("/slow", "dribble", 1000.0, wire_format=WireFormat(chunked=True, close=True))
     assert client.get("/slow").body == b"0123456789"
     assert client.is_closed()
 
@@ -339,7 +309,7 @@ def test_dribble_ends_when_the_client_has_gone(client: RawClient, echo: Echo, se
     client.reset()
     eventually(lambda: server.open_connections == 0, "the connection closed")
     assert echo.records[0].outcome == "client gone"
-    assert held(echo) == 0
+    assert len(echo.pending) == 0
 
 
 @pytest.mark.parametrize("end", ["stop", "timeout"])
@@ -415,6 +385,6 @@ def test_a_hundred_hanging_clients_cost_no_thread(connect: Callable[[], RawClien
     before = threading.active_count()
     for _ in range(100):
         ask(connect(), "/hang")
-    eventually(lambda: held(echo) == 100, "all held")
+    eventually(lambda: len(echo.pending) == 100, "all held")
     assert threading.active_count() == before
     assert connect().get("/").status == 200

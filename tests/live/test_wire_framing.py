@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.messages.response import Dress
+from petstore_mock.messages.response import WireFormat
 from petstore_mock.transport import http_connection as connection
 from petstore_mock.transport import server_state as shared
 from tests.live.raw import RawClient, answer
@@ -269,7 +269,7 @@ def test_half_closed_client_still_gets_all_answers(client: RawClient) -> None:
 def test_handler_can_close_the_connection(client: RawClient, echo: Echo) -> None:
     def closing(request: ApiRequest) -> ApiResponse:
         response = answer(200, request.target.encode())
-        response.dress = Dress(close=True)
+        response.wire_format = WireFormat(close=True)
         return response
 
     echo.answers["/last"] = closing
@@ -308,7 +308,7 @@ def test_answer_that_has_no_body_has_no_length_either(client: RawClient, echo: E
 def chunked(body: bytes) -> Callable[[ApiRequest], ApiResponse]:
     def make(_: ApiRequest) -> ApiResponse:
         response = answer(200, body)
-        response.dress = Dress(chunked=True)
+        response.wire_format = WireFormat(chunked=True)
         return response
 
     return make
@@ -337,7 +337,7 @@ def test_http_1_0_and_head_never_get_chunks(client: RawClient, echo: Echo) -> No
 def test_header_names_can_be_in_lower_case(client: RawClient, echo: Echo) -> None:
     def make(_: ApiRequest) -> ApiResponse:
         response = answer(404, b"{}", ("Content-Type", "Text/X"), ("X-Colon", "A: B"))
-        response.dress = Dress(lower_case=True, close=True)
+        response.wire_format = WireFormat(lower_case=True, close=True)
         return response
 
     echo.answers["/a"] = make

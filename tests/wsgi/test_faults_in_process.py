@@ -269,7 +269,7 @@ def test_delays_before_and_after_the_commit_add_up(petstore: PetStoreMock, calle
     assert caller.create().status_code == 201
     assert time.monotonic() - began >= 0.1
     assert petstore.journal.last.duration >= 0.1
-    assert not petstore.tenant.world.waits._held  # noqa: SLF001  # nothing is held any more
+    assert not petstore.tenant.world.deferred  # nothing is held any more
 
 
 def later(act: Callable[[], object]) -> threading.Thread:

@@ -24,13 +24,12 @@ from petstore_mock import cli
 from petstore_mock.cli import serve as serve_command
 from petstore_mock.cli.gaps import render_gaps
 from petstore_mock.cli.output import Output
-from petstore_mock.cli.request_log import Logged, RequestLog
+from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.request import ApiRequest
-from petstore_mock.messages.response import ApiResponse, Head
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
@@ -674,28 +673,6 @@ def test_what_was_left_out_is_counted_when_nobody_reads_to_the_end() -> None:
     assert shown > 100
     told_there = [int(line.split()[1]) for line in printed if "are not shown" in line]
     assert shown + sum(told_there) + int(found[1]) == 20_000
-
-
-def test_an_answer_that_no_journal_holds_is_not_logged() -> None:
-    class Silent:
-        def handle(self, request: ApiRequest) -> ApiResponse:
-            return self.refuse("", "", request)
-
-        def admits(self, request: ApiRequest, length: int | None) -> bool:
-            raise NotImplementedError
-
-        def body_limit(self, request: ApiRequest) -> int | None:
-            raise NotImplementedError
-
-        def refuse(self, condition: str, detail: str, request: ApiRequest | None) -> ApiResponse:  # noqa: ARG002
-            return ApiResponse(Head(401), b"", b"")
-
-    out = io.StringIO()
-    log = RequestLog(out, "text")
-    assert Logged(Silent(), log).handle(ApiRequest("GET", "/")).status == 401
-    log.end()
-    log.write()
-    assert out.getvalue() == ""
 
 
 def test_a_line_of_the_log_moves_no_cursor() -> None:

@@ -21,6 +21,7 @@ from petstore_mock.contract.violations import HugeInteger, JsonNumber, Violation
 from petstore_mock.core.self_check import SelfCheckError, check_answer
 from petstore_mock.messages.request import ApiRequest
 from tests import data_cases
+from tests.core import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,7 +201,7 @@ def changed(tmp_path: Path, name: str, change: Callable[[dict[str, Any]], object
 
 def call(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> ApiResponse:
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
-    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
+    return whole(petstore.host.worlds.handle(ApiRequest(method, target, fields, body)))
 
 
 def test_service_follows_changed_bounds_of_limit(tmp_path: Path) -> None:

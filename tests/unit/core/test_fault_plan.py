@@ -12,7 +12,7 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.faults.kinds import Answer
-from tests.core import Core
+from tests.core import Core, deferred, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,7 +238,7 @@ def test_ranged_delay_stays_in_its_range_and_follows_the_seed() -> None:
     def delays(random_seed: int) -> list[float]:
         core = Core(random_seed=random_seed)
         inject(core, faults.delay((1, 2)))
-        return [core.list().delay for _ in range(8)]
+        return [core.defer().delay for _ in range(8)]
 
     first = delays(1)
     assert first == delays(1) != delays(2)
@@ -300,11 +300,12 @@ def test_before_commit_creates_nothing(core: Core) -> None:
 
 @pytest.mark.parametrize("fault", [faults.malformed_json(), faults.wrong_content_type(), faults.truncate()], ids=str)
 def test_corrupted_answer_keeps_the_animal_only_after_the_commit(core: Core, fault: faults.Fault) -> None:
+    create = core.defer_create if fault.needs_socket else core.create
     with inject(core, fault, on="createPet"):
-        core.create()
+        create()
     assert core.world.store.count(None) == 1
     with inject(core, fault, on="createPet", at="after_commit"):
-        core.create()
+        create()
     assert core.world.store.count(None) == 2
 
 
@@ -458,7 +459,7 @@ def test_handle_is_written_as_data(core: Core) -> None:
     }
     sequence = inject(core, faults.sequence(503, faults.delay(0)))
     core.list()
-    core.list()
+    core.defer()
     told = sequence.to_data()
     assert told["fault"] == {"kind": "sequence", "faults": [503, {"kind": "delay", "seconds": 0}]}
     assert (told["times"], told["hits"], told["spent"]) == (None, 2, True)
@@ -482,22 +483,19 @@ def test_handle_is_written_as_data(core: Core) -> None:
 )
 def test_answer_of_a_fault_can_be_late(core: Core, fault: faults.Fault, on: str | None) -> None:
     inject(core, fault, on=on)
-    response = core.get() if on == "getPet" else core.create()
+    late = core.defer("GET", "/v1/pets/1") if on == "getPet" else core.defer_create()
     assert isinstance(fault, Answer)
-    assert response.status == fault.status
-    assert 1 <= response.delay <= 2
-    assert response.resume is None
-    assert response.waits is core.world.waits
+    assert whole(late.resume()).status == fault.status
+    assert 1 <= late.delay <= 2
+    assert late.pending is core.world.deferred
     assert core.world.store.count(None) == 1
 
 
 def test_late_answer_after_the_commit_follows_a_delay_before_it(core: Core) -> None:
     inject(core, faults.delay(1), on="createPet")
     inject(core, faults.server_error(503, delay=2), on="createPet", at="after_commit")
-    promised = core.create()
-    assert promised.resume is not None
-    response = promised.resume()
-    assert (response.status, response.delay, core.world.store.count(None)) == (503, 2.0, 2)
+    late = deferred(core.defer_create().resume())
+    assert (whole(late.resume()).status, late.delay, core.world.store.count(None)) == (503, 2.0, 2)
     assert core.journal.last.decision == "fault delay(1), executed, fault server_error(503, delay=2)"
 
 

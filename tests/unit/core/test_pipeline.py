@@ -15,11 +15,12 @@ from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.core import operations
 from petstore_mock.core import responses as answers
 from petstore_mock.messages.request import ApiRequest, Fields
-from tests.core import Core
+from tests.core import Core, deferred, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.messages.deferred import DeferredResponse
     from petstore_mock.messages.response import ApiResponse
 
 JSON = (b"Content-Type", b"application/json")
@@ -37,7 +38,11 @@ _CHALLENGE = 'Bearer realm="petstore", error="invalid_token", error_description=
 
 
 def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
-    return petstore.host.worlds.handle(request(petstore, method, target, body))
+    return whole(petstore.host.worlds.handle(request(petstore, method, target, body)))
+
+
+def defer(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> DeferredResponse:
+    return deferred(petstore.host.worlds.handle(request(petstore, method, target, body)))
 
 
 def over_wsgi(petstore: PetStoreMock, method: str, target: str, body: bytes = b"") -> Any:  # noqa: ANN401
@@ -206,32 +211,30 @@ def test_garbled_answer_before_the_commit_keeps_nothing(petstore: PetStoreMock, 
 
 def test_delay_after_the_commit_holds_the_answer_of_a_kept_animal(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay((2, 3)), on="createPet", at="after_commit")
-    answer = call(petstore, "POST", body=REX)
+    answer = defer(petstore, "POST", body=REX)
     assert 2 <= answer.delay <= 3
-    assert answer.resume is None
-    assert answer.waits is petstore.tenant.world.waits
+    assert answer.pending is petstore.tenant.world.deferred
     assert len(petstore.pets) == 1
+    assert json.loads(whole(answer.resume()).body) == petstore.pets[0]
 
 
 def test_client_that_leaves_before_the_commit_leaves_nothing(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(2), on="createPet")
-    answer = call(petstore, "POST", body=REX)
+    answer = defer(petstore, "POST", body=REX)
     assert answer.delay == 2
-    assert answer.waits is petstore.tenant.world.waits
-    assert answer.entry is entries(petstore)[0], "where the adapter notes that the client has gone"
+    assert answer.pending is petstore.tenant.world.deferred
+    answer.completion.complete("client gone", sent=False)
+    assert entries(petstore)[0].outcome == "client gone"
     assert petstore.pets == []
 
 
 def test_held_answer_is_journalled_as_it_went_out(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(2), on="createPet", times=1)
     petstore.inject(418, on="createPet", times=1, at="after_commit")
-    held = call(petstore, "POST", body=REX)
+    held = defer(petstore, "POST", body=REX)
     (entry,) = entries(petstore)
     assert entry.outcome == "delayed"
-    assert held.resume is not None
-    answer = held.resume()
-    assert answer.status == entry.status == 418
-    assert answer.entry is entry
+    assert whole(held.resume()).status == entry.status == 418
     assert entries(petstore)[0].executed
 
 
@@ -314,10 +317,10 @@ def test_injected_absence_looks_like_a_real_one(petstore: PetStoreMock, fault: f
 @pytest.mark.parametrize("kind", ["hang", "reset", "empty_reply", "truncate", "malformed_chunk"])
 def test_fault_of_the_connection_says_how_the_answer_goes_out(petstore: PetStoreMock, kind: str) -> None:
     petstore.inject(getattr(faults, kind)())
-    answer = call(petstore)
+    answer = defer(petstore)
     assert answer.delivery is not None
     assert answer.delivery.kind == kind
-    assert answer.waits is petstore.tenant.world.waits
+    assert answer.pending is petstore.tenant.world.deferred
     assert entries(petstore)[0].executed is (kind in {"truncate", "malformed_chunk"})
 
 
@@ -345,14 +348,13 @@ def test_exception_after_a_delay_is_answered_500_and_fails_the_test(
     petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     petstore.inject(faults.delay(1))
-    held = call(petstore)
+    held = defer(petstore)
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("the fake is broken")
 
     monkeypatch.setattr(operations, "_list", broken)
-    assert held.resume is not None
-    assert held.resume().status == 500
+    assert whole(held.resume()).status == 500
     with pytest.raises(VerificationError, match="ZeroDivisionError"):
         petstore.verify()
 
@@ -401,9 +403,9 @@ def test_body_is_not_admitted_with_a_key_that_retires_now(petstore: PetStoreMock
     asked = request(petstore, "POST")
     for _ in range(10):
         assert petstore.host.worlds.admits(asked, 10)
-        assert petstore.host.worlds.handle(request(petstore)).status == 200
+        assert call(petstore).status == 200
     assert not petstore.host.worlds.admits(asked, 10)
-    assert petstore.host.worlds.handle(request(petstore)).status == 401
+    assert call(petstore).status == 401
 
 
 def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
@@ -484,11 +486,10 @@ def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
     """Not from the arrival of its request: what came meanwhile does not count."""
     core = Core(behaviour=Behaviour(visibility="delayed"))
     core.world.plan.add(faults.delay(1), on="createPet", times=1)
-    held = core.create()
+    held = core.defer_create()
     for _ in range(5):
         core.list()
-    assert held.resume is not None
-    assert held.resume().status == 201
+    assert whole(held.resume()).status == 201
     assert [core.list().body for _ in range(2)] == [b"[]", b'[{"id":1,"name":"Rex","categoryId":1}]']
 
 
@@ -503,12 +504,11 @@ def test_page_is_full_whatever_is_hidden() -> None:
 def test_delayed_read_sees_what_can_be_seen_when_it_is_made() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed"))
     core.world.plan.add(faults.delay(1), on="getPet", times=1)
-    held = core.get(1)
+    held = core.defer("GET", "/v1/pets/1")
     core.create()
     core.list()
     assert core.get(1).status == 200
-    assert held.resume is not None
-    assert held.resume().status == 200
+    assert whole(held.resume()).status == 200
 
 
 def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
@@ -554,7 +554,6 @@ def test_fault_after_the_commit_has_the_answer_that_another_only_slows() -> None
     core.world.plan.add(faults.dribble(100), on="createPet")
     core.world.plan.add(faults.malformed_json(), on="createPet", at="after_commit")
     answer = core.create()
-    assert answer.delivery is None
     assert answer.body.endswith(b'"\\')
     assert len(core.world.store) == 1
     (entry,) = core.journal

@@ -9,7 +9,7 @@ from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.messages.request import KNOWN_METHODS
-from petstore_mock.messages.response import PLAIN, Dress
+from petstore_mock.messages.response import PLAIN, WireFormat
 
 
 @pytest.fixture
@@ -113,14 +113,14 @@ def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gap", "alternative", "dress"),
+    ("gap", "alternative", "wire_format"),
     [
-        ("answer_framing", "chunked", Dress(chunked=True)),
-        ("header_names", "lower_case", Dress(lower_case=True)),
-        ("connection", "closed_after_answer", Dress(close=True)),
-        ("content_coding", "gzip", Dress(gzip=True)),
+        ("answer_framing", "chunked", WireFormat(chunked=True)),
+        ("header_names", "lower_case", WireFormat(lower_case=True)),
+        ("connection", "closed_after_answer", WireFormat(close=True)),
+        ("content_coding", "gzip", WireFormat(gzip=True)),
     ],
 )
-def test_answers_are_dressed_only_when_a_gap_of_it_is_chosen(gap: str, alternative: str, dress: Dress) -> None:
-    assert Rules(Behaviour().replace(**{gap: alternative}), default_schemas()).dress == dress
-    assert Rules(Behaviour(), default_schemas()).dress is PLAIN
+def test_wire_format_is_plain_unless_a_gap_of_it_is_chosen(gap: str, alternative: str, wire_format: WireFormat) -> None:
+    assert Rules(Behaviour().replace(**{gap: alternative}), default_schemas()).wire_format == wire_format
+    assert Rules(Behaviour(), default_schemas()).wire_format is PLAIN

@@ -7,6 +7,7 @@ import pytest
 from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError
 from petstore_mock.core.tenants import FullError, Tenants
 from petstore_mock.messages.request import ApiRequest
+from tests.core import whole
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_world_made_anew_is_another_test_s(tenants: Tenants) -> None:
     assert len(tenant.world.store) == 0
     assert tenant.world.rules.behaviour == Behaviour()
     assert tenant.key != key
-    assert tenants.default.worlds.handle(ApiRequest("GET", "/v1/pets", bearer(key))).status == 401
+    assert whole(tenants.default.worlds.handle(ApiRequest("GET", "/v1/pets", bearer(key)))).status == 401
 
 
 def test_default_world_made_anew_keeps_the_keys_that_it_was_given() -> None:
@@ -64,7 +65,7 @@ def test_default_world_made_anew_keeps_the_keys_that_it_was_given() -> None:
     assert len(petstore.pets) == 1
     petstore.reset()
     assert len(petstore.pets) == 1, "it is the starting state by now"
-    assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets", bearer("fixed"))).status == 200
+    assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets", bearer("fixed")))).status == 200
 
 
 @pytest.mark.parametrize("name", ["one", "default"])
@@ -75,7 +76,7 @@ def test_refused_options_change_nothing(petstore: PetStoreMock, tenants: Tenants
     with pytest.raises(PetStoreMockError, match="animal 1 of seed"):
         tenants.make(name, seed=wrong, strict=True, api_key="other")
     assert [(tenant.key, tenant.world.store.documents(), tenant.strict) for tenant in tenants] == before
-    assert petstore.host.worlds.handle(ApiRequest("GET", "/w/one/v1/pets", bearer("team"))).status == 200
+    assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/w/one/v1/pets", bearer("team")))).status == 200
 
 
 def test_one_world_too_many_is_refused(tenants: Tenants) -> None:
@@ -100,7 +101,7 @@ def test_world_that_nobody_asked_is_over(petstore: PetStoreMock) -> None:
         assert tenants.expire() == ["forgotten"]
     assert tenants.expire() == []
     assert tenants.find("forgotten") is None
-    answer = petstore.host.worlds.handle(ApiRequest("GET", "/w/forgotten/v1/pets"))
+    answer = whole(petstore.host.worlds.handle(ApiRequest("GET", "/w/forgotten/v1/pets")))
     assert answer.status == 404
     assert [leak.owner for leak in petstore.host.worlds.leaks] == ["forgotten"]
 
@@ -111,7 +112,7 @@ def test_request_to_its_address_keeps_a_world_alive(petstore: PetStoreMock) -> N
     tenant.world.asked -= 120
     started = tenant.world.asked + 120
     request = ApiRequest("GET", "/w/one/v1/pets", bearer(tenant.key), b"", 0, 0, started)
-    assert petstore.host.worlds.handle(request).status == 200
+    assert whole(petstore.host.worlds.handle(request)).status == 200
     assert tenants.expire() == []
 
 

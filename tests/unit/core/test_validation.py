@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from petstore_mock import Behaviour
+from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.contract.violations import Violation
-from petstore_mock.core.routing import Refusal, Rules
-from petstore_mock.core.validation import judge_body, judge_head, with_body_violations
+from petstore_mock.core.routing import Refusal, Route, Rules
+from petstore_mock.core.validation import validate, validate_body, validate_head
 from petstore_mock.messages.bearer import bearer_key
 from petstore_mock.messages.request import ApiRequest, Fields
 
@@ -47,29 +48,29 @@ def test_key_is_read_from_one_authorization_field(
 
 @pytest.mark.parametrize("length", [None, 0, 1024 * 1024])
 def test_head_of_json_within_the_limit_is_right(length: int | None) -> None:
-    assert judge_head(rules(), post(b""), length) is None
+    assert validate_head(rules(), post(b""), length) is None
 
 
 def test_head_over_the_limit_is_refused() -> None:
-    refusal = judge_head(rules(), post(b""), 1024 * 1024 + 1)
+    refusal = validate_head(rules(), post(b""), 1024 * 1024 + 1)
     assert refusal == Refusal("body_too_large", detail="at most 1048576 bytes are read")
-    assert judge_head(rules(body_limit="none"), post(b""), 10**9) is None
+    assert validate_head(rules(body_limit="none"), post(b""), 10**9) is None
 
 
 def test_media_type_in_a_message_is_shortened() -> None:
-    refusal = judge_head(rules(), post(b"", (b"Content-Type", b"x" * 1000)), 0)
+    refusal = validate_head(rules(), post(b"", (b"Content-Type", b"x" * 1000)), 0)
     assert refusal is not None
     assert len(refusal.detail) < 120
 
 
 def test_another_field_of_that_length_is_no_media_type() -> None:
-    refusal = judge_head(rules(), post(b"", (b"X-Media-Type", b"application/json")), 0)
+    refusal = validate_head(rules(), post(b"", (b"X-Media-Type", b"application/json")), 0)
     assert refusal is not None
     assert refusal.condition == "unsupported_media_type"
 
 
 def test_two_media_types_are_none() -> None:
-    refusal = judge_head(rules(), post(b"", JSON, JSON), 0)
+    refusal = validate_head(rules(), post(b"", JSON, JSON), 0)
     assert refusal is not None
     assert refusal.detail == "Content-Type came as 'application/json, application/json'"
 
@@ -77,7 +78,7 @@ def test_two_media_types_are_none() -> None:
 def test_body_that_an_adapter_cut_is_too_large() -> None:
     request = post(b"")
     request.oversized = True
-    refusal = judge_body(rules(), request)
+    refusal = validate_body(rules(), request)
     assert refusal == Refusal("body_too_large", detail="at most 1048576 bytes are read")
 
 
@@ -92,14 +93,16 @@ def test_body_that_an_adapter_cut_is_too_large() -> None:
     ],
 )
 def test_right_body_becomes_a_document(body: bytes, gaps: dict[str, str], document: dict[str, Any]) -> None:
-    judged = judge_body(rules(**gaps), post(body))
+    judged = validate_body(rules(**gaps), post(body))
     assert judged == document
     assert isinstance(judged, dict)
     assert type(judged["categoryId"]) is int
 
 
 def test_rules_of_gaps_are_not_repeated_where_the_schema_speaks_already() -> None:
-    judged = judge_body(rules(category_rule="positive", name_rule="non_empty"), post(b'{"name":"","categoryId":false}'))
+    judged = validate_body(
+        rules(category_rule="positive", name_rule="non_empty"), post(b'{"name":"","categoryId":false}')
+    )
     assert isinstance(judged, Refusal)
     assert [(one.path, one.rule) for one in judged.violations] == [
         ("body.categoryId", "type"),
@@ -117,6 +120,7 @@ def test_rules_of_gaps_are_not_repeated_where_the_schema_speaks_already() -> Non
 )
 def test_fields_of_the_body_are_added_to_a_refused_query(body: bytes, paths: list[str]) -> None:
     invalid = Refusal("invalid_query", (Violation("query.x", "additionalProperties", "is not a parameter here"),))
-    refusal = with_body_violations(rules(), post(body), invalid)
+    refusal = validate(rules(), post(body), Route(OPERATIONS["createPet"], invalid=invalid))
+    assert isinstance(refusal, Refusal)
     assert refusal.condition == "invalid_query"
     assert [one.path for one in refusal.violations] == paths

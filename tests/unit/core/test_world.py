@@ -8,7 +8,7 @@ import pytest
 
 from petstore_mock import Behaviour
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.core.world import Waiting, World
+from petstore_mock.core.world import World
 
 if TYPE_CHECKING:
     from petstore_mock.core.keys import Key
@@ -122,7 +122,7 @@ def test_removed_animal_leaves_nothing_hidden_behind() -> None:
 def test_reset_begins_a_new_generation_and_lets_held_answers_go() -> None:
     one = world()
     released: list[str] = []
-    one.waits.add(lambda: released.append("a"))
+    one.deferred.add(lambda: released.append("a"))
     generation = one.generation
     one.hidden = {1: 9}
     use(one, "key")
@@ -134,21 +134,3 @@ def test_reset_begins_a_new_generation_and_lets_held_answers_go() -> None:
     assert list(one.keys) == ["new"]
     assert one.keys.first_used is None
     assert (one.hidden, one.answered, one.errors) == ({}, 0, [])
-
-
-def test_released_answers_are_let_go_once() -> None:
-    waits, released = Waiting(), list[str]()
-
-    def first() -> None:
-        released.append("first")
-
-    def second() -> None:
-        released.append("second")
-
-    waits.add(first)
-    waits.add(second)
-    waits.discard(second)
-    waits.discard(second)
-    waits.release()
-    waits.release()
-    assert released == ["first"]

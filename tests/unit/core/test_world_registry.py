@@ -13,8 +13,11 @@ from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, fa
 from petstore_mock.core.keys import Key
 from petstore_mock.core.world_registry import Leak, Worlds
 from petstore_mock.messages.request import ApiRequest
+from petstore_mock.messages.response import Head
+from tests.core import deferred, whole
 
 if TYPE_CHECKING:
+    from petstore_mock.messages.deferred import DeferredResponse
     from petstore_mock.messages.response import ApiResponse
 
 JSON = (b"Content-Type", b"application/json")
@@ -32,7 +35,13 @@ def call(
 ) -> ApiResponse:
     """Send one request to the core, by default with the valid key."""
     fields = [(b"Authorization", f"Bearer {key or petstore.api_key}".encode()), JSON]
-    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
+    return whole(petstore.host.worlds.handle(ApiRequest(method, target, fields, body)))
+
+
+def defer_creation(petstore: PetStoreMock) -> DeferredResponse:
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), JSON]
+    asked = ApiRequest("POST", "/v1/pets", fields, b'{"name":"a","categoryId":1}')
+    return deferred(petstore.host.worlds.handle(asked))
 
 
 def create(petstore: PetStoreMock, key: str = "") -> ApiResponse:
@@ -84,7 +93,7 @@ def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock) -> None:
 def test_unknown_key_or_none_belongs_to_the_innermost_world(petstore: PetStoreMock) -> None:
     with petstore.fresh() as inner:
         assert call(petstore, key="nobodys").status == 401
-        assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401
+        assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets"))).status == 401
         assert conditions(inner) == ["unknown_key", "missing_key"]
     assert call(petstore, key="nobodys").status == 401
     assert conditions(petstore) == ["unknown_key"]
@@ -339,9 +348,9 @@ def test_answer_of_an_expectation_to_a_retired_key_is_a_leak_and_not_journalled(
     petstore.tenant.renew("test_b")
     for key in (retired, petstore.api_key, "nobodys"):
         asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {key}".encode())])
-        date = petstore.host.worlds.neighbour_came(asked)(200, (), b"")
-        assert date.endswith(b" GMT"), "it is answered all the same"
-    petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other"))(200, (), b"")
+        answer = petstore.host.worlds.expectation_matched(asked)(Head(200), b"")
+        assert answer.date.endswith(b" GMT"), "it is answered all the same"
+    petstore.host.worlds.expectation_matched(ApiRequest("GET", "/other"))(Head(200), b"")
     assert petstore.host.worlds.leaks == [Leak("test_a", "GET /other", 200)]
     assert len(petstore.journal) == 3
 
@@ -352,7 +361,7 @@ def test_answer_of_an_expectation_whose_key_is_retired_meanwhile_is_a_leak(petst
     petstore.tenant.renew("test_b")
     hold_on_to(petstore, retired)
     asked = ApiRequest("GET", "/other", [(b"Authorization", f"Bearer {retired}".encode())])
-    petstore.host.worlds.neighbour_came(asked)(200, (), b"")
+    petstore.host.worlds.expectation_matched(asked)(Head(200), b"")
     assert len(petstore.journal) == 0
     assert petstore.host.worlds.leaks == [Leak("test_a", "GET /other", 200)]
 
@@ -363,10 +372,10 @@ def test_request_that_an_expectation_answers_late_is_of_the_test_in_which_it_cam
 ) -> None:
     petstore.tenant.renew("test_a")
     key = [(b"Authorization", f"Bearer {petstore.api_key}".encode())] if bears_key else []
-    answered = petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other", key))
+    answered = petstore.host.worlds.expectation_matched(ApiRequest("GET", "/other", key))
     came = petstore.journal.last
     petstore.tenant.renew("test_b")
-    answered(200, (), b"")
+    answered(Head(200), b"")
     assert (came.owner, came.status) == ("test_a", 200)
     assert len(petstore.journal) == 0
     assert petstore.host.worlds.leaks == []
@@ -375,11 +384,11 @@ def test_request_that_an_expectation_answers_late_is_of_the_test_in_which_it_cam
 def test_request_that_an_expectation_answers_is_journalled_in_the_order_in_which_it_came(
     petstore: PetStoreMock,
 ) -> None:
-    answered = petstore.host.worlds.neighbour_came(ApiRequest("GET", "/other"))
+    answered = petstore.host.worlds.expectation_matched(ApiRequest("GET", "/other"))
     call(petstore)
     assert [(entry.path, entry.status) for entry in petstore.journal] == [("/other", None), ("/v1/pets", 200)]
     assert petstore.journal[0].decision == "held back"
-    answered(418, (), b"tea")
+    answered(Head(418), b"tea")
     assert (petstore.journal[0].status, petstore.journal[0].response_body) == (418, b"tea")
 
 
@@ -423,7 +432,7 @@ def test_key_that_is_retired_while_its_request_waits_for_the_world_is_a_leak(pet
     assert call(petstore, key=retired).status == 401
     assert len(petstore.journal) == 0
     assert [leak.owner for leak in petstore.host.worlds.leaks] == ["test_a"]
-    assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets")).status == 401
+    assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets"))).status == 401
     assert conditions(petstore) == ["missing_key"]
 
 
@@ -458,7 +467,7 @@ def test_made_up_number_is_no_retired_key(petstore: PetStoreMock, number: str) -
     petstore.tenant.renew("test_a")
     prefix = petstore.api_key[:-6]
     fields = [(b"Authorization", f"Bearer {prefix}{number}".encode())]
-    assert petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets", fields)).status == 401
+    assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/v1/pets", fields))).status == 401
     assert petstore.host.worlds.leaks == []
     assert len(petstore.journal) == 1
 
@@ -673,10 +682,9 @@ def test_copies_in_copies_out(petstore: PetStoreMock) -> None:
 
 def test_delayed_creation_does_not_outlive_a_reset(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(3600), on="createPet")
-    held = create(petstore)
-    assert held.resume is not None
+    held = defer_creation(petstore)
     petstore.reset()
-    answer = held.resume()
+    answer = whole(held.resume())
     assert answer.status == 503
     assert len(petstore.pets) == 2
     assert len(petstore.journal) == 0
@@ -685,19 +693,17 @@ def test_delayed_creation_does_not_outlive_a_reset(petstore: PetStoreMock) -> No
 
 def test_delayed_creation_is_kept_if_the_world_is_the_same(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(0.001), on="createPet")
-    held = create(petstore)
-    assert held.resume is not None
+    held = defer_creation(petstore)
     assert len(petstore.pets) == 2
-    assert held.resume().status == 201
+    assert whole(held.resume()).status == 201
     assert len(petstore.pets) == 3
 
 
 def test_dates_of_held_and_retired_answers_follow_the_clock(petstore: PetStoreMock) -> None:
     petstore.clock.freeze()
     petstore.inject(faults.delay(1), on="createPet")
-    held = create(petstore)
-    assert held.resume is not None
+    held = defer_creation(petstore)
     petstore.clock.travel_to("2029-01-01")
-    assert held.resume().date == b"Mon, 01 Jan 2029 00:00:00 GMT"
+    assert whole(held.resume()).date == b"Mon, 01 Jan 2029 00:00:00 GMT"
     petstore.clock.travel_to("2029-01-02")
     assert petstore.host.worlds.refuse("bad_host", "", None).date == b"Tue, 02 Jan 2029 00:00:00 GMT"

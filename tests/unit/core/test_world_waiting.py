@@ -24,10 +24,9 @@ WAYS: dict[str, Callable[[Core], None]] = {
 def test_held_answer_is_let_go_once(way: str, fault: faults.Fault) -> None:
     core = Core()
     core.world.plan.add(fault)
-    waits = core.list().waits
-    assert waits is not None
+    pending = core.defer().pending
     released: list[str] = []
-    waits.add(lambda: released.append("it"))
+    pending.add(lambda: released.append("it"))
     WAYS[way](core)
     WAYS[way](core)
     assert released == ["it"]
@@ -35,14 +34,13 @@ def test_held_answer_is_let_go_once(way: str, fault: faults.Fault) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_answer_that_begins_to_wait_after_the_reset_is_let_go_at_once(way: str) -> None:
-    """The core decides in one step, the adapter waits in the next: a reset may come between the two."""
+    """The core decides in one step, the adapter pending in the next: a reset may come between the two."""
     core = Core()
     core.world.plan.add(faults.hang())
-    waits = core.list().waits
+    pending = core.defer().pending
     WAYS[way](core)
     released: list[str] = []
-    assert waits is not None
-    waits.add(lambda: released.append("it"))
+    pending.add(lambda: released.append("it"))
     assert released == ["it"]
 
 
@@ -51,25 +49,23 @@ def test_answer_that_comes_after_the_reset_is_held_again(way: str) -> None:
     core = Core()
     WAYS[way](core)
     core.world.plan.add(faults.hang())
-    waits = core.list().waits
+    pending = core.defer().pending
     released: list[str] = []
-    assert waits is not None
-    waits.add(lambda: released.append("it"))
+    pending.add(lambda: released.append("it"))
     assert released == []
 
 
 def test_answer_that_ended_is_not_let_go() -> None:
     core = Core()
     core.world.plan.add(faults.hang())
-    waits = core.list().waits
+    pending = core.defer().pending
     released: list[str] = []
-    assert waits is not None
 
     def release() -> None:
         released.append("it")
 
-    waits.add(release)
-    waits.discard(release)
-    waits.discard(release)
+    pending.add(release)
+    pending.discard(release)
+    pending.discard(release)
     core.world.let_go()
     assert released == []

@@ -10,6 +10,7 @@ import pytest
 from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.core.tenant import Tenant
 from petstore_mock.messages.request import ApiRequest
+from tests.core import whole
 
 if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse
@@ -30,7 +31,7 @@ def world(petstore: PetStoreMock, name: str, **options: Any) -> Tenant:  # noqa:
 def call(petstore: PetStoreMock, target: str, key: str | None, body: object = None) -> ApiResponse:
     fields = [JSON] if key is None else [JSON, (b"Authorization", f"Bearer {key}".encode())]
     content = b"" if body is None else json.dumps(body).encode()
-    return petstore.host.worlds.handle(ApiRequest("GET" if body is None else "POST", target, fields, content))
+    return whole(petstore.host.worlds.handle(ApiRequest("GET" if body is None else "POST", target, fields, content)))
 
 
 def names(answer: ApiResponse) -> list[str]:

@@ -64,7 +64,7 @@ def create_without_category(core: Core) -> None:
 
 def create_with_fault(core: Core) -> None:
     core.world.plan.add(faults.reset(), on="createPet", at="after_commit")
-    core.create()
+    core.defer_create()
 
 
 def list_with_fault(core: Core) -> None:
@@ -105,7 +105,7 @@ def test_decision_says_what_happened(core: Core, case: str) -> None:
 
 def test_answer_of_httpserver_is_a_decision(core: Core) -> None:
     core.list()
-    core.journal.last.neighbour = True
+    core.journal.last.by_expectation = True
     assert core.journal.last.decision == "executed, answered by httpserver"
 
 
@@ -134,7 +134,7 @@ def test_repr_says_where_and_what_came_of_it(core: Core) -> None:
 @pytest.mark.parametrize("fault", [faults.reset(), faults.empty_reply(), faults.hang()])
 def test_lost_answer_has_no_status(core: Core, fault: faults.Fault) -> None:
     core.world.plan.add(fault, on="createPet", at="after_commit")
-    core.create()
+    core.defer_create()
     entry = core.journal.last
     assert (entry.status, entry.response_fields, entry.response_body) == (None, [], b"")
     assert entry.executed
@@ -144,39 +144,38 @@ def test_lost_answer_has_no_status(core: Core, fault: faults.Fault) -> None:
 @pytest.mark.parametrize("fault", [faults.truncate(), faults.dribble(1), faults.malformed_chunk()])
 def test_cut_answer_has_a_status(core: Core, fault: faults.Fault) -> None:
     core.world.plan.add(fault, on="listPets")
-    core.list()
+    held = core.defer()
     entry = core.journal.last
-    entry.outcome = "client gone"  # as the adapter notes when the client leaves in the middle
+    held.completion.complete("client gone", sent=True)  # as when the client leaves in the middle
     assert entry.status == 200
     assert entry.response_body == b"[]"
 
 
 def test_delayed_answer_has_no_status_until_it_is_made(core: Core) -> None:
     core.world.plan.add(faults.delay(10), on="createPet")
-    promise = core.create()
+    held = core.defer_create()
     entry = core.journal.last
     assert (entry.status, entry.executed) == (None, False)
     assert entry.decision == "fault delay(10)"
-    assert promise.resume is not None
-    promise.resume()
+    held.resume()
     assert (entry.status, entry.executed) == (201, True)
     assert entry.decision == "executed, fault delay(10)"
 
 
 def test_client_that_left_before_the_commit_got_no_answer(core: Core) -> None:
     core.world.plan.add(faults.delay(10), on="createPet")
-    core.create()
+    held = core.defer_create()
     entry = core.journal.last
-    entry.outcome = "client gone"  # as the adapter notes it
+    held.completion.complete("client gone", sent=False)
     assert (entry.status, entry.outcome, entry.executed) == (None, "client gone", False)
     assert len(core.world.store) == 0
 
 
 def test_client_that_left_after_the_commit_got_no_answer(core: Core) -> None:
     core.world.plan.add(faults.delay(10), on="createPet", at="after_commit")
-    core.create()
+    held = core.defer_create()
     entry = core.journal.last
-    entry.outcome = "client gone"  # as the adapter notes it
+    held.completion.complete("client gone", sent=False)
     assert (entry.status, entry.executed) == (None, True)
 
 

@@ -169,8 +169,7 @@ def test_query_stands_decoded_and_in_order() -> None:
 def test_request_without_an_answer_has_status_zero(fault: faults.Fault) -> None:
     core = Core()
     core.world.plan.add(fault)
-    core.list()
-    core.journal.last.outcome = "reset"  # as the adapter notes it
+    core.defer().completion.complete("reset", sent=False)
     (entry,) = exported(core)
     assert entry["response"]["status"] == 0
     assert entry["response"]["content"]["size"] == 0
@@ -181,7 +180,7 @@ def test_request_without_an_answer_has_status_zero(fault: faults.Fault) -> None:
 def test_request_that_is_held_back_is_unanswered() -> None:
     core = Core()
     core.world.plan.add(faults.delay(10))
-    core.list()
+    core.defer()
     core.journal.last.outcome = None
     (entry,) = exported(core)
     assert (entry["response"]["status"], entry["_outcome"]) == (0, "unanswered")

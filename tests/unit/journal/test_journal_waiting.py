@@ -18,6 +18,8 @@ from tests.core import Core
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.journal.entry import Entry
+
 PATIENCE = 30  # seconds; only a wait that is never woken takes so long
 
 
@@ -221,7 +223,7 @@ def test_wait_whose_loop_is_closed_harms_nobody(core: Core) -> None:
         left.extend(core.journal.listeners)
         waiting.cancel()
 
-    left: list[Callable[[], None]] = []
+    left: list[Callable[[Entry], object]] = []
     asyncio.run(main())
     assert core.journal.listeners == ()
     core.journal.listen(left[0])

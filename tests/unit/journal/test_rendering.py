@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from petstore_mock import Behaviour, faults
 from petstore_mock.journal.rendering import render_curl, render_journal, render_line, render_violation
 from petstore_mock.messages.request import ApiRequest
-from tests.core import Core
+from tests.core import Core, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,18 +50,17 @@ def test_line_tells_why_a_request_was_refused(core: Core) -> None:
 
 def test_line_tells_the_fault_and_what_became_of_the_answer(core: Core) -> None:
     core.world.plan.add(faults.reset())
-    core.list()
+    held = core.defer()
     entry = core.journal.last
     assert " unanswered " in render_line(entry)
-    entry.outcome = "reset"  # as the adapter notes it
+    held.completion.complete("reset", sent=False)
     assert " reset " in render_line(entry)
     assert render_line(entry).endswith(": fault reset()")
 
 
 def test_line_of_a_cut_answer_has_status_and_outcome(core: Core) -> None:
     core.world.plan.add(faults.truncate())
-    core.list()
-    core.journal.last.outcome = "truncated"
+    core.defer().completion.complete("truncated", sent=True)
     assert " 200 (truncated) " in render_line(core.journal.last)
 
 
@@ -187,7 +186,7 @@ def test_expected_violation_is_marked_and_not_told(core: Core) -> None:
 
 def test_answer_of_httpserver_is_marked(core: Core) -> None:
     core.send("GET", "/v1/store/orders")
-    core.journal.last.neighbour = True
+    core.journal.last.by_expectation = True
     assert " httpserver" in lines(core)[0]
     assert " (httpserver)" in render_line(core.journal.last)
 
@@ -226,7 +225,7 @@ def test_body_over_the_limit_is_told_as_such_and_not_repeated(core: Core) -> Non
     fields = [(b"Authorization", f"Bearer {core.key}".encode()), (b"Content-Type", b"application/json")]
     request = ApiRequest("POST", "/v1/pets", fields)
     request.oversized = True
-    assert core.worlds.handle(request).status == 413
+    assert whole(core.worlds.handle(request)).status == 413
     told = render_violation(core.journal.last)
     assert "  sent: a body that is not kept, since it is over the limit" in told
     assert "curl" not in told

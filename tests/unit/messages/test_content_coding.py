@@ -8,14 +8,14 @@ import pytest
 
 from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.request import Fields
-from petstore_mock.messages.response import ApiResponse, Dress, Head
+from petstore_mock.messages.response import ApiResponse, Head, WireFormat
 
 BODY = b'[{"id":1}]'
 
 
-def answer(head: Head | None = None, *, body: bytes = BODY, dress: Dress | None = None) -> ApiResponse:
+def answer(head: Head | None = None, *, body: bytes = BODY, wire_format: WireFormat | None = None) -> ApiResponse:
     response = ApiResponse(Head(200) if head is None else head, body, b"now")
-    response.dress = Dress(gzip=True) if dress is None else dress
+    response.wire_format = WireFormat(gzip=True) if wire_format is None else wire_format
     return response
 
 
@@ -58,4 +58,4 @@ def test_answer_that_has_no_body_or_a_coding_of_its_own_is_left_alone() -> None:
 
 
 def test_answer_of_another_behaviour_is_left_alone() -> None:
-    assert coded(asking(b"gzip"), answer(dress=Dress(chunked=True))) == ((), BODY)
+    assert coded(asking(b"gzip"), answer(wire_format=WireFormat(chunked=True))) == ((), BODY)

@@ -130,11 +130,9 @@ def test_field_that_http_does_not_allow_is_refused(name: str, value: str) -> Non
         Head(200, [(name, value)])
 
 
-def test_response_is_whole_and_at_once_by_default() -> None:
+def test_response_is_plain_by_default() -> None:
     response = ApiResponse(Head(200), b"abc", b"now")
-    assert (response.status, response.delay, response.dress) == (200, 0.0, PLAIN)
-    for name in ("resume", "delivery", "waits", "entry"):
-        assert getattr(response, name) is None
+    assert (response.status, response.wire_format) == (200, PLAIN)
     assert repr(response) == "<ApiResponse 200 3 bytes>"
 
 

@@ -17,16 +17,23 @@ from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core import operations
 from petstore_mock.core.starting_state import fill
 from petstore_mock.messages.request import ApiRequest
+from tests.core import deferred, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from petstore_mock.messages.deferred import DeferredResponse
     from petstore_mock.messages.response import ApiResponse
 
 
 def call(petstore: PetStoreMock, method: str = "GET", target: str = "/v1/pets", body: bytes = b"") -> ApiResponse:
     fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
-    return petstore.host.worlds.handle(ApiRequest(method, target, fields, body))
+    return whole(petstore.host.worlds.handle(ApiRequest(method, target, fields, body)))
+
+
+def defer(petstore: PetStoreMock, method: str = "GET", body: bytes = b"") -> DeferredResponse:
+    fields = [(b"Authorization", f"Bearer {petstore.api_key}".encode()), (b"Content-Type", b"application/json")]
+    return deferred(petstore.host.worlds.handle(ApiRequest(method, "/v1/pets", fields, body)))
 
 
 @pytest.fixture
@@ -387,18 +394,16 @@ def test_stop_of_a_fresh_mock_lets_its_own_held_answers_go(petstore: PetStoreMoc
     with petstore.fresh() as inner:
         for mock in (petstore, inner):
             mock.inject(faults.delay(600))
-            waits = call(mock).waits
-            assert waits is not None
-            waits.add(partial(released.append, mock))
+            defer(mock).pending.add(partial(released.append, mock))
         inner.stop()
         assert released == [inner]
 
 
 def test_dribbled_creation_is_kept_since_its_answer_arrives_whole(petstore: PetStoreMock) -> None:
     petstore.inject(faults.dribble(1000), on="createPet")
-    answer = call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    answer = defer(petstore, "POST", b'{"name":"Rex","categoryId":1}')
     assert answer.delivery is not None
-    assert petstore.pets == [json.loads(answer.body)]
+    assert petstore.pets == [json.loads(whole(answer.resume()).body)]
 
 
 @pytest.mark.parametrize("wrong", ["1", 1.0, True, None, [1], {}], ids=repr)
@@ -536,10 +541,9 @@ def test_rule_of_http_is_cited_as_what_it_is() -> None:
 def test_restore_drops_a_creation_that_is_still_held(petstore: PetStoreMock) -> None:
     before = petstore.snapshot()
     petstore.inject(faults.delay(30), on="createPet")
-    held = call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    held = defer(petstore, "POST", b'{"name":"Rex","categoryId":1}')
     petstore.restore(before)
-    assert held.resume is not None
-    assert held.resume().status == 503
+    assert whole(held.resume()).status == 503
     assert petstore.pets == []
     assert petstore.journal.last.status == 503, "the journal is not restored, and must not go without the answer"
 
