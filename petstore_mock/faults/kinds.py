@@ -1,7 +1,8 @@
 """The kinds of faults: one class each, with all that the rest of the package asks of it.
 
 A fault *replaces* the operation's answer (:class:`Answer`, and what loses it on the connection), *corrupts* it, or only
-*slows* it. These classes check nothing: the functions of :mod:`petstore_mock.faults`, which make them, do.
+*slows* it. These classes check nothing: the functions of :mod:`petstore_mock.faults`, which make them, do. A kind
+that has no field of its own takes over what ``dataclass`` has made for its base: each costs a tenth of a millisecond.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ _LARGEST_WHOLE: Final = 1e15  # up to which a number without a fraction is writt
 _JSON: Final = ("Content-Type", "application/json")
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Fault:
     """One misbehaviour, made by the functions of :mod:`petstore_mock.faults`; immutable, compared by value.
 
@@ -58,8 +60,6 @@ class Fault:
         only_slows: whether the operation's answer arrives whole and true all the same, only later or in drops.
         readable: whether a patient client can read the operation's answer all the same.
     """
-
-    __slots__ = ()
 
     kind: ClassVar[str]
     effect: ClassVar[str] = ""
@@ -178,30 +178,34 @@ class Answer(Fault):
         return {} if self.delay is None else {"delay": _plain_seconds(self.delay)}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Unauthorized(Answer):
     """401, as for an invalid key (§5)."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "unauthorized"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class NotFound(Answer):
     """404, as for an absent animal (§7)."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "not_found"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class BadRequest(Answer):
     """400, as for an invalid body (§7)."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "bad_request"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class ServerError(Answer):
     """A 5xx."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "server_error"
     _unnamed: ClassVar[str] = "status"
@@ -234,9 +238,10 @@ class RateLimited(Answer):
         return {"retry_after": self.retry_after, **Answer.arguments(self)}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Respond(Answer):
     """Any status, with any body and any header fields."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "respond"
     _unnamed: ClassVar[str] = "status"
@@ -306,9 +311,10 @@ def media_type(body: bytes) -> str:
 # Those of the connection
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Hang(Fault):
     """No answer, ever."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "hang"
     effect: ClassVar[str] = "the service never answered"
@@ -325,9 +331,10 @@ class Hang(Fault):
         return True
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Reset(Fault):
     """A RST instead of an answer."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "reset"
     effect: ClassVar[str] = "the service reset the connection instead of answering"
@@ -339,9 +346,10 @@ class Reset(Fault):
         return Delivery("reset")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class EmptyReply(Fault):
     """The end of the connection instead of an answer."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "empty_reply"
     effect: ClassVar[str] = "the service closed the connection without a byte of an answer"
@@ -403,9 +411,10 @@ class Dribble(Fault):
         return {"bytes_per_second": _plain(self.bytes_per_second)}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class MalformedChunk(Fault):
     """A body in chunks, one of which has no valid size."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "malformed_chunk"
     effect: ClassVar[str] = "a chunk of the answer had no valid size (RFC 9112 §7.1)"
@@ -419,9 +428,10 @@ class MalformedChunk(Fault):
 # Those of the operation's own answer
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class MalformedJson(Fault):
     """The operation's answer with a body that is no JSON."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "malformed_json"
     effect: ClassVar[str] = "the answer's body was no JSON (§1)"
@@ -431,9 +441,10 @@ class MalformedJson(Fault):
         return head, body[: max(1, len(body) // 2)] + b'"\\'
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class WrongContentType(Fault):
     """The operation's answer under a wrong media type."""
+
+    __slots__ = ()
 
     kind: ClassVar[str] = "wrong_content_type"
     effect: ClassVar[str] = "the answer was an animal, called text/html (§1)"

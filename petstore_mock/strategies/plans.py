@@ -107,6 +107,7 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
         drawn += [
             st.just(fault_kinds.rate_limited(1)),
             st.sampled_from([0.01, 0.1]).map(fault_kinds.delay),
+            st.sampled_from([0.01, 0.1]).map(lambda late: fault_kinds.server_error(503, delay=late)),
         ]
         if allow_wire:
             drawn += [st.just(fault_kinds.dribble(10_000)), st.just(fault_kinds.hang())]

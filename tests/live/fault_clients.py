@@ -170,6 +170,8 @@ ROWS: Final = (
     Row("`wrong_content_type()`", faults.wrong_content_type()),
     Row("`delay(0.05)`", faults.delay(0.05)),
     Row("`delay(60)`", faults.delay(60), timeout=TIMEOUT),
+    Row("`server_error(503, delay=0.05)`", faults.server_error(503, delay=0.05)),
+    Row("`server_error(503, delay=60)`", faults.server_error(503, delay=60), timeout=TIMEOUT),
     Row("`hang()`", faults.hang(), timeout=TIMEOUT),
     Row("`reset()`", faults.reset()),
     Row("`empty_reply()`", faults.empty_reply()),

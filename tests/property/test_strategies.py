@@ -416,4 +416,6 @@ def is_of(kind: str, fault: faults.Fault) -> bool:
 def test_faults_reach_every_kind() -> None:
     of_the_wire = ("hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk")
     kinds = (*of_the_wire, "malformed_json", "delay", "rate_limited")
-    assert missed(strategies.faults(), {kind: partial(is_of, kind) for kind in kinds}) == []
+    wanted: dict[str, Callable[[faults.Fault], bool]] = {kind: partial(is_of, kind) for kind in kinds}
+    wanted["late error"] = lambda fault: fault.loses_answer and fault.arrives_late
+    assert missed(strategies.faults(), wanted) == []

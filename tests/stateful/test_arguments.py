@@ -59,6 +59,7 @@ def test_faults_that_are_none_are_the_test_authors_mistake() -> None:
         faults.not_found(),
         faults.bad_request(),
         faults.respond(201, json={"id": 5}),
+        faults.server_error(503, delay=0.02),
         faults.sequence(faults.reset(), faults.wrong_content_type(), faults.rate_limited(0), faults.delay(0.01)),
     ],
 )

@@ -262,6 +262,23 @@ def test_delay_holds_the_answer_back(petstore: PetStoreMock, caller: Caller) -> 
     assert entry.duration >= 0.05
 
 
+@pytest.mark.parametrize(("at", "stored"), [("before_commit", 1), ("after_commit", 2)])
+def test_late_error_says_what_it_is_after_its_time(
+    petstore: PetStoreMock,
+    caller: Caller,
+    at: Any,  # noqa: ANN401
+    stored: int,
+) -> None:
+    petstore.inject(faults.server_error(503, delay=0.05), on="createPet", at=at)
+    began = time.monotonic()
+    answer = caller.create()
+    assert 0.05 <= time.monotonic() - began < PATIENCE
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "service_unavailable")
+    assert len(petstore.pets) == stored
+    entry = petstore.journal.last
+    assert (entry.status, entry.outcome, entry.duration >= 0.05) == (503, "delayed", True)
+
+
 def test_delays_before_and_after_the_commit_add_up(petstore: PetStoreMock, caller: Caller) -> None:
     for at in ("before_commit", "after_commit"):
         petstore.inject(faults.delay(0.05), on="createPet", at=at, times=1)

@@ -145,6 +145,13 @@ def test_faults_are_compared_by_what_they_do() -> None:
     assert len({*every, faults.reset(), faults.server_error(delay=(0, 1))}) == len(every)
 
 
+@pytest.mark.parametrize("fault", [*REPLACING, *CORRUPTING, *LATE], ids=str)
+def test_faults_stay_what_they_are(fault: faults.Fault) -> None:
+    for name in ("status", "fraction", "kind", "other"):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(fault, name, 1)
+
+
 def test_body_of_its_own_breaks_the_contract() -> None:
     assert faults.respond(503, body="<p>").breaks_contract
     assert not faults.respond(503).breaks_contract
