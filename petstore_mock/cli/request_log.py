@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.output import Output
+from petstore_mock.common.wording import counted
 from petstore_mock.journal.rendering import render_line
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _json_request(method: str, target: str, operation: str | None) -> str:
 
 
 def _requests(count: int) -> str:
-    return "1 request is" if count == 1 else f"{count} requests are"
+    return f"{counted(count, 'request')} {'is' if count == 1 else 'are'}"
 
 
 def _text_left_out(count: int) -> str:

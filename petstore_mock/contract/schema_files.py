@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.contract.violations import json_type
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def read_document(directory: Path, name: str) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep(name) from None
     if not isinstance(document, dict):
-        raise PetStoreMockError(f"expected a JSON object in {path}; got {type(document).__name__}")
+        raise PetStoreMockError(f"expected a JSON object in {path}; got {json_type(document)}")
     return document
 
 

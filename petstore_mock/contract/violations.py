@@ -21,6 +21,7 @@ __all__ = [
     "Violation",
     "Violations",
     "describe",
+    "json_type",
     "member_path",
     "no_such_name",
 ]
@@ -61,14 +62,20 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (str, "string"),
     (list, "array"),
     (dict, "object"),
+    (type(None), "null"),
 )
+
+
+def json_type(value: object) -> str:
+    """Return what JSON calls the type of ``value``; of what is no JSON value, what Python calls it."""
+    return next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
 
 
 def describe(value: object) -> str:
     """Return ``value`` as shortened JSON with its type: ``"1" (string)``."""
-    kind = next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
+    kind = json_type(value)
     if value is None:
-        return "null"
+        return kind
     text = _written(value)
     if isinstance(value, HugeInteger):
         digits = value.text.removeprefix("-")

@@ -13,6 +13,7 @@ from inspect import iscoroutinefunction, signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import OPERATIONS, require_operation
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults import coerce, to_data
@@ -167,12 +168,14 @@ class FaultHandle:
             refused: how many requests for its operation were refused before any fault could meet them.
         """
         reasons = [
-            f"{_requests(self.preempted)} met a fault that was injected earlier" if self.preempted else "",
-            f"{_requests(self.passed)} passed under after={self.after}" if self.passed else "",
-            f"{_requests(self.differing)} differed from where=, the last in that {self._difference}"
+            f"{counted(self.preempted, 'request')} met a fault that was injected earlier" if self.preempted else "",
+            f"{counted(self.passed, 'request')} passed under after={self.after}" if self.passed else "",
+            f"{counted(self.differing, 'request')} differed from where=, the last in that {self._difference}"
             if self.differing
             else "",
-            f"{_requests(refused)} got no further than a refusal, which the journal explains" if refused else "",
+            f"{counted(refused, 'request')} got no further than a refusal, which the journal explains"
+            if refused
+            else "",
         ]
         return "; ".join(filter(None, reasons)) or "no request matched it"
 
@@ -380,10 +383,6 @@ class FaultPlan:
                 f"got where={where!r} ({type(where).__name__})"
             )
         return Criteria(on, where, self._schemas, unanswered=True)
-
-
-def _requests(count: int) -> str:
-    return "1 request" if count == 1 else f"{count} requests"
 
 
 def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whatever a test author passes

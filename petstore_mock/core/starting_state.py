@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.strict_json import RepeatedMembers, members_of
+from petstore_mock.contract.violations import describe, json_type
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -151,12 +152,18 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
     except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
         raise PetStoreMockError(f"expected JSON in {path}; {error}") from error
     if not isinstance(animals, list):
-        raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
+        raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {json_type(animals)}")
     for index, animal in enumerate(animals):
         try:
-            _seed(world, animal)
+            _seed(world, _object(animal))
         except PetStoreMockError as error:
             raise PetStoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
+
+
+def _object(animal: object) -> dict[str, Any]:
+    if not isinstance(animal, dict):
+        raise PetStoreMockError(f"expected an animal as a JSON object; got {describe(animal)}")
+    return animal
 
 
 def _line_of_item(text: str, index: int) -> int:

@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.strict_json import encode_flat
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Store:
         return pet_id in self._pets
 
     def __repr__(self) -> str:
-        return f"<Store of {len(self._pets)} animals>"
+        return f"<Store of {counted(len(self._pets), 'animal')}>"
 
     # Reading
 

@@ -12,6 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import require_operation
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.criteria import Criteria
@@ -75,7 +76,7 @@ class Journal:
         self.clears = 0  # how often the numbers began anew
 
     def __repr__(self) -> str:
-        return f"<Journal of {self.total} requests>"
+        return f"<Journal of {counted(self.total, 'request')}>"
 
     # Recording
 
@@ -194,7 +195,7 @@ class Journal:
             return [kept[at - first] for at in wanted if at >= first]
         at = index + total if index < 0 else index
         if not 0 <= at < total:
-            raise IndexError(f"expected an index of one of {total} requests; got {index}")
+            raise IndexError(f"expected an index of one of {counted(total, 'request')}; got {index}")
         if at < first:
             raise IndexError(f"request {at + 1} is gone: a ring keeps the latest") if self._ring else self._lost(kept)
         return kept[at - first]
@@ -375,7 +376,11 @@ def _times(count: int) -> str:
 
 def _failure(claim: str, kept: Sequence[Entry], found: Sequence[Entry], nearest: Criteria | None) -> str:
     """Say what came instead: the requests that match, and, with ``nearest``, the misses that come nearest to it."""
-    lines = [f"{claim}; it came {_times(len(found)) if found else 'never'}, among {len(kept)} requests"]
+    if found:
+        came = f"it came {_times(len(found))}, among {counted(len(kept), 'request')}"
+    else:
+        came = f"it never came, but {counted(len(kept), 'other request')} did" if kept else "no request came"
+    lines = [f"{claim}; {came}"]
     if found:
         lines.append("these came:")
         lines += [f"  {render_line(entry, numbered=True)}" for entry in found[-2 * _SHOWN :]]

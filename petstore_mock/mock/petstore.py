@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from petstore_mock.common.paths import as_path
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.cors import cors_of
@@ -101,7 +102,7 @@ class PetStoreMock:
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"
-        return f"<PetStoreMock {where}, {len(self.tenant.world.store)} animals>"
+        return f"<PetStoreMock {where}, {counted(len(self.tenant.world.store), 'animal')}>"
 
     @property
     def _is_outermost(self) -> bool:

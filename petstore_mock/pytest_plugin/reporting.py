@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from petstore_mock.common.wording import counted
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.pytest_plugin.run import name_without_variant
 
@@ -66,7 +67,8 @@ class FailureReport:
         entries, fresh = run.entries(), run.fresh_entries()
         lines = [f"also: {problem}" for problem in run.problems]
         if entries and entries[0].number > 1:
-            lines.append(f"the first {entries[0].number - 1} requests are gone: the journal keeps the latest")
+            gone = entries[0].number - 1
+            lines.append(f"left out: {counted(gone, 'earlier request')}, since the journal keeps the latest")
         if entries:
             lines += [render_journal(entries), *_unexpected(run, entries)]
         elif not fresh:
@@ -124,10 +126,9 @@ def _leaked_into(run: Run) -> list[str]:
     for (owner, bore_key), leaks in list(by_origin.items())[:_SHOWN_LEAKS]:
         name, advice = whose(owner, present=owner == run.item.nodeid)
         said = f"bore the key of {name}" if bore_key else f"began in {name}"
-        count = "1 request" if len(leaks) == 1 else f"{len(leaks)} requests"
         told = f"{leaks[0].request} ({leaks[0].status})"
         told += f" and {len(leaks) - 1} more" if len(leaks) > 1 else ""
-        lines.append(f"{count} {said}: {told}{advice if bore_key else ''}")
+        lines.append(f"{counted(len(leaks), 'request')} {said}: {told}{advice if bore_key else ''}")
     more_owners = len(by_origin) - _SHOWN_LEAKS
     return [*lines, f"and requests of {more_owners} more"] if more_owners > 0 else lines
 

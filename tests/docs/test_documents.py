@@ -169,12 +169,23 @@ def test_shell_script_ends_when_the_stub_can_not_start(folder: Path, with_comman
     assert result.stdout == ""
 
 
-def test_script_with_faults_judges_a_program(folder: Path) -> None:
-    result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", OTHER_PROGRAM)
-    assert (result.returncode, result.stderr) == (21, "")
+def test_script_with_faults_judges_a_program_that_passed(folder: Path) -> None:
+    """In a sentence: a traceback would be that of the script, which nobody asked about."""
+    passing = f"try:\n    exec({OTHER_PROGRAM!r})\nexcept SystemExit:\n    pass"
+    result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", passing)
+    assert (result.returncode, result.stderr) == (0, "")
     result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", "")
     assert result.returncode == 1
+    assert result.stderr.startswith("the tests passed, but: ")
     assert "never fired" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("program", [OTHER_PROGRAM, "import sys; sys.exit(21)"])
+def test_script_with_faults_exits_as_a_program_that_failed(folder: Path, program: str) -> None:
+    """Whatever the fake has against it: one that failed before it sent a request met no fault either."""
+    result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", program)
+    assert (result.returncode, result.stderr) == (21, "")
 
 
 SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make generated` writes it anew

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
     Inner = Callable[..., pytest.RunResult]
     Output = Callable[[pytest.RunResult], str]
@@ -200,6 +200,35 @@ def test_warnings_can_be_errors_that_fail_the_test(inner: Inner, output: Output)
     result = inner(_VIOLATIONS, "-Werror")
     result.assert_outcomes(failed=2, passed=2)
     assert "test_inner.py:17: DeprecatedOperationWarning" in output(result)
+
+
+_IGNORED = "ignore::petstore_mock.DeprecatedOperationWarning"
+
+
+_NEEDS_GET_PET = """
+    {mark}
+    def test_needs_get_pet(petstore):
+        assert call(petstore, path="/pets/1")[0] == 404
+
+    {mark}
+    def test_breaks_the_contract(petstore):
+        assert call(petstore, path="/pets?lim=1")[0] == 400
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mark"),
+    [(["-Werror", f"-W{_IGNORED}"], ""), (["-Werror"], f"@pytest.mark.filterwarnings({_IGNORED!r})")],
+)
+def test_the_deprecation_can_be_overlooked_where_every_warning_is_an_error(
+    inner: Inner, arguments: list[str], mark: str
+) -> None:
+    inner(_NEEDS_GET_PET.format(mark=mark), *arguments).assert_outcomes(passed=1, failed=1)
+
+
+def test_the_deprecation_can_be_overlooked_in_the_settings(inner: Inner, pytester: pytest.Pytester) -> None:
+    inner(_NEEDS_GET_PET.format(mark=""), settings=f"filterwarnings =\n    error\n    {_IGNORED}")
+    pytester.runpytest_inprocess("-pno:cacheprovider").assert_outcomes(passed=1, failed=1)  # without a -W of ours
 
 
 def test_hypothesis_shrinks_a_warning_that_is_an_error(inner: Inner, output: Output) -> None:

@@ -118,7 +118,7 @@ def test_what_the_journal_still_has_is_shown_and_written_when_the_oldest_are_gon
         "--petstore-har=har",
     )
     result.stdout.re_match_lines(
-        ["the first 3 requests are gone: .*", r"4  GET /v1/pets\?limit=4 .*", r"5  GET /v1/pets\?limit=5 .*", "HAR: .*"]
+        ["left out: 3 earlier requests, .*", r"4  GET /v1/pets\?limit=4 .*", r"5  GET /v1/pets\?limit=5 .*", "HAR: .*"]
     )
     (path,) = (pytester.path / "har").iterdir()
     urls = [entry["request"]["url"] for entry in json.loads(path.read_text())["log"]["entries"]]

@@ -121,7 +121,7 @@ def test_failure_lists_expected_count_and_nearest_first(core: Core) -> None:
     with pytest.raises(VerificationError) as failure:
         core.journal.assert_called("createPet", times=2, name="Rex", categoryId=2)
     claim, title, nearest, other = str(failure.value).splitlines()
-    assert claim == "expected createPet 2 times with name='Rex', categoryId=2; it came never, among 6 requests"
+    assert claim == "expected createPet 2 times with name='Rex', categoryId=2; it never came, but 6 other requests did"
     assert title == "the nearest:"
     assert nearest.startswith("    6 POST /v1/pets 201 ")
     assert nearest.endswith(" ms createPet: name was 'Tom', expected 'Rex'")
@@ -135,6 +135,25 @@ def test_failure_of_too_many_lists_those_that_came(core: Core) -> None:
     assert lines[0] == "expected listPets once; it came 2 times, among 5 requests"
     assert lines[1] == "these came:"
     assert [line.split()[2] for line in lines[2:]] == ["/v1/pets?limit=5&status=sold", "/v1/pets?limit=0"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "operation", "said"),
+    [
+        (0, "getPet", "expected getPet once; no request came"),
+        (1, "getPet", "expected getPet once; it never came, but 1 other request did"),
+        (2, "getPet", "expected getPet once; it never came, but 2 other requests did"),
+        (2, "listPets", "expected listPets once; it came 2 times, among 2 requests"),
+    ],
+)
+def test_failure_counts_in_plain_words(sent: int, operation: str, said: str) -> None:
+    core = Core()
+    for _ in range(sent):
+        core.list()
+    with pytest.raises(VerificationError) as failure:
+        core.journal.assert_called(operation, times=1)
+    assert str(failure.value).splitlines()[0] == said
+    assert repr(core.journal) == f"<Journal of {sent} request{'' if sent == 1 else 's'}>"
 
 
 def test_operation_that_was_never_called_shows_what_was_called_instead() -> None:
