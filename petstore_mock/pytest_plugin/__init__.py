@@ -141,7 +141,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Load the parts if a test has to do with the fixture, and refuse markers that can't be right."""
+    """Load the parts if a test has to do with the fixture, and find the markers that can't be right."""
     if any(map(_is_concerned, items)):
         from petstore_mock.pytest_plugin.activation import check, keeper_of  # noqa: PLC0415  # as above
 

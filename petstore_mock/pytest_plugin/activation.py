@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from petstore_mock.pytest_plugin.isolation import KEEPER, Keeper
+from petstore_mock.pytest_plugin.isolation import KEEPER, Keeper, Refusal
 from petstore_mock.pytest_plugin.options import (
-    Refusal,
     assumed_gaps,
     check_at,
     check_explore,
-    check_markers,
-    check_options,
     leak_mode,
+    mistakes_in_markers,
+    mistakes_in_options,
 )
 from petstore_mock.pytest_plugin.reporting import FailureReport, Leaks, Removal
+from petstore_mock.pytest_plugin.run import MISTAKES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pytest
 
 __all__ = ["check", "keeper_of", "leaks_of"]
 
@@ -42,6 +42,7 @@ def keeper_of(config: pytest.Config) -> Keeper:
     keeper = config.stash[KEEPER] = Keeper(assumed)
     register = config.pluginmanager.register
     register(keeper, "petstore-worlds")
+    register(Refusal(keeper), "petstore-refusal")
     register(Leaks(keeper, leaks), _LEAKS)
     register(FailureReport(config, keeper), "petstore-report")
     if config.getoption("petstore_at"):
@@ -66,19 +67,13 @@ def leaks_of(config: pytest.Config) -> Leaks:
 
 
 def check(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Refuse markers and options of ``items`` that can't be right, before any test runs.
+    """Let each of ``items`` fail whose markers or options can't be right; the others run all the same."""
+    found = [(item, text) for item in items for text in mistakes_in_markers(item)]
+    found += mistakes_in_options(items)
+    if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
+        from petstore_mock.pytest_plugin import exploration  # noqa: PLC0415  # most runs do without
 
-    Raises:
-        pytest.UsageError: one can't; on a worker of xdist, which would lose it, each test fails with it instead.
-    """
-    try:
-        check_markers(items)
-        check_options(items)
-        if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
-            from petstore_mock.pytest_plugin.exploration import check_each  # noqa: PLC0415  # most runs do without
-
-            check_each(items)
-    except pytest.UsageError as error:
-        if not hasattr(config, "workerinput"):
-            raise
-        config.pluginmanager.register(Refusal(error), "petstore-refusal")
+        found += [(item, text) for item in items for text in exploration.mistakes_in_each(item)]
+        exploration.tell_hypothesis(items)
+    for item, text in found:
+        item.stash[MISTAKES] = [*item.stash.get(MISTAKES, []), text]

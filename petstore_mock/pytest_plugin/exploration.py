@@ -19,11 +19,11 @@ from petstore_mock.pytest_plugin.run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from petstore_mock.pytest_plugin.isolation import Keeper
 
-__all__ = ["Exploration", "check_each", "multiply"]
+__all__ = ["Exploration", "mistakes_in_each", "multiply", "tell_hypothesis"]
 
 # A refused body is no leaning: these would refuse what the tests themselves send.
 _NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
@@ -75,25 +75,22 @@ def _is_gap(name: object) -> bool:
     return isinstance(name, str) and name in GAPS
 
 
-def check_each(items: Iterable[pytest.Item]) -> None:
-    """Refuse ``petstore_each`` that can't be right, and let Hypothesis know which tests are multiplied.
+def mistakes_in_each(item: pytest.Item) -> Iterator[str]:
+    """Yield what can't be right in ``petstore_each`` of a test."""
+    for mark in item.iter_markers("petstore_each"):
+        where = f"@pytest.mark.petstore_each of {item.nodeid}"
+        unknown = [name for name in mark.args if not _is_gap(name)]
+        if unknown or mark.kwargs or not mark.args:
+            came = f"; got {unknown[0]!r}{did_you_mean(unknown[0], GAPS)}" if unknown else ""
+            yield f"{where}: expected names of gaps, see 'petstore-mock gaps'{came}"
+        elif not is_multiplied(item):
+            yield f"{where}: pytest can't multiply a method of unittest.TestCase"
 
-    Raises:
-        pytest.UsageError: there is no such gap, or the test can't be multiplied.
-    """
+
+def tell_hypothesis(items: Iterable[pytest.Item]) -> None:
+    """Let Hypothesis know which tests are multiplied: it takes one test on several instances for a mistake."""
     for item in items:
-        for mark in item.iter_markers("petstore_each"):
-            where = f"@pytest.mark.petstore_each of {item.nodeid}"
-            for name in mark.args:
-                if not _is_gap(name):
-                    came = f"{name!r}{did_you_mean(name, GAPS)}"
-                    raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'; got {came}")
-            if not mark.args or mark.kwargs:
-                raise pytest.UsageError(f"{where}: expected names of gaps, see 'petstore-mock gaps'")
-            if not is_multiplied(item):
-                raise pytest.UsageError(f"{where}: pytest can't multiply a method of unittest.TestCase")
         if is_multiplied(item) and hasattr(getattr(item, "obj", None), "hypothesis"):
-            # Hypothesis takes one test on several instances for a mistake, unless it sees this mark.
             item.add_marker(pytest.mark.parametrize(VARIANT, [variant_of(item)]))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
 
-__all__ = ["KEEPER", "Keeper"]
+__all__ = ["KEEPER", "Keeper", "Refusal"]
 
 _RUN: Final = pytest.StashKey[Run]()
 
@@ -61,7 +61,7 @@ class Keeper:
     def _begin(self) -> None:
         """Begin a world for the present test, or for an example of it."""
         petstore, run = self._petstore, self.run
-        if petstore is None or run is None:
+        if petstore is None or run is None or run.start_error:
             return
         if run.petstore is None:  # else this is a further example of it
             run.leaks_before = len(petstore.tenant.worlds.leaks)
@@ -72,7 +72,7 @@ class Keeper:
             petstore.tenant.renew(run.item.nodeid, **run.start)
             petstore.host.clear()
         except PetStoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
-            run.start_error = str(error)
+            run.start_error = f"@pytest.mark.petstore of {run.item.nodeid}: {error}"
             run.petstore = None  # the world may be another test's still
 
     def _world_ends(self, world: World) -> None:
@@ -259,6 +259,22 @@ class Keeper:
         self._look(run)
         run.noted.clear()  # of an example that was thrown away
         self._begin()
+
+
+class Refusal:
+    """Lets a test fail that asks for a starting state that can't be: once it is not skipped, and before its fixtures.
+
+    The fixtures would meet the world of another test.
+    """
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Fail in one line."""
+        run = self._keeper.run
+        if run is not None and run.item is item:
+            run.require_start()
 
 
 KEEPER: Final = pytest.StashKey[Keeper]()

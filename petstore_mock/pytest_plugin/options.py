@@ -12,20 +12,19 @@ from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, varia
 from petstore_mock.common.masking import cut, mask, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from petstore_mock.mock.petstore import PetStoreMock
 
 __all__ = [
     "LEAK_MODES",
-    "Refusal",
     "assumed_gaps",
     "check_at",
     "check_explore",
-    "check_markers",
-    "check_options",
     "leak_mode",
+    "mistakes_in_markers",
+    "mistakes_in_options",
     "report_header",
     "start_mock",
 ]
@@ -238,21 +237,17 @@ def assumed_gaps(config: pytest.Config) -> dict[str, str]:
     return assumed
 
 
-def check_markers(items: Iterable[pytest.Item]) -> None:
-    """Refuse markers that can't be right, before any test runs.
-
-    Raises:
-        pytest.UsageError: names the test, and the keywords that there are.
-    """
-    for item in items:
-        for mark in item.iter_markers():
-            where = f"@pytest.mark.{mark.name} of {item.nodeid}"
+def mistakes_in_markers(item: pytest.Item) -> Iterator[str]:
+    """Yield what can't be right in the markers of a test, and which keywords there are."""
+    for mark in item.iter_markers():
+        where = f"@pytest.mark.{mark.name} of {item.nodeid}"
+        try:
             if mark.name == "petstore":
                 _check_start(where, mark)
             elif mark.name == "petstore_assumes":
-                if mark.args or not mark.kwargs:
-                    raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
-                _check_gaps(where, mark.kwargs)
+                _check_assumes(where, mark)
+        except pytest.UsageError as error:
+            yield str(error)
 
 
 def _check_start(where: str, mark: pytest.Mark) -> None:
@@ -264,12 +259,14 @@ def _check_start(where: str, mark: pytest.Mark) -> None:
         raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
 
 
-def check_options(items: Iterable[pytest.Item]) -> None:
-    """Refuse a second ``petstore_options``: the session has one fake, so that one of the two would be ignored.
+def _check_assumes(where: str, mark: pytest.Mark) -> None:
+    if mark.args or not mark.kwargs:
+        raise pytest.UsageError(f'{where}: expected keywords, gap="alternative"')
+    _check_gaps(where, mark.kwargs)
 
-    Raises:
-        pytest.UsageError: names a test of each.
-    """
+
+def mistakes_in_options(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, str]]:
+    """Yield the tests with a second ``petstore_options``: the session has one fake, so that it would be ignored."""
     first: pytest.Item | None = None
     meant: object = None
     for item in items:
@@ -280,24 +277,13 @@ def check_options(items: Iterable[pytest.Item]) -> None:
         if first is None:
             first, meant = item, nearest
         elif nearest is not meant:
-            raise pytest.UsageError(
+            text = (
                 "expected one petstore_options for all tests, since they share one fake; "
                 f"got another for {item.nodeid} than for {first.nodeid}: "
                 "put it into the conftest.py above all of them, "
                 "and give some tests another start with @pytest.mark.petstore(...), or a module with pytestmark"
             )
-
-
-class Refusal:
-    """Lets each test fail with a usage error that came while an xdist worker collected: xdist would lose it."""
-
-    def __init__(self, error: pytest.UsageError) -> None:
-        self._text = str(error)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self) -> None:
-        """Fail before any fixture is set up."""
-        pytest.fail(self._text, pytrace=False)
+            yield item, text
 
 
 def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:

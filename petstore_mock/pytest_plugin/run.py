@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIXTURE",
+    "MISTAKES",
     "VARIANT",
     "Run",
     "assumptions_of",
@@ -32,6 +33,7 @@ __all__ = [
 
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
+MISTAKES: Final = pytest.StashKey[list[str]]()  # why a test can't have the starting state that it asks for
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
 _SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
@@ -107,7 +109,8 @@ class Run:
     def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
         self.item = item
         self.petstore: PetStoreMock | None = None
-        self.start_error = ""
+        mistakes: list[str] = item.stash.get(MISTAKES, [])
+        self.start_error = "\n".join(mistakes)
         self.problems: list[str] = []
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
@@ -125,7 +128,7 @@ class Run:
     def require_start(self) -> None:
         """Fail in one line if the marks of the test ask for a starting state that can't be: it is no bug of ours."""
         if self.start_error:
-            pytest.fail(f"@pytest.mark.petstore of {self.item.nodeid}: {self.start_error}", pytrace=False)
+            pytest.fail(self.start_error, pytrace=False)
 
     @property
     def uses_petstore(self) -> bool:

@@ -181,13 +181,13 @@ def test_exploration_takes_no_parameter_of_the_tests_for_its_own(inner: Inner, o
         ("petstore_each()", "expected names of gaps"),
     ],
 )
-def test_a_wrong_each_is_a_usage_error(inner: Inner, mark: str, message: str) -> None:
-    result = inner(f"@pytest.mark.{mark}\ndef test_it(petstore): pass")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert message in result.stderr.str()
+def test_a_wrong_each_fails_its_own_test_alone(inner: Inner, output: Output, mark: str, message: str) -> None:
+    result = inner(f"@pytest.mark.{mark}\ndef test_it(petstore): pass\n\ndef test_other(petstore): pass")
+    result.assert_outcomes(passed=1, errors=1)
+    assert message in output(result)
 
 
-def test_a_unittest_method_can_not_be_multiplied_and_says_so(inner: Inner) -> None:
+def test_a_unittest_method_can_not_be_multiplied_and_says_so(inner: Inner, output: Output) -> None:
     result = inner(
         """
         import unittest
@@ -198,8 +198,8 @@ def test_a_unittest_method_can_not_be_multiplied_and_says_so(inner: Inner) -> No
                 pass
         """
     )
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "pytest can't multiply a method of unittest.TestCase" in result.stderr.str()
+    result.assert_outcomes(errors=1)
+    assert "pytest can't multiply a method of unittest.TestCase" in output(result)
 
 
 def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, output: Output) -> None:

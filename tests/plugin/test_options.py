@@ -273,11 +273,70 @@ def test_marks_change_the_starting_state_of_a_test(inner: Inner) -> None:
         ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
     ],
 )
-def test_a_wrong_mark_is_a_usage_error(inner: Inner, mark: str, message: str) -> None:
-    result = inner(f"@pytest.mark.{mark}\ndef test_it(petstore): pass")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert message in result.stderr.str()
-    assert "test_inner.py::test_it" in result.stderr.str()
+def test_a_wrong_mark_fails_its_own_test_alone(inner: Inner, output: Output, mark: str, message: str) -> None:
+    source = f"""
+        @pytest.mark.{mark}
+        def test_it(petstore): raise RuntimeError("it has no starting state")
+
+        def test_other(petstore): pass
+    """
+    result = inner(source)
+    result.assert_outcomes(passed=1, errors=1)
+    text = output(result)
+    assert message in text
+    assert f"@pytest.mark.{mark.partition('(')[0]} of test_inner.py::test_it: " in text
+    assert "RuntimeError" not in text
+    assert "pytest_plugin" not in text, "a traceback into the plugin tells nobody anything"
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--fixtures", "--fixtures-per-test", "--petstore-explore=2"])
+def test_a_wrong_mark_is_in_the_way_of_no_listing(inner: Inner, output: Output, option: str) -> None:
+    source = """
+        @pytest.mark.petstore(seeds=3)
+        @pytest.mark.petstore_each("list_ordr")
+        @pytest.mark.petstore_assumes(list_ordr="by_name")
+        def test_wrong(petstore): pass
+
+        def test_right(petstore): pass
+    """
+    result = inner(source, option, "-v", test_other=_TWO_MODULES["test_other"])
+    assert not result.stderr.str()
+    assert ("petstore_options" if option == "--fixtures" else "test_right") in output(result)
+    listing = option != "--petstore-explore=2"
+    assert result.ret == (pytest.ExitCode.OK if listing else pytest.ExitCode.TESTS_FAILED)
+
+
+def test_every_mistake_in_the_marks_of_a_test_is_told(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.petstore(seeds=3)
+        @pytest.mark.petstore_each("list_ordr")
+        @pytest.mark.petstore_assumes(list_ordr="by_name")
+        def test_wrong(petstore): pass
+    """
+    result = inner(source)
+    result.assert_outcomes(errors=1)
+    for name in ("petstore", "petstore_each", "petstore_assumes"):
+        assert f"@pytest.mark.{name} of test_inner.py::test_wrong: expected" in output(result)
+
+
+def test_no_fixture_of_a_test_with_a_wrong_mark_meets_the_world_of_another(inner: Inner) -> None:
+    source = """
+        @pytest.fixture
+        def seeded(petstore):
+            petstore.inject(503, times=1)
+
+        def test_first(petstore): pass
+
+        @pytest.mark.petstore(behaviour="hostil")
+        def test_wrong(seeded): pass
+
+        @pytest.mark.skip
+        @pytest.mark.petstore(seeds=3)
+        def test_skipped(seeded): pass
+
+        def test_last(petstore): assert call(petstore)[0] == 200
+    """
+    inner(source).assert_outcomes(passed=2, errors=1, skipped=1)
 
 
 def test_a_wrong_mark_is_told_under_xdist(inner: Inner, output: Output) -> None:
@@ -301,12 +360,12 @@ _TWO_MODULES = {
 }
 
 
-def test_options_of_one_module_among_several_are_refused(inner: Inner) -> None:
+def test_options_of_one_module_among_several_are_refused(inner: Inner, output: Output) -> None:
     """The session's fake is made once: whichever module came second would find the options of the first."""
     result = inner(**_TWO_MODULES)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.assert_outcomes(passed=1, errors=1)
     message = "got another for test_other.py::test_other than for test_inner.py::test_it: put it into the conftest.py"
-    assert message in result.stderr.str()
+    assert message in output(result)
 
 
 def test_options_of_the_only_module_that_runs_are_good(inner: Inner) -> None:
