@@ -13,11 +13,11 @@ from petstore_mock.contract.gaps import GAPS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from petstore_mock.contract.gaps import Gap, Step
+    from petstore_mock.contract.gaps import Gap, Stage
 
 __all__ = ["render_gaps"]
 
-_HEADINGS: Final[Mapping[Step, str]] = {
+_HEADINGS: Final[Mapping[Stage, str]] = {
     "judge": "What is accepted",
     "content": "What an answer says",
     "dress": "How an answer looks",

@@ -43,9 +43,9 @@ from petstore_mock.contract.strict_json import encode_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Fields", "Gap", "Step"]
+__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Fields", "Gap", "Stage"]
 
-Step = Literal["judge", "content", "dress", "wire", "event"]
+Stage = Literal["judge", "content", "dress", "wire", "event"]
 
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
@@ -66,7 +66,7 @@ class Gap:
     """
 
     name: str
-    step: Step
+    step: Stage
     section: str
     sentence: str
     lesson: str
@@ -79,7 +79,7 @@ class Gap:
 
 
 def _gap(  # a row of a table
-    name: str, step: Step, section: str, sentence: str, lesson: str, **alternatives: Callable[..., Any]
+    name: str, step: Stage, section: str, sentence: str, lesson: str, **alternatives: Callable[..., Any]
 ) -> Gap:
     return Gap(name, step, section, sentence, lesson, MappingProxyType(alternatives))
 

@@ -1,4 +1,4 @@
-"""Puts answers on the wire: how one is framed, and how one is held back or spoilt on purpose.
+"""Puts answers on the wire: how one is framed, and how one is held back or corrupted on purpose.
 
 An answer that goes out whole and at once never comes here but for its framing. Every other one is a
 :class:`DeferredDelivery`: it waits by timers of the loop, so it costs no thread and delays nobody else.
