@@ -10,6 +10,7 @@ import pytest
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.pytest_plugin.run import (
+    AS_IT_IS,
     FIXTURE,
     VARIANT,
     assumptions_of,
@@ -29,8 +30,6 @@ __all__ = ["Exploration", "mistakes_in_each", "multiply", "tell_hypothesis"]
 _NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
 _ATTRIBUTE: Final = "petstore_exploration"  # of a report: it crosses xdist
 _SHOWN_TESTS: Final = 20
-
-_HIDDEN: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
 
 
 def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[str, str]]:
@@ -61,7 +60,7 @@ def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[
     variants = [{name: alternative} for name in dict.fromkeys(named) for alternative in GAPS[name].alternatives]
     first: list[Any] = []
     if count and FIXTURE in metafunc.fixturenames:
-        first = [pytest.param({}, id=_HIDDEN)]
+        first = [pytest.param({}, id=AS_IT_IS)]
         explored = pick(definition.nodeid, count, seed, {**assumed, **assumptions_of(definition)})
         variants += [variant for variant in explored if variant not in variants]
     if not variants:

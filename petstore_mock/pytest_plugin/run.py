@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.petstore import PetStoreMock
 
 __all__ = [
+    "AS_IT_IS",
     "FIXTURE",
     "MISTAKES",
     "VARIANT",
@@ -34,6 +35,7 @@ __all__ = [
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
 MISTAKES: Final = pytest.StashKey[list[str]]()  # why a test can't have the starting state that it asks for
+AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
 _SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
@@ -62,6 +64,8 @@ def variant_text(variant: Mapping[str, str]) -> str:
 def name_without_variant(item: pytest.Item) -> str:
     """Return the id that the test would have if it were not multiplied."""
     text = variant_text(variant_of(item))
+    if not text and VARIANT in getattr(getattr(item, "callspec", None), "params", {}) and isinstance(AS_IT_IS, str):
+        text = AS_IT_IS
     if not text:
         return item.nodeid
     # One of them, and the last: a parameter of the test's own may have the same text for its id.

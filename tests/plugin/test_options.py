@@ -417,6 +417,7 @@ def test_a_wrong_value_of_a_mark_errs_at_its_test_only(inner: Inner, output: Out
     assert "petstore_mock/" not in output(result)
 
 
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="[tool.pytest] is new in pytest 9")
 def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester, inner: Inner) -> None:
     pytester.makefile(
         ".toml",
