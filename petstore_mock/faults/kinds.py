@@ -46,6 +46,7 @@ __all__ = [
 Seconds = tuple[float, float]  # from and to; the same number twice where it is no range
 
 _LARGEST_WHOLE: Final = 1e15  # up to which a number without a fraction is written as an integer
+_FIRST_ERROR: Final = 400
 _JSON: Final = ("Content-Type", "application/json")
 
 
@@ -165,8 +166,8 @@ class Answer(Fault):
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether its body is none of the interface's."""
-        return self.body is not None
+        """Whether its body is none of the interface's; an Error is none with a status that tells of no error (§7)."""
+        return self.body is not None or self.status < _FIRST_ERROR
 
     @property
     def arrives_late(self) -> bool:

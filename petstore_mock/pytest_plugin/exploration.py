@@ -111,7 +111,9 @@ class Exploration:
         self._not_explored: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note on the report which variant of which test it is about."""
         report = yield
         run = self._keeper.run
@@ -120,6 +122,7 @@ class Exploration:
                 "test": name_without_variant(item),
                 "variant": variant_text(variant_of(item)),
                 "multiplied": is_multiplied(item),
+                "excused": call.excinfo is not None and isinstance(call.excinfo.value, pytest.xfail.Exception),
                 "assumes": assumptions_of(item),
             }
         return report
@@ -135,7 +138,8 @@ class Exploration:
                 self._not_explored.append(test)
         else:
             variants = self._failed.setdefault(test, {})
-            variants[noted["variant"]] = variants.get(noted["variant"], False) or report.failed
+            failed = _is_failure(report) and not noted["excused"]
+            variants[noted["variant"]] = variants.get(noted["variant"], False) or failed
         for gap, alternative in noted["assumes"].items():
             tests = self._declared.setdefault(f"{gap}={alternative}", [])
             if test not in tests:
@@ -162,7 +166,10 @@ class Exploration:
         )
         leanings = self.leanings()
         write("")
-        if not leanings:
+        telling = [test for test, variants in self._failed.items() if not variants.get("")]
+        if not telling:
+            write("Nothing is known of what the client leans on: no test passes as it is and could be explored.")
+        elif not leanings:
             write("No test shows that the client leans on what the interface leaves open.")
         for name, alternatives in leanings.items():
             gap = GAPS[name]
@@ -182,7 +189,19 @@ class Exploration:
                 write(f"  {name}={alternative}: the setting petstore_assumes")
             for variant, tests in sorted(self._declared.items()):
                 write(f"  {variant}: {_listed(tests)}")
-        _write_tests(write, "Not explored (unittest classes, getfixturevalue):", self._not_explored)
+        title = "Not explored (unittest classes, steps of pytest-bdd, getfixturevalue):"
+        _write_tests(write, title, self._not_explored)
+        if self._not_explored:
+            write(
+                'Only a test that names petstore can be: @pytest.mark.usefixtures("petstore") on a function is enough.'
+            )
+
+
+def _is_failure(report: pytest.TestReport) -> bool:
+    """Return whether a test did not hold, whatever a mark ``xfail`` of it makes of that."""
+    if report.failed:
+        return not str(report.longrepr).startswith("[XPASS(strict)]")  # it held where its mark says that it would not
+    return report.skipped and hasattr(report, "wasxfail")
 
 
 def _listed(tests: list[str]) -> str:

@@ -95,6 +95,64 @@ def test_exploration_names_the_silence_that_the_client_leans_on(inner: Inner, ou
     assert "test_without_petstore" not in summary
 
 
+_EXPECTED = """
+    @pytest.mark.xfail(strict=True, reason="a bug of the client's")
+    def test_strict(petstore):
+        assert petstore.behaviour.list_order == "by_name"
+
+    @pytest.mark.xfail(reason="a bug of the client's")
+    def test_lenient(petstore):
+        assert petstore.behaviour.list_order == "by_name"
+
+    @pytest.mark.xfail(reason="mended since")
+    def test_passes_as_it_is(petstore):
+        assert petstore.behaviour.list_order == "id_ascending"
+
+    def test_excuses_itself(petstore):
+        if petstore.behaviour.json_style == "ascii":
+            pytest.xfail("known")
+"""
+
+
+def test_a_test_that_is_expected_to_fail_shows_no_leaning_by_passing(inner: Inner, output: Output) -> None:
+    result = inner(_EXPECTED, "--petstore-explore=60", "--tb=no")
+    summary = output(result).partition("petstore exploration")[2].partition("short test summary")[0]
+    leanings, _, rest = summary.partition("Fail as they are, so that their variants tell nothing:")
+    assert [line.strip() for line in rest.splitlines() if line.strip()][:2] == [
+        "test_inner.py::test_lenient",
+        "test_inner.py::test_strict",
+    ]
+    assert leanings.count("The client, or a test of it, leans on") == 1
+    assert "  list_order=by_name: test_inner.py::test_passes_as_it_is\n" in leanings
+    assert "json_style" not in leanings, "the test says itself that it is known"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def test_by_name(request): assert call(request.getfixturevalue("petstore"))[0] == 200',
+        "@pytest.mark.xfail\ndef test_fails(petstore): assert petstore is None",
+        "def test_alone(): pass",
+    ],
+    ids=["getfixturevalue", "fails", "none"],
+)
+def test_where_nothing_could_be_explored_nothing_is_claimed(inner: Inner, output: Output, source: str) -> None:
+    result = inner(source, "--petstore-explore=3", "--tb=no")
+    text = output(result)
+    assert "No test shows" not in text
+    assert "Nothing is known of what the client leans on: no test passes as it is" in text
+    not_explored = "test_inner.py::test_by_name" in text.partition("Not explored (")[2]
+    assert not_explored == ('usefixtures("petstore")' in text) == ("getfixturevalue" in source)
+
+
+def test_a_test_that_uses_the_fixture_by_a_mark_is_explored(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.usefixtures("petstore")
+        def test_by_mark(request): assert call(request.getfixturevalue("petstore"))[0] == 200
+    """
+    assert "1 tests as they are and under up to 3 behaviours each" in output(inner(source, "--petstore-explore=3"))
+
+
 def test_the_order_of_items_is_as_it_is_first_and_ids_can_be_run_alone(inner: Inner, output: Output) -> None:
     explore = ("--petstore-explore=3", "--petstore-random-seed=5", "-q")
     listed = [line for line in output(inner(_LEANING, "--collect-only", *explore)).splitlines() if "::" in line]
@@ -238,6 +296,10 @@ def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, ou
             petstore.inject(faults.respond(200, json="no list"), on="listPets", times=1)
             assert call(petstore)[0] == 503
             assert call(petstore) == (200, "no list")
+            for status, operation, path in ((200, "listPets", "/pets"), (200, "getPet", "/pets/1")):
+                petstore.inject(faults.respond(status), on=operation, times=1)
+                answered = call(petstore, path=path)  # an Error (§2), which has a status of its own
+                assert answered[1]["status"] == answered[0] == 200
             petstore.inject(faults.dribble(1e9), on="getPet", times=1)
             assert call(petstore, path="/pets/1")[0] == 404
             petstore.inject(faults.delay(0), on="createPet", times=1)
@@ -263,7 +325,7 @@ def test_coverage_tells_what_the_tests_showed_and_what_none_did(inner: Inner, ou
             r"404 +- +- +2",
             r"fault delay +0 +1 +0",
             r"fault dribble +0 +0 +1",
-            r"fault respond +1 +0 +0",
+            r"fault respond +1 +0 +1",
             r"fault server_error +1 +1 +0",
             r"Never shown: createPet 401, getPet 200 status present, getPet 200 status absent, getPet 401\.",
             r"Faults never shown: bad_request, empty_reply, .*",
