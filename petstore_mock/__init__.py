@@ -14,17 +14,27 @@ if TYPE_CHECKING:
     from petstore_mock import stateful as stateful
     from petstore_mock import strategies as strategies
     from petstore_mock.contract.behaviour import Behaviour as Behaviour
+    from petstore_mock.core.clock import Clock as Clock
+    from petstore_mock.core.fault_plan import FaultHandle as FaultHandle
+    from petstore_mock.core.world import Snapshot as Snapshot
     from petstore_mock.errors import ContractViolationError as ContractViolationError
     from petstore_mock.errors import ContractWarning as ContractWarning
     from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
     from petstore_mock.errors import PetStoreMockError as PetStoreMockError
     from petstore_mock.errors import VerificationError as VerificationError
+    from petstore_mock.journal.entry import Entry as Entry
+    from petstore_mock.journal.journal import Journal as Journal
     from petstore_mock.messages.request import ApiRequest as ApiRequest
     from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Snapshot": "core.world",
+    "Journal": "journal.journal",
+    "FaultHandle": "core.fault_plan",
+    "Entry": "journal.entry",
+    "Clock": "core.clock",
     "ApiRequest": "messages.request",
     "Behaviour": "contract.behaviour",
     "ContractViolationError": "errors",
@@ -39,11 +49,16 @@ _MODULES = ("faults", "stateful", "strategies")
 __all__ = [
     "ApiRequest",
     "Behaviour",
+    "Clock",
     "ContractViolationError",
     "ContractWarning",
     "DeprecatedOperationWarning",
+    "Entry",
+    "FaultHandle",
+    "Journal",
     "PetStoreMock",
     "PetStoreMockError",
+    "Snapshot",
     "VerificationError",
     "faults",
     "stateful",

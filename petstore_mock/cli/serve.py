@@ -12,13 +12,11 @@ import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import RequestLog
-from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.cors import cors_of
@@ -165,7 +163,7 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--cors"):
         worlds = Worlds(cors_of(options.cors))
     with _named("--behaviour"):
-        behaviour = as_behaviour(_named_behaviour(options.behaviour))
+        behaviour = as_behaviour(options.behaviour)
     with _named("--set"):
         behaviour = behaviour.replace(**dict(options.settings))
     with _named("--at"):
@@ -184,14 +182,6 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--seed"):
         fill(world, None if options.seed is None else seed_of(options.seed))
     return worlds, list(world.keys)
-
-
-def _named_behaviour(text: str | None) -> Path | str | None:
-    """Tell the path of a file, whatever it is called, from the name of a preset."""
-    if not text or text in PRESETS:
-        return text
-    path = Path(text)
-    return path if path.name != text or path.exists() else text
 
 
 @contextmanager

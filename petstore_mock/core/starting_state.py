@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.paths import as_path
-from petstore_mock.contract.behaviour import Behaviour
+from petstore_mock.contract.behaviour import PRESETS, Behaviour
 from petstore_mock.contract.strict_json import RepeatedMembers, members_of
 from petstore_mock.contract.violations import describe, json_type
 from petstore_mock.errors import PetStoreMockError
@@ -61,7 +62,7 @@ def seed_of(text: str, folder: Path | None = None) -> int | Path:
 
 
 def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour:
-    """Return a behaviour as it is, by the name of its preset, or from its TOML file.
+    """Return a behaviour as it is, by the name of its preset, or from its TOML file, whatever that is called.
 
     Raises:
         PetStoreMockError: it is neither.
@@ -70,7 +71,7 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
         return Behaviour()
     if isinstance(behaviour, Behaviour):
         return behaviour
-    if isinstance(behaviour, str) and not behaviour.endswith(".toml"):
+    if isinstance(behaviour, str) and not _means_file(behaviour):
         return Behaviour.preset(behaviour)
     if isinstance(behaviour, (str, PathLike)):
         return Behaviour.from_toml(as_path(behaviour, "behaviour"))
@@ -78,6 +79,16 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
         f"expected a Behaviour, the name of a preset or a TOML file; got behaviour={behaviour!r} "
         f"({type(behaviour).__name__})"
     )
+
+
+def _means_file(behaviour: str) -> bool:
+    """Tell the path of a file from the name of a preset."""
+    if not behaviour or behaviour in PRESETS:
+        return False
+    path = Path(behaviour)
+    with suppress(OSError):  # of a name that is too long for any file
+        return path.suffix == ".toml" or path.name != behaviour or path.is_file()
+    return False
 
 
 def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:

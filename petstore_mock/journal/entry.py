@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -31,6 +30,15 @@ _DECODED_WEIGHT: Final = 16
 
 def _no_keys() -> Iterable[str]:
     return ()
+
+
+def _joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return header fields as a mapping (RFC 9110 §5.2)."""
+    joined: dict[str, str] = {}
+    for name, value in fields:
+        lower = name.lower()
+        joined[lower] = f"{joined[lower]}, {value}" if lower in joined else value
+    return joined
 
 
 class Entry:
@@ -184,8 +192,8 @@ class Entry:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The request's header fields with lower-case names, keys masked; a repeated one shows its last."""
-        return {name.lower(): value for name, value in self.fields}
+        """The request's header fields with lower-case names, keys masked; repeated ones joined by a comma."""
+        return _joined(self.fields)
 
     @property
     def body(self) -> bytes:
@@ -193,11 +201,8 @@ class Entry:
         return self.request.body
 
     def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
-        """Decode the request's body; raises ValueError when it is no JSON, or nests too deep to tell."""
-        try:
-            return json.loads(self.body)
-        except RecursionError as error:
-            raise ValueError("the body nests too deep to be decoded") from error
+        """Decode the request's body as :meth:`ApiRequest.json` does."""
+        return self.request.json()
 
     # Keys
 
@@ -246,8 +251,8 @@ class Entry:
 
     @property
     def response_headers(self) -> dict[str, str]:
-        """The answer's header fields with lower-case names, keys masked; a repeated one shows its last."""
-        return {name.lower(): value for name, value in self.response_fields}
+        """The answer's header fields with lower-case names, keys masked; repeated ones joined by a comma."""
+        return _joined(self.response_fields)
 
     @property
     def response_body(self) -> bytes:

@@ -205,10 +205,10 @@ class Journal:
         """The latest entry.
 
         Raises:
-            IndexError: no request came yet.
+            PetStoreMockError: no request came yet.
         """
         if not self.total:
-            raise IndexError("expected a request before journal.last; none came yet")
+            raise PetStoreMockError("expected a request before journal.last; none came yet")
         return self[-1]
 
     @property
@@ -234,11 +234,11 @@ class Journal:
 
     # Asserting
 
-    def assert_called(self, operation: str | None, times: int | None = None, **criteria: Any) -> list[Entry]:  # noqa: ANN401  # each criterion judges its own value
+    def assert_called(self, operation: str | None = None, times: int | None = None, **criteria: Any) -> list[Entry]:  # noqa: ANN401  # each criterion judges its own value
         """Assert that requests for ``operation`` came that meet all the ``criteria``, and return them.
 
         Args:
-            operation: the operation; None for any request.
+            operation: the operation; any request unless given.
             times: how many exactly; None for one or more.
             criteria: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``, ``query``,
                 ``headers`` (those named, letter case of names aside), ``method``, ``path``, ``fault`` (its kind),

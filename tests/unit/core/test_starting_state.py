@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,6 @@ from petstore_mock.core.starting_state import as_behaviour, check_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_behaviour_comes_as_value_preset_or_file(tmp_path: Path) -> None:
@@ -23,6 +23,18 @@ def test_behaviour_comes_as_value_preset_or_file(tmp_path: Path) -> None:
     assert as_behaviour(own) is own
     assert as_behaviour("hostile") == Behaviour.preset("hostile")
     assert as_behaviour(path) == as_behaviour(str(path)) == own
+
+
+def test_file_of_a_behaviour_may_have_any_name_but_that_of_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "hostile"):
+        Path(name).write_text('list_order = "by_name"\n')
+    assert as_behaviour("mine") == as_behaviour("./hostile") == Behaviour(list_order="by_name")
+    assert as_behaviour("hostile") == Behaviour.preset("hostile")
+    with pytest.raises(PetStoreMockError, match="expected a preset"):
+        as_behaviour("x" * 5000)
 
 
 class OfBytes:

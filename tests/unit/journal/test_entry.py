@@ -38,6 +38,13 @@ def test_entry_tells_the_request_as_it_was_sent(core: Core) -> None:
     assert 0 < entry.duration < 10
 
 
+def test_repeated_fields_are_joined(core: Core) -> None:
+    asked = ApiRequest("GET", "/v1/pets", [(b"X-One", b"1"), (b"x-one", b"2")])
+    core.worlds.handle(asked)
+    assert core.journal.last.headers == {"x-one": "1, 2"}
+    assert core.journal.last.headers["x-one"] == asked.header("X-One")
+
+
 def test_entry_tells_the_answer_as_it_was_sent(core: Core) -> None:
     response = core.create()
     entry = core.journal.last

@@ -54,7 +54,7 @@ def test_index_of_no_request_raises_index_error(core: Core, index: int) -> None:
 
 
 def test_last_of_an_empty_journal_raises_index_error(core: Core) -> None:
-    with pytest.raises(IndexError, match=r"expected a request before journal\.last; none came yet"):
+    with pytest.raises(PetStoreMockError, match=r"expected a request before journal\.last; none came yet"):
         _ = core.journal.last
 
 

@@ -39,6 +39,11 @@ def core() -> Core:
     return core
 
 
+def test_without_an_operation_any_request_counts(core: Core) -> None:
+    assert core.journal.assert_called() == core.journal.kept
+    assert core.journal.assert_called(times=1, petId=7) == [core.journal[2]]
+
+
 @pytest.mark.parametrize(
     ("operation", "criteria", "number"),
     [

@@ -60,6 +60,12 @@ def test_request_that_bears_no_json_raises() -> None:
         ApiRequest("GET", "/").json()
 
 
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"9" * 5000, b"\xff", b"{"], ids=["deep", "long", "no UTF-8", "cut"])
+def test_what_is_no_json_raises_value_error_alone(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        ApiRequest("POST", "/v1/pets", (), body).json()
+
+
 def test_repr_shows_no_key(request_: ApiRequest) -> None:
     assert repr(request_) == "<ApiRequest POST /v1/p%65ts?limit=2&status=a%20b&limit=3&empty= 15 bytes>"
     leaky = ApiRequest(
