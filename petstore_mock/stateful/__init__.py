@@ -1,6 +1,6 @@
 """A model-checking machine for clients of the pet store service (the ``hypothesis`` extra).
 
-Hand it a client of three methods::
+Hand it a client of three methods, whatever they are called and return::
 
     from petstore_mock.stateful import check_client
 
@@ -28,15 +28,17 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.machine import ClientMachine
+from petstore_mock.stateful.model.adapter import adapted, check_methods
 from petstore_mock.stateful.model.call import PetClient
 from petstore_mock.stateful.model.error_classification import Kind, UnknownErrorError, classify_exception
+from petstore_mock.stateful.model.reading import read_pet
 from petstore_mock.stateful.run import CheckRun
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.step_generator import NUMBERS
 from petstore_mock.strategies.plans import varied_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from unittest import TestCase
 
     from hypothesis.strategies import SearchStrategy
@@ -50,16 +52,20 @@ __all__ = [
     "Kind",
     "PetClient",
     "UnknownErrorError",
+    "adapted",
     "check_client",
     "classify_exception",
     "client_machine",
+    "read_pet",
 ]
 
 
 def client_machine(
-    make_client: Callable[[PetStoreMock], PetClient],
+    make_client: Callable[[PetStoreMock], Any],
     *,
     classify: Callable[[BaseException], Kind] | None = None,
+    read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
+    methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
     patience: float = 2.0,
@@ -68,9 +74,13 @@ def client_machine(
 
     Args:
         make_client: makes a client that talks to ``petstore.url`` with ``petstore.api_key``; called once or twice an
-            example. A client that has a ``close()`` is closed.
+            example. Its methods may be ``async def``; a context manager is entered, a client with ``close()`` closed.
         classify: says what an exception of the client means: an HTTP status, "transport", "timeout" or "protocol". One
             that it does not know (it raises) is a bug of the client. The default knows the usual libraries.
+        read_pet: returns the fields of an animal that the client returned, by the interface's names. The default reads
+            mappings and objects with attributes, also with ``category_id``.
+        methods: the client's own names of ``list_pets``, ``create_pet`` and ``get_pet``, dotted ones too, or functions
+            of the client and the arguments.
         vary: the gaps that vary; all of them unless given.
         faults: draws the faults; ``st.nothing()`` for none.
         patience: seconds after which a client that waits for an answer has no timeout.
@@ -86,6 +96,9 @@ def client_machine(
         raise PetStoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")
     if not _is_positive(patience):
         raise PetStoreMockError(f"expected patience to be seconds, more than 0; got patience={patience!r}")
+    if not callable(read_pet):
+        raise PetStoreMockError(f"expected read_pet to be a function of a result; got read_pet={read_pet!r}")
+    check_methods(methods)
     varied = _differences(vary)
     if faults is not None and not isinstance(faults, st.SearchStrategy):
         raise PetStoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
@@ -95,7 +108,7 @@ def client_machine(
         drawn = st.lists(faults, min_size=1, max_size=3)
 
     class Machine(ClientMachine):
-        run = CheckRun(make_client, classify or classify_exception, patience)
+        run = CheckRun(make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet)
         differences = varied
         drawn_faults = drawn
         any_fault = faults is None
@@ -153,9 +166,11 @@ def _is_positive(value: object) -> bool:
 
 
 def check_client(
-    make_client: Callable[[PetStoreMock], PetClient],
+    make_client: Callable[[PetStoreMock], Any],
     *,
     classify: Callable[[BaseException], Kind] | None = None,
+    read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
+    methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
     patience: float = 2.0,
@@ -165,8 +180,10 @@ def check_client(
     """Check a client, and raise when it has a bug.
 
     Args:
-        make_client: as for :func:`client_machine`, as are ``classify``, ``vary``, ``faults`` and ``patience``.
+        make_client: as for :func:`client_machine`, as is all that is not told of here.
         classify: says what an exception of the client means.
+        read_pet: reads an animal that the client returned.
+        methods: the client's own names of the three methods.
         vary: the gaps that vary.
         faults: draws the faults.
         patience: seconds after which a client that waits for an answer has no timeout.
@@ -179,7 +196,15 @@ def check_client(
         PetStoreMockError: an argument can't be right, or ``make_client`` returns no client of three methods.
     """
     __tracebackhide__ = True
-    machine = client_machine(make_client, classify=classify, vary=vary, faults=faults, patience=patience)
+    machine = client_machine(
+        make_client,
+        classify=classify,
+        read_pet=read_pet,
+        methods=methods,
+        vary=vary,
+        faults=faults,
+        patience=patience,
+    )
     _raise_bug(find_bug(machine, machine_settings(settings, max_examples)))
 
 

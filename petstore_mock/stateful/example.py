@@ -26,7 +26,7 @@ from petstore_mock.stateful.checks.logs import log_problem
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
-from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem, close_client, require_answer
+from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
 from petstore_mock.stateful.model.oracle import Contradiction
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.scene import Scene
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.actor import Actor
-    from petstore_mock.stateful.model.call import PetClient
+    from petstore_mock.stateful.model.adapter import AdaptedClient
     from petstore_mock.stateful.model.oracle import Oracle
     from petstore_mock.stateful.run import CheckRun
     from petstore_mock.stateful.steps import Step
@@ -135,10 +135,14 @@ class Example:
         name = self.scene.script.name_result(result.place)
         value, path = result.value, name
         with contextlib.suppress(Exception):  # what can't be changed can't be spoilt, whatever it says to that
-            if not isinstance(value, Mapping):
+            if result.call.operation == "listPets":
                 value, path = value[0], f"{name}[0]"
-            value["name"] = "spoilt"
-            self.scene.script.add(f"{path}['name'] = 'spoilt'")
+            if isinstance(value, Mapping):
+                value["name"] = "spoilt"  # type: ignore[index]  # or it is suppressed
+                self.scene.script.add(f"{path}['name'] = 'spoilt'")
+            else:
+                value.name = "spoilt"
+                self.scene.script.add(f"{path}.name = 'spoilt'")
         with contextlib.suppress(Exception):
             result.value.clear()
             self.scene.script.add(f"{name}.clear()")
@@ -178,14 +182,16 @@ class Example:
             listeners.settles_at(max(connections - 1, 0), _CLOSING)
         self._leaves_faults |= _met_a_fault_by_itself(call, entries)
         actor.last = call
+        self.scene.script.needs_adapter |= not actor.client.is_plain
         problem = self._judge(call, outcome, entries)
         if problem is not None:
             self._fail(call, problem, outcome)
         place = self.scene.script.add_call(actor.name, call, raises=outcome.error is not None or _may_raise(entries))
         outcome.error = None  # its traceback holds a frame that holds the outcome
         try:
-            if isinstance(outcome.value, (Mapping, Sequence)) and len(outcome.value) <= _LARGEST_WATCHED:
-                self._results = [*self._results[1 - _WATCHED_RESULTS :], Result(place, outcome.value, call)]
+            if outcome.value is not None and _size(outcome.value) <= _LARGEST_WATCHED:
+                result = Result(place, outcome.value, call, self._run.reader)
+                self._results = [*self._results[1 - _WATCHED_RESULTS :], result]
         except Exception:  # noqa: BLE001, S110  # an object of the client's own that can't be copied is not watched
             pass
 
@@ -200,7 +206,7 @@ class Example:
     def _make(self, call: Call, actor: Actor) -> Outcome:
         """Make the call under the watchdog's eye."""
         try:
-            outcome = attempt(self._run.watchdog, actor.petstore, call.operation, _answer, call, actor.client)
+            outcome = attempt(self._run.watchdog, actor.petstore, call.operation, call.on, actor.client)
         except BaseException:  # somebody's at the keyboard, or a mistake in make_client: nothing else is to be told
             self._failed = True
             raise
@@ -232,13 +238,14 @@ class Example:
         problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
+        reader = self._run.reader
         try:
             read = observe(call, outcome, entries, actor.oracle)
-            problem = answer_problem(call, outcome, entries, actor.oracle, read)
+            problem = answer_problem(call, outcome, entries, actor.oracle, read, reader=reader)
             if problem is not None and shared:
                 # Nobody knows which answer was the call's, and which a thread's that asked the same.
                 each = [[entry] for entry in entries if asks_for(call, entry)]
-                told = (answer_problem(call, outcome, one, actor.oracle, read) for one in each)
+                told = (answer_problem(call, outcome, one, actor.oracle, read, reader=reader) for one in each)
                 problem = problem if None not in told else None
         except Contradiction as error:
             self._failed = True
@@ -329,7 +336,7 @@ class Example:
     def _close(self, actor: Actor) -> None:
         """Close a client, and judge how it does it unless it has failed already."""
         watchdog = self._run.watchdog
-        outcome = attempt(watchdog, actor.petstore, "close", close_client, actor.client)
+        outcome = attempt(watchdog, actor.petstore, "close", actor.client.close)
         del actor.client
         if self._failed:
             return
@@ -346,8 +353,8 @@ class Example:
                 watchdog.comes_to_a_standstill |= outcome.stood_still
                 self._fail(NO_CALL, problem, outcome)
 
-    def _check_threads(self, clients: list[PetClient]) -> None:
-        if not any(callable(getattr(client, "close", None)) for client in clients):
+    def _check_threads(self, clients: list[AdaptedClient]) -> None:
+        if not any(client.can_be_closed for client in clients):
             clients.clear()  # what can't be closed has but to be forgotten
         count = self._threads.left(brief=self._run.threads_were_left > 0)
         self._run.threads_were_left += bool(count)
@@ -363,6 +370,11 @@ class Example:
         self._fail(self.scene.actor.last or NO_CALL, problem, Outcome())
 
 
+def _size(value: Any) -> int:  # noqa: ANN401  # whatever a client returns
+    """Return how many animals it holds, more or less."""
+    return len(value) if isinstance(value, (Mapping, Sequence)) else 1
+
+
 def _may_raise(entries: Sequence[Entry]) -> bool:
     """Whether a client that makes less of its answers than this one may raise: one was no plain success."""
     return any(entry.fault is not None or entry.condition is not None for entry in entries)
@@ -372,7 +384,3 @@ def _met_a_fault_by_itself(call: Call, entries: Sequence[Entry]) -> bool:
     """Whether a fault met what a client asked beyond the one request of its call."""
     met = (entry for place, entry in enumerate(entries) if place or entry.operation != call.operation)
     return any(entry.fault is not None for entry in met)
-
-
-def _answer(call: Call, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
-    return require_answer(call, call.on(client))

@@ -12,13 +12,15 @@ from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.logs import LogCapture, log_problem
 from petstore_mock.stateful.listeners import Listeners
-from petstore_mock.stateful.model.call import NO_CALL, close_client, require_client
+from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
+from petstore_mock.stateful.model.call import NO_CALL, require_client
+from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from petstore_mock.mock.petstore import PetStoreMock
@@ -38,6 +40,8 @@ class CheckRun:
         make_client: makes the client of an example.
         classify: says what a client's exception means.
         patience: seconds after which a client that waits for an answer has no timeout.
+        methods: the client's own names of the three methods.
+        read_pet: reads an animal that a client returned.
 
     Attributes:
         examples: how many there were.
@@ -52,9 +56,14 @@ class CheckRun:
         make_client: Callable[[PetStoreMock], PetClient],
         classify: Callable[[BaseException], Kind],
         patience: float,
+        *,
+        methods: Mapping[str, str | Callable[..., Any]] | None = None,
+        read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
     ) -> None:
         self.make_client = make_client
         self.classify = classify
+        self.methods = methods
+        self.reader = ResultReader(read_pet)
         self.listeners = Listeners()
         self.waiting = WaitingBudget()
         self.watchdog = Watchdog(patience)
@@ -86,9 +95,15 @@ class CheckRun:
             self.listeners.stop()
 
     @property
-    def given(self) -> dict[str, Callable[..., Any]]:
-        """The functions that the run was given, by the names that they have in a test."""
-        return {"make_client": self.make_client, "classify": self.classify}
+    def given(self) -> dict[str, Any]:
+        """What the run was given, or has instead, by the names that it has in a test."""
+        return {
+            "make_client": self.make_client,
+            "classify": self.classify,
+            "read_pet": self.reader.function,
+            "methods": self.methods,
+            "adapted": adapted,
+        }
 
     def begin_example(self) -> None:
         """Count another example, which is to know nothing of those before."""
@@ -98,19 +113,19 @@ class CheckRun:
         self.listeners.close_connections()
         self.log_capture.start_over()
 
-    def new_client(self, petstore: PetStoreMock) -> PetClient:
+    def new_client(self, petstore: PetStoreMock) -> AdaptedClient:
         """Make a client, and look at the first of a run.
 
         Raises:
             PetStoreMockError: it can't be one.
         """
         if self._has_made_one:
-            return self.make_client(petstore)
+            return AdaptedClient(self.make_client, self.methods, petstore)
         threads = threading.active_count()
-        client = self.make_client(petstore)
+        client = AdaptedClient(self.make_client, self.methods, petstore)
         require_client(client)
         self._has_made_one = True
-        self.begins_threads = threading.active_count() > threads
+        self.begins_threads = threading.active_count() - client.has_loop > threads
         self.watchdog.shared = self.begins_threads and _sends_by_itself(petstore)
         return client
 
@@ -131,13 +146,15 @@ class CheckRun:
                 logs, "make_client", "make_client({petstore})"
             )
             made = len(petstore.journal)
-            outcome = attempt(self.watchdog, petstore, "close", close_client, client)
+            outcome = attempt(self.watchdog, petstore, "close", client.close)
+            script = Script(self.given, petstore.behaviour)
+            script.needs_adapter = not client.is_plain
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
             problem = problem or log_problem(logs, "close()", "{client}.close()")
             if problem is not None:
                 raise explain(
                     problem,
-                    Script(self.given, petstore.behaviour),
+                    script,
                     actor="client",
                     petstore="petstore",
                     call=NO_CALL,

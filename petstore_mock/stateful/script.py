@@ -7,11 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.stateful.model.adapter import adapted
 from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
+from petstore_mock.stateful.model.reading import read_pet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.stateful.model.call import Call
@@ -24,7 +26,10 @@ _MODULES: Final = ("contextlib", "copy", "gc", "logging", "threading", "time", "
 _MEANINGS: Final = {
     "make_client": ": it makes the client of a mock",
     "classify": ": it says what an exception means",
+    "read_pet": ": it reads an animal that the client returned",
+    "methods": ": the client's own names of the three methods",
 }
+_OURS: Final = (classify_exception, read_pet, adapted)  # that people find in petstore_mock.stateful
 
 
 @dataclass
@@ -57,16 +62,18 @@ class Script:
     """The steps of an example, as the code of a test.
 
     Args:
-        given: ``make_client`` and ``classify``.
+        given: what the machine was given, by the names that it has in a test: ``make_client``, ``classify`` and so on.
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether its keys are of every kind of character that may be in one.
+
+    Attributes:
+        needs_adapter: whether the client is no plain one, whose methods can be called as they are.
     """
 
-    def __init__(
-        self, given: Mapping[str, Callable[..., Any]], behaviour: Behaviour, *, odd_keys: bool = False
-    ) -> None:
+    def __init__(self, given: Mapping[str, Any], behaviour: Behaviour, *, odd_keys: bool = False) -> None:
         self.behaviour = behaviour
         self.odd_keys = odd_keys
+        self.needs_adapter = False
         self._given = given
         self._lines: list[_Line] = []
         self._others = False
@@ -115,6 +122,14 @@ class Script:
         """Have the threads counted before there is a client."""
         self._threads = True
 
+    def _methods(self) -> str:
+        """Return the argument that names the client's methods."""
+        methods: Mapping[str, Any] | None = self._given.get("methods")
+        if not methods:
+            return ""
+        plain = all(isinstance(name, str) for name in methods.values())
+        return f", methods={methods!r}" if plain else ", methods=methods"
+
     def source(self, check: Iterable[str]) -> str:
         """Return the test: the steps so far, then ``check``, the lines that fail."""
         gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
@@ -131,8 +146,10 @@ class Script:
         if self._threads:
             clients.insert(0, "threads = threading.active_count()")
         body = [*clients, *_written(self._lines), *check]
+        adapter = ["", f"make_client = adapted(make_client{self._methods()})"] if self.needs_adapter else []
         lines = [
-            *_imports("\n".join([*opened, *body]), self._given),
+            *_imports("\n".join([*adapter, *opened, *body]), self._given),
+            *adapter,
             "",
             "",
             "def test_client() -> None:",
@@ -153,7 +170,7 @@ def _written(steps: Iterable[_Line]) -> Iterator[str]:
             yield from (f"{_INDENT}{line}" for line in lines)
 
 
-def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
+def _imports(code: str, given: Mapping[str, Any]) -> list[str]:
     def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{name}\b", code)]
 
@@ -161,16 +178,17 @@ def _imports(code: str, given: Mapping[str, Callable[..., Any]]) -> list[str]:
     if lines:
         lines.append("")
     lines.append(f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'faults']))}")
-    brought = [_import(name, given[name]) for name in used(given)]
-    known = [line for line in brought if line.startswith("from petstore_mock.")]
-    return [*lines, *known, "", *(line for line in brought if line not in known)]
+    brought = used(name for name in given if name != "methods" or "methods=methods" in code)
+    ours = [name for name in brought if given[name] in _OURS]
+    if ours:
+        own = (f"{given[name].__name__}{'' if given[name].__name__ == name else f' as {name}'}" for name in ours)
+        lines.append(f"from petstore_mock.stateful import {', '.join(sorted(own))}")
+    return [*lines, "", *(_import(name, given[name]) for name in brought if name not in ours)]
 
 
-def _import(name: str, function: Callable[..., Any]) -> str:
+def _import(name: str, function: Any) -> str:  # noqa: ANN401  # whatever the machine was given
     """Return the line that brings what the machine was given, or says so."""
     own, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "") or ""
-    if function is classify_exception:
-        module = "petstore_mock.stateful"  # where people find it
     if own.isidentifier() and module and module != "__main__":
         return f"from {module} import {own}{'' if own == name else f' as {name}'}"
     return f"# {name} is what was given to the machine{_MEANINGS[name]}."

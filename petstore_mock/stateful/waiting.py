@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
 __all__ = ["WaitingBudget"]
 
-_BUDGET: Final = 10.0  # seconds of real waiting in a run, shrinking left out
 _EXAMPLE_BUDGET: Final = 1.0  # seconds after which an example begins no more of it
 _QUICK_EXAMPLES: Final = 5  # come first: most bugs need no waiting
-_EARNED: Final = 0.1  # seconds of waiting that each example brings after them
+_EARNED: Final = 0.1  # seconds of real waiting that each example brings after them, shrinking left out ...
+_SOON: Final = 2.0  # seconds ... until there were so many: then the client has shown what it does,
+_EARNED_LATER: Final = 0.015  # and waits to show what it does in rare circumstances only: 5 seconds in 200 examples
 _LEAST_RETRY_AFTER: Final = 0.5  # seconds: half of what the client is told to wait at least
 
 
@@ -50,7 +51,8 @@ class WaitingBudget:
             return True
         answer = self._answers.get(what)
         if answer is None:
-            earned = min(_BUDGET, (self._example - _QUICK_EXAMPLES) * _EARNED)
+            examples = self._example - _QUICK_EXAMPLES
+            earned = min(examples * _EARNED, _SOON + examples * _EARNED_LATER)
             in_time = self._spent_in_example < _EXAMPLE_BUDGET and self.spent < earned
             answer = self._answers[what] = in_time or (if_told and not self._waits_when_told)
         return answer

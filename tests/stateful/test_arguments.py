@@ -111,13 +111,6 @@ class Demanding(HttpClientPets):
     def list_pets(self, limit: int, status: str) -> Json: ...  # type: ignore[override]
 
 
-class Asynchronous(HttpClientPets):
-    async def get_pet(self, pet_id: int) -> Json: ...
-
-
-async def make_later(petstore: PetStoreMock) -> Json: ...
-
-
 @pytest.mark.parametrize(
     ("make_client", "words"),
     [
@@ -129,8 +122,6 @@ async def make_later(petstore: PetStoreMock) -> Json: ...
             "create_pet(name=..., category_id=...) does not fit create_pet(name: 'str', cat: 'int'",
         ),
         (lambda petstore: Demanding(petstore.url, ""), "list_pets() does not fit list_pets(limit: 'int'"),
-        (lambda petstore: Asynchronous(petstore.url, ""), "put an adapter on top of an asynchronous client"),
-        (make_later, "put an adapter on top of an asynchronous client"),
     ],
 )
 def test_what_is_no_client_is_the_test_authors_mistake(make_client: Json, words: str) -> None:
@@ -141,33 +132,8 @@ def test_what_is_no_client_is_the_test_authors_mistake(make_client: Json, words:
     assert not hasattr(caught.value, "__notes__")
 
 
-def test_an_answer_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
-    """A decorator may hide that a method is asynchronous."""
-
-    class Hidden(HttpClientPets):
-        def list_pets(self, **given: Json) -> Json:
-            async def later() -> Json:
-                return given
-
-            return later()
-
-    with pytest.raises(PetStoreMockError, match="got coroutine"):
-        check(lambda petstore: Hidden(petstore.url, petstore.api_key))
-
-
-def test_a_close_that_is_to_be_awaited_is_the_test_authors_mistake() -> None:
-    """It would close nothing."""
-
-    class ClosesLater(HttpClientPets):
-        async def close(self) -> None:  # type: ignore[override]
-            super().close()
-
-    with pytest.raises(PetStoreMockError, match=r"expected close\(\) to close the client; got coroutine: the machine"):
-        check(lambda petstore: ClosesLater(petstore.url, petstore.api_key))
-
-
 class Adapted:
-    """An asynchronous client in an adapter, as docs/explanation/machine.md shows one."""
+    """An asynchronous client in an adapter with a loop of its own."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         self.loop = asyncio.new_event_loop()

@@ -71,7 +71,7 @@ class AiohttpPets:
 
 
 class AiohttpSession(AiohttpPets):
-    """Keeps its session, and a loop that goes on in a thread, as docs/explanation/machine.md says."""
+    """Keeps its session, and a loop that goes on in a thread."""
 
     def __init__(self, petstore: PetStoreMock) -> None:
         super().__init__(petstore)

@@ -111,9 +111,9 @@ def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str) -> None:
         assert raised_by(found.error.test, make_correct(correct)) is None, found.error.test
 
 
-def raised_by(source: str, make_client: Json) -> BaseException | None:
+def raised_by(source: str, make_client: Json, **given: Any) -> BaseException | None:  # noqa: ANN401
     """Run a pasted test in this process with another ``make_client``; return what it raised."""
-    names: dict[str, Any] = {"make_client": make_client}
+    names: dict[str, Any] = {"make_client": make_client, **given}
     exec(compile(source, "pasted", "exec"), names)  # ours: the product under test
     try:
         names["test_client"]()

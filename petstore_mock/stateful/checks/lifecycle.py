@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.stateful.model.adapter import LOOP_THREAD
 from petstore_mock.stateful.model.call import Problem
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Threads:
         if threading.active_count() == self._count:
             return None
         now = set(threading.enumerate())
-        begun = now - self._known
+        begun = {thread for thread in now - self._known if thread.name != LOOP_THREAD}
         self._started |= begun
         self._known, self._count = now, len(now)
         return begun

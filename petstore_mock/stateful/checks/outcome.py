@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
 from petstore_mock.stateful.checks.requests import PINGS
 from petstore_mock.stateful.checks.result import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.call import Call, Outcome
     from petstore_mock.stateful.model.error_classification import Kind
     from petstore_mock.stateful.model.oracle import Oracle
+    from petstore_mock.stateful.model.reading import ResultReader
 
 __all__ = ["answer_problem", "observe"]
 
@@ -80,9 +82,24 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
 
 
 def answer_problem(
-    call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Oracle, read: Mapping[int, Any]
+    call: Call,
+    outcome: Outcome,
+    entries: Sequence[Entry],
+    oracle: Oracle,
+    read: Mapping[int, Any],
+    *,
+    reader: ResultReader,
 ) -> Problem | None:
-    """Return what is wrong with what the client made of its answers, or None; ``read`` is what :func:`observe` saw."""
+    """Return what is wrong with what the client made of its answers, or None.
+
+    Args:
+        call: what was asked of the client.
+        outcome: what came of it.
+        entries: its requests.
+        oracle: knows what may be true.
+        read: what :func:`observe` saw.
+        reader: reads what the client returns.
+    """
     asked = [entry for entry in entries if entry.method not in PINGS]
     entries = asked or entries
     last = entries[-1]
@@ -100,10 +117,12 @@ def answer_problem(
         return None
     try:
         if isinstance(wanted, list):
-            return list_problem(call, outcome.value, wanted)
-        return pet_problem(call, outcome.value, wanted)
+            return list_problem(call, outcome.value, wanted, reader)
+        return pet_problem(call, outcome.value, wanted, reader)
+    except PetStoreMockError:
+        raise
     except Exception as error:  # noqa: BLE001  # whatever an object of the client's own raises
-        problem = unreadable_problem(call, outcome, error)
+        problem = unreadable_problem(call, outcome, error, reader)
         outcome.error = error  # that it came late does not matter to who looks for where it came from
         return problem
 

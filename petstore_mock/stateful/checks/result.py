@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,7 @@ from petstore_mock.stateful.model.call import Outcome, Problem, literal, shorten
 if TYPE_CHECKING:
     from petstore_mock.stateful.model.call import Call
     from petstore_mock.stateful.model.error_classification import Kind
+    from petstore_mock.stateful.model.reading import ResultReader
 
 __all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
 
@@ -93,16 +95,16 @@ def _last(call: Call, allowed: Allowed) -> str:
     return f"{{journal}}.for_operation({call.operation!r})[-1]" if allowed.asked_more else "{journal}.last"
 
 
-def pet_problem(call: Call, value: object, wanted: Mapping[str, Any]) -> Problem | None:
+def pet_problem(call: Call, value: object, wanted: Mapping[str, Any], reader: ResultReader) -> Problem | None:
     """Return how a returned animal differs from the one that the service answered, or None."""
     section = OPERATIONS[call.operation].section
-    if not isinstance(value, Mapping):
-        check = ("result = {call}", f"assert dict(result)['id'] == {wanted['id']}")
-        kind = type(value).__name__
-        return Problem(
-            f"{call} returned {_article(kind)} instead of an animal", section, "the answer's body is a Pet", check
-        )
-    difference = _difference(value, wanted)
+    pet = reader.pet(value)
+    if pet is None:
+        check = ("result = {call}", f"assert read_pet(result)['id'] == {wanted['id']}")
+        sentence = f"{call} returned {_article(type(value).__name__)} instead of an animal"
+        words = "the answer's body is a Pet; pass read_pet= for what has other names than id, name and category_id"
+        return Problem(sentence, section, words, check)
+    difference = _difference(pet, wanted)
     if difference is None:
         return None
     name, words = difference
@@ -110,80 +112,92 @@ def pet_problem(call: Call, value: object, wanted: Mapping[str, Any]) -> Problem
         f"{call} returned an animal whose {name} {words}",
         "2",
         _sentence(name),
-        ("result = {call}", _assertion("result", name, wanted)),
+        ("result = {call}", _assertion(reader.code(value, "result", name), name, wanted)),
     )
 
 
-def list_problem(call: Call, value: object, wanted: Sequence[Mapping[str, Any]]) -> Problem | None:
+def list_problem(
+    call: Call, value: object, wanted: Sequence[Mapping[str, Any]], reader: ResultReader
+) -> Problem | None:
     """Return how a returned list differs from the one that the service answered, in whatever order, or None."""
+    words = "200: body is Pets, the array of Pet objects"
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        kind = type(value).__name__
         check = ("result = {call}", f"assert len(result) == {len(wanted)} and result[:0] is not None")
-        return Problem(
-            f"{call} returned {_article(kind)} instead of a sequence",
-            "4.1",
-            "200: body is Pets, the array of Pet objects",
-            check,
-        )
+        sentence = f"{call} returned {_article(type(value).__name__)} instead of a sequence"
+        return Problem(sentence, "4.1", words, check)
     if len(value) != len(wanted):
         check = ("result = {call}", f"assert len(result) == {len(wanted)}")
         animals = "animal" if len(value) == 1 else "animals"
-        return Problem(
-            f"{call} returned {len(value)} {animals}, and the service answered {len(wanted)}",
-            "4.1",
-            "200: body is Pets, the array of Pet objects",
-            check,
-        )
+        sentence = f"{call} returned {len(value)} {animals}, and the service answered {len(wanted)}"
+        return Problem(sentence, "4.1", words, check)
     by_id = {animal["id"]: animal for animal in wanted}
-    for index, animal in enumerate(value):
-        if not isinstance(animal, Mapping):
-            check = ("result = {call}", f"assert result[{index}]['id'] in [pet['id'] for pet in {{petstore}}.pets]")
-            kind = type(animal).__name__
-            return Problem(
-                f"{call} returned {_article(kind)} in the place of an animal",
-                "4.1",
-                "Pets: a JSON array of Pet objects",
-                check,
-            )
-        problem = _item_problem(call, index, animal, by_id)
+    ids = set()
+    for index, item in enumerate(value):
+        pet = reader.pet(item)
+        if pet is None:
+            known = "in [pet['id'] for pet in {petstore}.pets]"
+            check = ("result = {call}", f"assert read_pet(result[{index}])['id'] {known}")
+            sentence = f"{call} returned {_article(type(item).__name__)} in the place of an animal"
+            return Problem(sentence, "4.1", "Pets: a JSON array of Pet objects", check)
+        problem = _item_problem(call, index, item, pet, by_id, reader=reader)
         if problem is not None:
             return problem
-    if len({animal["id"] for animal in value}) != len(by_id):
-        check = ("result = {call}", f"assert len({{pet['id'] for pet in result}}) == {len(by_id)}")
+        ids.add(pet["id"])
+    if len(ids) != len(by_id):
+        check = (
+            "result = {call}",
+            f"assert len({{{reader.code(value[0], 'pet', 'id')} for pet in result}}) == {len(by_id)}",
+        )
         return Problem(f"{call} returned an animal twice", "4.1", "Pets: a JSON array of Pet objects", check)
     return None
 
 
-def unreadable_problem(call: Call, outcome: Outcome, error: Exception) -> Problem:
+def unreadable_problem(call: Call, outcome: Outcome, error: Exception, reader: ResultReader) -> Problem:
     """Return what is wrong with a returned object that raised ``error`` when it was looked at."""
-    read = f"[{{place}}.get(name) for name in {_CHECKED}]"
-    if call.operation == "listPets":
-        read = f"len(result), [{read.format(place='pet')} for pet in result]"
+    is_list = call.operation == "listPets"
+    item = outcome.value
+    if is_list:
+        with contextlib.suppress(Exception):
+            item = outcome.value[0]
+    place = "pet" if is_list else "result"
+    names = f"[{', '.join(_code(reader, item, place, name) for name in _CHECKED)}]"
+    read = f"len(result), [{names} for pet in result]" if is_list else names
     operation = OPERATIONS[call.operation]
     sentence = f"{call} {outcome}, which {Outcome(error=error)} when it was looked at"
     words = "what a call returns is read by its caller, who has no failure to expect of it"
-    return Problem(sentence, operation.section, words, ("result = {call}", read.format(place="result")))
+    return Problem(sentence, operation.section, words, ("result = {call}", read))
+
+
+def _code(reader: ResultReader, item: object, place: str, name: str) -> str:
+    """Return the code that reads a field of what may fail when it is looked at."""
+    try:
+        return reader.code(item, place, name)
+    except Exception:  # noqa: BLE001  # whatever an object of the client's own raises
+        return f"{place}.get({name!r})"
 
 
 def _item_problem(
-    call: Call, index: int, animal: Mapping[str, Any], by_id: Mapping[int, Mapping[str, Any]]
+    call: Call,
+    index: int,
+    item: object,
+    pet: Mapping[str, Any],
+    by_id: Mapping[int, Mapping[str, Any]],
+    *,
+    reader: ResultReader,
 ) -> Problem | None:
-    wanted = by_id.get(animal.get("id")) if isinstance(animal.get("id"), int) else None  # type: ignore[arg-type]
+    came = pet.get("id")
+    wanted = by_id.get(came) if isinstance(came, int) else None
     if wanted is None:
-        came = literal(animal.get("id"))[:40]
-        check = ("result = {call}", f"assert result[{index}].get('id') in [pet['id'] for pet in {{petstore}}.pets]")
-        return Problem(
-            f"{call} returned an animal with the id {came}, which the service did not answer",
-            "2",
-            _sentence("id"),
-            check,
-        )
-    difference = _difference(animal, wanted)
+        read = reader.code(item, f"result[{index}]", "id")
+        check = ("result = {call}", f"assert {read} in [pet['id'] for pet in {{petstore}}.pets]")
+        sentence = f"{call} returned an animal with the id {literal(came)[:40]}, which the service did not answer"
+        return Problem(sentence, "2", _sentence("id"), check)
+    difference = _difference(pet, wanted)
     if difference is None:
         return None
     name, words = difference
-    place = f"next(pet for pet in result if pet['id'] == {wanted['id']})"
-    check = ("result = {call}", _assertion(place, name, wanted))
+    place = f"next(pet for pet in result if {reader.code(item, 'pet', 'id')} == {wanted['id']})"
+    check = ("result = {call}", _assertion(reader.code(item, place, name), name, wanted))
     return Problem(f"{call} returned an animal whose {name} {words}", "2", _sentence(name), check)
 
 
@@ -214,13 +228,14 @@ def _first_difference(one: str, other: str) -> int:
     )
 
 
-def _assertion(place: str, name: str, wanted: Mapping[str, Any]) -> str:
+def _assertion(read: str, name: str, wanted: Mapping[str, Any]) -> str:
+    """Return the line that fails for a wrong field; ``read`` is the code that reads it."""
     right = wanted.get(name)
     if right is None:
-        return f"assert {place}.get({name!r}) is None"
+        return f"assert {read} is None"
     if isinstance(right, int):
-        return f"assert repr({place}.get({name!r})) == {str(right)!r}"
-    return f"assert {place}.get({name!r}) == {literal(right)}"
+        return f"assert repr({read}) == {str(right)!r}"
+    return f"assert {read} == {literal(right)}"
 
 
 def _sentence(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -13,7 +12,9 @@ from petstore_mock.stateful.model.oracle import Oracle
 if TYPE_CHECKING:
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.model.call import Call, PetClient
+    from petstore_mock.stateful.model.adapter import AdaptedClient
+    from petstore_mock.stateful.model.call import Call
+    from petstore_mock.stateful.model.reading import ResultReader
 
 __all__ = ["Actor", "Result"]
 
@@ -24,7 +25,9 @@ _HTTP: Final = 80  # the port that an address of http need not name
 class Actor:
     """A client with the world that it talks to."""
 
-    def __init__(self, name: str, world: str, petstore: PetStoreMock, client: PetClient, behaviour: Behaviour) -> None:
+    def __init__(
+        self, name: str, world: str, petstore: PetStoreMock, client: AdaptedClient, behaviour: Behaviour
+    ) -> None:
         self.name = name
         self.world = world
         self.petstore = petstore
@@ -46,23 +49,17 @@ class Actor:
 class Result:
     """What an earlier call returned, and how it was then."""
 
-    def __init__(self, place: int, value: Any, call: Call) -> None:  # noqa: ANN401  # whatever a client returns
+    def __init__(self, place: int, value: Any, call: Call, reader: ResultReader) -> None:  # noqa: ANN401
         self.place = place
         self.value = value
         self.call = call
-        self._copy = _copied(value)
+        self._reader = reader
+        self._copy = reader.copy(value)
 
     @property
     def is_changed(self) -> bool:
         """Whether it is another now."""
         try:
-            return bool(_copied(self.value) != self._copy)
+            return bool(self._reader.copy(self.value) != self._copy)
         except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
             return False
-
-
-def _copied(value: Any) -> Any:  # noqa: ANN401
-    """Return what it holds as dicts: no ``__eq__`` of a client's own is asked."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [dict(item) if isinstance(item, Mapping) else item for item in value]

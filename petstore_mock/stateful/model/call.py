@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.stateful.model.adapter import METHODS, AdaptedClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,31 +23,31 @@ __all__ = [
     "Outcome",
     "PetClient",
     "Problem",
-    "close_client",
     "literal",
-    "require_answer",
     "require_client",
     "shortened",
 ]
 
-_METHODS: Final[dict[str, str]] = {"listPets": "list_pets", "createPet": "create_pet", "getPet": "get_pet"}
+_METHODS: Final[dict[str, str]] = dict(zip(("listPets", "createPet", "getPet"), METHODS, strict=True))
 _SHOWN: Final = 60
 _LEAST_TIMEOUT: Final = 0.1  # seconds; no client can mean less
 
 
 class PetClient(Protocol):
-    """What the machine asks of a client: three methods. One with ``close()`` is closed after each example.
+    """What the machine asks of a client: three methods, which may be ``async def``.
 
-    A call returns what the service answered or raises an exception that tells what went wrong.
+    A call returns what the service answered or raises an exception that tells what went wrong. A context manager is
+    entered for each example; a client with ``close()`` or ``aclose()`` is closed at its end. An animal is a mapping, or
+    any object with its fields; a list is a sequence of them, an iterator or a page.
     """
 
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Sequence[Mapping[str, Any]]:
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Any:  # noqa: ANN401
         """Return the animals that listPets answers."""
 
-    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Mapping[str, Any]:
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Any:  # noqa: ANN401
         """Return the animal that createPet answers."""
 
-    def get_pet(self, pet_id: int) -> Mapping[str, Any]:
+    def get_pet(self, pet_id: int) -> Any:  # noqa: ANN401
         """Return the animal that getPet answers."""
 
 
@@ -61,35 +62,28 @@ _USES: Final[tuple[tuple[str, tuple[Any, ...], tuple[str, ...]], ...]] = (
 _PROTOCOL: Final = (
     "list_pets(*, limit=None, status=None), create_pet(*, name, category_id, status=None) and get_pet(pet_id)"
 )
-_SYNCHRONOUS: Final = (
-    "the machine calls plain functions; put an adapter on top of an asynchronous client, whose methods run each call "
-    "to its end: by asyncio.run(...), or on a loop of its own that lives until close()"
-)
 
 
-def require_client(client: object) -> None:
-    """Raise unless ``client`` has the three methods, and they can be called as the machine calls them.
+def require_client(client: AdaptedClient) -> None:
+    """Raise unless a client has the three methods, and they can be called as the machine calls them.
 
     Raises:
         PetStoreMockError: says what is missing, or differs.
     """
-    got = f"got make_client(petstore)={client!r} ({type(client).__name__})"
-    if isinstance(client, type):
+    made = client.client
+    got = f"got make_client(petstore)={made!r} ({type(made).__name__})"
+    if isinstance(made, type):
         raise PetStoreMockError(f"expected make_client to return a client; {got}: make an instance of it")
-    if _is_awaitable(client):
-        raise PetStoreMockError(f"expected make_client to return a client; {got}: {_SYNCHRONOUS}")
-    missing = [name for name in _METHODS.values() if not callable(getattr(client, name, None))]
+    missing = [name for name in METHODS if client.method(name) is None]
     if missing:
         raise PetStoreMockError(
             f"expected make_client to return a client with {_PROTOCOL}; {got}, which lacks {', '.join(missing)}: "
-            "put an adapter with these three methods on top of your client"
+            f"pass methods={{{missing[0]!r}: ...}} with the names that they have, or functions of your client"
         )
     for name, positional, keywords in _USES:
-        method = getattr(client, name)
-        if inspect.iscoroutinefunction(method):
-            raise PetStoreMockError(f"expected {name} to return an answer; got {name}={method!r}: {_SYNCHRONOUS}")
+        method = client.method(name)
         try:
-            signature = inspect.signature(method)
+            signature = inspect.signature(method)  # type: ignore[arg-type]  # none is missing
         except (TypeError, ValueError):  # written in C, or as strange
             continue
         try:
@@ -97,37 +91,9 @@ def require_client(client: object) -> None:
         except TypeError as error:
             shown = ", ".join([*map(repr, positional), *(f"{keyword}=..." for keyword in keywords)])
             raise PetStoreMockError(
-                f"expected a client with {_PROTOCOL}; {name}({shown}) does not fit {name}{signature}: {error}"
+                f"expected a client with {_PROTOCOL}; {name}({shown}) does not fit {name}{signature}: {error}; "
+                f"methods={{{name!r}: ...}} takes a function of the client and these arguments"
             ) from None
-
-
-def close_client(client: object) -> None:
-    """Close a client that can be closed.
-
-    Raises:
-        PetStoreMockError: that is still to be awaited.
-    """
-    close = getattr(client, "close", None)
-    if callable(close) and _is_awaitable(closed := close()):
-        raise PetStoreMockError(f"expected close() to close the client; got {type(closed).__name__}: {_SYNCHRONOUS}")
-
-
-def require_answer(call: Call, value: Any) -> Any:  # noqa: ANN401  # whatever the client returns
-    """Return ``value`` unless it is still to be awaited.
-
-    Raises:
-        PetStoreMockError: it is: the client is asynchronous after all.
-    """
-    if _is_awaitable(value):
-        raise PetStoreMockError(f"expected {call} to return an answer; got {type(value).__name__}: {_SYNCHRONOUS}")
-    return value
-
-
-def _is_awaitable(value: object) -> bool:
-    """Whether a value is still to be awaited; of a coroutine nobody is to be warned that it never was."""
-    if inspect.iscoroutine(value):
-        value.close()
-    return inspect.isawaitable(value)
 
 
 @dataclass(frozen=True)
@@ -140,12 +106,11 @@ class Call:
     def __str__(self) -> str:
         return self.code(short=True)
 
-    def on(self, client: PetClient) -> Any:  # noqa: ANN401  # whatever the client returns
+    def on(self, client: AdaptedClient) -> Any:  # noqa: ANN401  # whatever the client returns
         """Make the call."""
-        given = dict(self.arguments)
         if self.operation == "getPet":
-            return client.get_pet(given["pet_id"])
-        return getattr(client, _METHODS[self.operation])(**given)
+            return client.get_pet(self.arguments["pet_id"])
+        return (client.list_pets if self.operation == "listPets" else client.create_pet)(**self.arguments)
 
     def code(self, *, short: bool = False) -> str:
         """Return the call as Python writes it, without its object."""

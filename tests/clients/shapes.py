@@ -1,0 +1,300 @@
+"""Correct clients as people write them: results of many shapes, other names, asynchronous ones, context managers.
+
+A page is a list of animals with something beside it; an iterator asks when it is gone through.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import aiohttp
+import attrs
+import httpx
+import pydantic
+
+from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from petstore_mock import PetStoreMock
+
+
+class Status(enum.Enum):
+    """An enumeration whose members are no text."""
+
+    AVAILABLE = "available"
+    PENDING = "pending"
+    SOLD = "sold"
+
+
+@dataclass
+class DataclassPet:
+    id: int
+    name: str
+    category_id: int
+    status: Status | None = None
+
+    @classmethod
+    def of(cls, pet: Json) -> Self:
+        return cls(pet["id"], pet["name"], pet["categoryId"], Status(pet["status"]) if "status" in pet else None)
+
+
+@attrs.frozen
+class AttrsPet:
+    id: int
+    name: str
+    category_id: int
+    status: str | None
+
+
+class NamedPet(NamedTuple):
+    id: int
+    name: str
+    category_id: int
+    status: str | None
+
+
+class ModelPet(pydantic.BaseModel):
+    id: int
+    name: str
+    category_id: int = pydantic.Field(alias="categoryId")
+    status: Status | None = None
+
+
+class PlainPet:
+    """An object with properties, in the interface's spelling."""
+
+    def __init__(self, pet: Json) -> None:
+        self._pet = pet
+
+    @property
+    def id(self) -> int:
+        return int(self._pet["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self._pet["name"])
+
+    @property
+    def categoryId(self) -> int:  # noqa: N802  # the interface's name
+        return int(self._pet["categoryId"])
+
+    @property
+    def status(self) -> str | None:
+        status: str | None = self._pet.get("status")
+        return status
+
+
+def flat(kind: Callable[..., Any]) -> Callable[[Json], Any]:
+    return lambda pet: kind(pet["id"], pet["name"], pet["categoryId"], pet.get("status"))
+
+
+def snake_case(pet: Json) -> Json:
+    return {"category_id" if name == "categoryId" else name: value for name, value in pet.items()}
+
+
+class Shaped(HttpClientPets):
+    """Makes something of each animal, and of each list."""
+
+    pet: Any = staticmethod(lambda pet: pet)
+    pets: Any = staticmethod(list)
+
+    def list_pets(self, **query: Json) -> Json:
+        return self.pets([self.pet(pet) for pet in super().list_pets(**query)])
+
+    def create_pet(self, **given: Json) -> Json:
+        return self.pet(super().create_pet(**given))
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.pet(super().get_pet(pet_id))
+
+
+def shaped(pet: Callable[[Json], Any], pets: Callable[[Any], Any] = list) -> type[Shaped]:
+    return type("Client", (Shaped,), {"pet": staticmethod(pet), "pets": staticmethod(pets)})
+
+
+@dataclass
+class Page:
+    items: list[Json]
+    next_page: str | None = None
+
+
+class NamedPage(NamedTuple):
+    pets: list[Json]
+    more: bool
+
+
+class ModelPage(pydantic.BaseModel):
+    data: list[ModelPet]
+
+
+class Generates(HttpClientPets):
+    """Asks when its iterator is gone through, as generators do."""
+
+    def list_pets(self, **query: Json) -> Iterator[Json]:
+        yield from super().list_pets(**query)
+
+
+class AsyncPets:
+    """On httpx, asynchronously, an animal being a dataclass."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.http = httpx.AsyncClient(
+            base_url=petstore.url, headers=petstore.headers, timeout=TIMEOUT, trust_env=False, verify=False
+        )
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        response = await self.http.request(method, path, **given)
+        if response.status_code != success:
+            raise ApiError(response.status_code, response.content)
+        return response.json()
+
+    async def list_pets(self, **query: Json) -> Json:
+        return [DataclassPet.of(pet) for pet in await self.ask("GET", "/pets", 200, params=query)]
+
+    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        body = {"categoryId": category_id, **fields}
+        return DataclassPet.of(await self.ask("POST", "/pets", 201, json=body))
+
+    async def get_pet(self, pet_id: int) -> Json:
+        return DataclassPet.of(await self.ask("GET", f"/pets/{pet_id}", 200))
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+
+
+class AsyncGenerates(AsyncPets):
+    async def list_pets(self, **query: Json) -> AsyncIterator[Json]:  # type: ignore[override]
+        for pet in await self.ask("GET", "/pets", 200, params=query):
+            yield DataclassPet.of(pet)
+
+
+class AiohttpBlock:
+    """On aiohttp, usable within its block alone; its session needs a running loop."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.url, self.headers = petstore.url, petstore.headers
+
+    async def __aenter__(self) -> Self:
+        self.session = aiohttp.ClientSession(headers=self.headers, timeout=aiohttp.ClientTimeout(total=TIMEOUT))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.session.close()
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        async with self.session.request(method, self.url + path, **given) as response:
+            if response.status != success:
+                raise ApiError(response.status)
+            return await response.json()
+
+    async def list_pets(self, **query: Json) -> Json:
+        return await self.ask("GET", "/pets", 200, params=query)
+
+    async def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        return await self.ask("POST", "/pets", 201, json={"categoryId": category_id, **fields})
+
+    async def get_pet(self, pet_id: int) -> Json:
+        return await self.ask("GET", f"/pets/{pet_id}", 200)
+
+
+class Block(HttpClientPets):
+    """Can't be used outside its block, nor closed otherwise."""
+
+    is_entered = False
+
+    def __enter__(self) -> Self:
+        self.is_entered = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().close()
+
+    def close(self) -> None:
+        if not self.is_entered:
+            raise RuntimeError("use it in a with block")
+        super().close()
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+        if not self.is_entered:
+            raise RuntimeError("use it in a with block")
+        return super().ask(method, path, body)
+
+
+class Sdk:
+    """Has its methods elsewhere, under other names and with other arguments."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._pets = HttpClientPets(url, key)
+        self.pets = SimpleNamespace(all=self._pets.list_pets, one=self._pets.get_pet)
+
+    def add(self, pet: Json) -> Json:
+        return self._pets.create_pet(name=pet["name"], category_id=pet["categoryId"], status=pet.get("status"))
+
+    def close(self) -> None:
+        self._pets.close()
+
+
+def sdk_create(client: Sdk, *, name: str, category_id: int, status: str | None = None) -> Json:
+    return client.add({"name": name, "categoryId": category_id, **({} if status is None else {"status": status})})
+
+
+SDK_METHODS: dict[str, Any] = {"list_pets": "pets.all", "create_pet": sdk_create, "get_pet": "pets.one"}
+
+
+def by_key(client: Json) -> Callable[[PetStoreMock], Json]:
+    return lambda petstore: client(petstore.url, petstore.api_key)
+
+
+async def make_async(petstore: PetStoreMock) -> AsyncPets:
+    return AsyncPets(petstore)
+
+
+def make_session(petstore: PetStoreMock) -> Json:
+    """Make a client whose library wants a running loop as soon as it is made."""
+
+    class Now(AiohttpBlock):
+        def __init__(self, petstore: PetStoreMock) -> None:
+            super().__init__(petstore)
+            timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+            self.session = aiohttp.ClientSession(headers=self.headers, timeout=timeout)
+
+        async def __aenter__(self) -> Self:
+            return self
+
+    return Now(petstore)
+
+
+# What makes a client of each shape, with the further arguments of check_client.
+SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
+    "dataclass": (by_key(shaped(DataclassPet.of)), {}),
+    "attrs": (by_key(shaped(flat(AttrsPet))), {}),
+    "pydantic": (by_key(shaped(ModelPet.model_validate)), {}),
+    "named tuple": (by_key(shaped(flat(NamedPet))), {}),
+    "plain object": (by_key(shaped(PlainPet)), {}),
+    "snake case": (by_key(shaped(snake_case)), {}),
+    "tuples": (by_key(shaped(lambda pet: pet, tuple)), {}),
+    "deque": (by_key(shaped(lambda pet: pet, deque)), {}),
+    "page": (by_key(shaped(lambda pet: pet, Page)), {}),
+    "named page": (by_key(shaped(lambda pet: pet, lambda pets: NamedPage(pets, more=False))), {}),
+    "model page": (by_key(shaped(ModelPet.model_validate, lambda pets: ModelPage(data=pets))), {}),
+    "mapping page": (by_key(shaped(lambda pet: pet, lambda pets: {"pets": pets})), {}),
+    "iterator": (by_key(shaped(lambda pet: pet, iter)), {}),
+    "generator": (by_key(Generates), {}),
+    "async": (AsyncPets, {}),
+    "async generator": (AsyncGenerates, {}),
+    "async make_client": (make_async, {}),
+    "async block": (AiohttpBlock, {}),
+    "needs a loop": (make_session, {}),
+    "block": (by_key(Block), {}),
+    "other names": (by_key(Sdk), {"methods": SDK_METHODS}),
+    "other fields": (
+        by_key(shaped(lambda pet: [pet["id"], pet["name"], pet["categoryId"], pet.get("status")])),
+        {"read_pet": lambda row: dict(zip(("id", "name", "categoryId", "status"), row, strict=True))},
+    ),
+}
