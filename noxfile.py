@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).parent
 PYTHONS: Final = ["3.11", "3.12", "3.13", "3.14"]
 PYTESTS: Final = ["7.4", "8.0", "8.4"]  # 9 is what `suite` has
 # The latest of each that takes the older pytest; others of the group do not care.
-COMPANIONS: Final = {"7.4": ["pytest-asyncio==0.23.8"], "8.0": ["pytest-asyncio==0.24.0"], "8.4": []}
+COMPANIONS: Final = {"7.4": ["pytest-asyncio==0.23.8"], "8.0": ["pytest-asyncio==0.23.8"], "8.4": []}
 # What pytest 9 calls `strict`.
 STRICT: Final = ("--strict-config", "--strict-markers")
 

@@ -165,7 +165,7 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--behaviour"):
         behaviour = as_behaviour(options.behaviour)
     with _named("--set"):
-        behaviour = behaviour.replace(**dict(options.settings))
+        behaviour = behaviour.replace(dict(options.settings))
     with _named("--at"):
         world = World(
             default_schemas(),

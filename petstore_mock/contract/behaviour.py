@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
@@ -19,7 +19,45 @@ if TYPE_CHECKING:
     from os import PathLike
     from random import Random
 
-__all__ = ["PRESETS", "Behaviour", "Policies", "check_gap", "policies"]
+__all__ = ["PRESETS", "Behaviour", "GapChoices", "Policies", "check_gap", "policies"]
+
+
+class GapChoices(TypedDict, total=False):
+    """What may be chosen for each gap: the keywords of ``configure`` and ``Behaviour.replace``, for type checkers."""
+
+    invalid_limit: Literal["reject", "clamp", "ignore"]
+    invalid_status_filter: Literal["reject", "empty", "ignore"]
+    unknown_query: Literal["reject", "ignore"]
+    repeated_query: Literal["reject", "first", "last"]
+    unknown_body_field: Literal["reject", "ignore"]
+    null_status: Literal["reject", "as_omitted"]
+    integral_float: Literal["reject", "accept"]
+    duplicate_member: Literal["reject", "last"]
+    name_rule: Literal["any", "non_empty", "max_255"]
+    category_rule: Literal["any", "positive"]
+    malformed_pet_id: Literal["not_found", "bad_request"]
+    media_type: Literal["unsupported_415", "bad_request", "accept"]
+    body_limit: Literal["one_mebibyte", "none"]
+    unknown_route: Literal["not_found", "not_implemented"]
+    status_when_omitted: Literal["absent", "available", "pending", "sold"]
+    list_order: Literal["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"]
+    page_fill: Literal["full", "short"]
+    id_assignment: Literal["sequential", "sparse", "random_int64", "beyond_2_53"]
+    error_codes: Literal["standard", "terse", "numeric_strings"]
+    extra_response_fields: Literal["none", "present"]
+    after_removal: Literal["gone", "not_found", "still_served"]
+    json_style: Literal["compact", "pretty", "ascii", "shuffled_members"]
+    paging_headers: Literal["none", "link", "total_count"]
+    location_header: Literal["absent", "present"]
+    deprecation_headers: Literal["present", "absent"]
+    content_type: Literal["plain", "with_charset"]
+    content_coding: Literal["identity", "gzip"]
+    answer_framing: Literal["content_length", "chunked"]
+    header_names: Literal["canonical", "lower_case"]
+    connection: Literal["kept", "closed_after_answer"]
+    rate_limit: Literal["none", "retry_after_seconds", "retry_after_date"]
+    key_rotation: Literal["never", "mid_session"]
+    visibility: Literal["immediate", "delayed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +118,20 @@ class Behaviour:
         """Return the gaps that differ from the default, with their alternatives."""
         return {name: getattr(self, name) for name, gap in GAPS.items() if getattr(self, name) != gap.default}
 
-    def replace(self, **gaps: str) -> Behaviour:
-        """Return a copy with other alternatives for ``gaps``.
+    def replace(self, gaps: Mapping[str, object] | None = None, /, **named: Unpack[GapChoices]) -> Behaviour:
+        """Return a copy with other alternatives for some gaps: ``replace(list_order="by_name")``.
+
+        Args:
+            gaps: alternatives by name, where the names are known at run time only.
+            named: alternatives by keyword; they win.
 
         Raises:
             PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
         """
-        for name, value in gaps.items():
+        chosen: dict[str, Any] = {**(gaps or {}), **named}
+        for name, value in chosen.items():
             check_gap(name, value)
-        return replace(self, **gaps)  # type: ignore[arg-type]  # checked against the register above
+        return replace(self, **chosen)
 
     @classmethod
     def preset(cls, name: str) -> Behaviour:
@@ -102,7 +145,7 @@ class Behaviour:
             raise PetStoreMockError(
                 f"expected a preset, one of {', '.join(PRESETS)}; got {name!r}{did_you_mean(name, PRESETS)}"
             )
-        return cls().replace(**PRESETS[name])
+        return cls().replace(PRESETS[name])
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
@@ -131,7 +174,7 @@ class Behaviour:
                 check_gap(key, value)
         except PetStoreMockError as error:
             raise PetStoreMockError(f"{path}, line {_line_of(text, key)}: {error}") from None
-        return behaviour.replace(**entries)
+        return behaviour.replace(entries)
 
     def to_toml(self) -> str:
         """Return every gap as a line of TOML, readable by :meth:`from_toml`."""

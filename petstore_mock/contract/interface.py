@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, get_args
 
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
@@ -28,16 +28,38 @@ __all__ = [
     "SENTENCES",
     "Operation",
     "OperationName",
+    "PetChanges",
+    "PetFields",
+    "PetStatus",
     "Sentence",
     "require_operation",
 ]
 
 OperationName = Literal["listPets", "createPet", "getPet"]
+PetStatus = Literal["available", "pending", "sold"]  # §2
+
+
+class PetFields(TypedDict, total=False):
+    """The fields of an animal (§2): the keywords of ``seed``, for type checkers. The schemas judge them."""
+
+    id: int
+    name: str
+    categoryId: int
+    status: PetStatus
+
+
+class PetChanges(TypedDict, total=False):
+    """What another actor may change of an animal: the keywords of ``update``, for type checkers."""
+
+    name: str
+    categoryId: int
+    status: PetStatus | None
+
 
 BASE_PATH: Final = "/v1"  # §1, §9
 INTERFACE_VERSION: Final = "1.0.0"  # §9
 PETS_PATH: Final = f"{BASE_PATH}/pets"
-PET_STATUSES: Final = ("available", "pending", "sold")  # §2; a test holds this against PetStatus.json
+PET_STATUSES: Final = get_args(PetStatus)  # a test holds this against PetStatus.json
 
 # §4.3 gives a day and neither hour nor zone; midnight UTC at its start is our choice.
 REMOVAL_DATE: Final = datetime(2030, 12, 5, tzinfo=UTC)

@@ -217,7 +217,7 @@ class Tenant:
         """
         world = self.world
         chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
-        world.start_behaviour = chosen.replace(**gaps) if gaps else chosen
+        world.start_behaviour = chosen.replace(gaps)
         world.clock.start_at(self._base_at if at is None else at)
         self.strict = self._base_strict if strict is None else strict
         if isinstance(seed, Iterator):  # it would be used up by the first of several resets

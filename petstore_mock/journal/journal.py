@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from os import PathLike
 
+    from petstore_mock.contract.interface import OperationName
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.journal.entry import Entry
 
@@ -223,7 +224,7 @@ class Journal:
             raise self._lost(kept)
         return [entry for entry in kept if entry.is_violation]
 
-    def for_operation(self, operation: str) -> list[Entry]:
+    def for_operation(self, operation: OperationName) -> list[Entry]:
         """Return the entries of the requests that the route led to ``operation``, refused ones included.
 
         Raises:
@@ -234,7 +235,12 @@ class Journal:
 
     # Asserting
 
-    def assert_called(self, operation: str | None = None, times: int | None = None, **criteria: Any) -> list[Entry]:  # noqa: ANN401  # each criterion judges its own value
+    def assert_called(
+        self,
+        operation: OperationName | None = None,
+        times: int | None = None,
+        **criteria: Any,  # noqa: ANN401  # each criterion judges its own value
+    ) -> list[Entry]:
         """Assert that requests for ``operation`` came that meet all the ``criteria``, and return them.
 
         Args:
@@ -263,7 +269,7 @@ class Journal:
         too_few = times is None or len(found) < times
         raise VerificationError(self._mask(_failure(claim, kept, found, asked if too_few else None)))
 
-    def assert_not_called(self, operation: str | None = None) -> None:
+    def assert_not_called(self, operation: OperationName | None = None) -> None:
         """Assert that no request for ``operation`` came; without one, no request at all.
 
         Raises:
@@ -285,7 +291,7 @@ class Journal:
 
     # Waiting
 
-    def wait_for(self, operation: str | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:
+    def wait_for(self, operation: OperationName | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:
         """Wait until ``times`` requests for ``operation`` have come since the reset, and return them.
 
         A request has come once the fake has decided about it, even if its answer is still held back.
@@ -310,7 +316,12 @@ class Journal:
         wait_blocking(self, done, timeout)
         return result()
 
-    async def wait_for_async(self, operation: str | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:  # noqa: ASYNC109  # the blocking one's twin
+    async def wait_for_async(
+        self,
+        operation: OperationName | None = None,
+        times: int = 1,
+        timeout: float = 1.0,  # noqa: ASYNC109  # the blocking one's twin
+    ) -> list[Entry]:
         """Wait as :meth:`wait_for` does, under asyncio or trio."""
         __tracebackhide__ = True
         done, result = self._waiting_for(operation, times, timeout)
@@ -318,7 +329,7 @@ class Journal:
         return result()
 
     def _waiting_for(
-        self, operation: str | None, times: int, timeout: float
+        self, operation: OperationName | None, times: int, timeout: float
     ) -> tuple[Callable[[], bool], Callable[[], list[Entry]]]:
         """Return what says whether a wait is over, and what returns its entries or raises."""
         _check_count(times, 1)

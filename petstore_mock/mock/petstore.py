@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import httpx
     import requests
 
-    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.contract.behaviour import Behaviour, GapChoices
+    from petstore_mock.contract.interface import OperationName, PetChanges, PetFields
     from petstore_mock.core.clock import Clock
     from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.core.world import Snapshot
@@ -269,7 +270,7 @@ class PetStoreMock:
 
     # Animals
 
-    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
+    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
         """Add one animal and return it.
 
         ``name``, ``categoryId`` and ``id`` get plausible, deterministic values when left out; ``status`` stays absent.
@@ -293,7 +294,7 @@ class PetStoreMock:
         with self.tenant.world.lock:
             return self.tenant.world.store.documents()
 
-    def update(self, pet_id: int, /, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # checked by the schema
+    def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
         """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
 
         Raises:
@@ -336,7 +337,7 @@ class PetStoreMock:
         self,
         fault: int | Fault,
         *,
-        on: str | None = None,
+        on: OperationName | None = None,
         times: int | None = None,
         after: int = 0,
         when: Callable[[ApiRequest], object] | None = None,
@@ -411,7 +412,9 @@ class PetStoreMock:
         """What the fake does where the interface shows nothing, as of now."""
         return self.tenant.world.rules.behaviour
 
-    def configure(self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: str) -> None:
+    def configure(
+        self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: Unpack[GapChoices]
+    ) -> None:
         """Choose alternatives for gaps, until the next reset: ``configure(status_when_omitted="sold")``.
 
         Args:
@@ -422,7 +425,7 @@ class PetStoreMock:
             PetStoreMockError: there is no such preset, gap or alternative; suggests the nearest.
         """
         chosen = self.behaviour if behaviour is None else as_behaviour(behaviour)
-        self.tenant.world.set_behaviour(chosen.replace(**gaps))
+        self.tenant.world.set_behaviour(chosen.replace(gaps))
 
     @property
     def clock(self) -> Clock:

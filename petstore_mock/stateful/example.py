@@ -100,7 +100,7 @@ class Example:
         if self.scene.script.fingerprint == before:  # there was nothing to change, or no time to wait
             self._steps.pop()
 
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: CommitPoint) -> bool:
+    def inject(self, fault: Fault, *, on: OperationName, times: int | None, after: int, at: CommitPoint) -> bool:
         """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
         if_told = fault.tells_to_wait
         if if_told or fault.takes_time:

@@ -82,7 +82,7 @@ class Scenario:
         if len(names) > 1:
             yield replace(self, behaviour=type(self.behaviour)())
         for name in names:
-            fewer = replace(self, behaviour=self.behaviour.replace(**{name: GAPS[name].default}))
+            fewer = replace(self, behaviour=self.behaviour.replace({name: GAPS[name].default}))
             yield fewer
             if name in _EVENTS and self.any_fault:  # what the service does of itself after many requests
                 for operation in OPERATIONS:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.contract.interface import OperationName
     from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
@@ -131,14 +132,14 @@ class Scene:
         self.actor.petstore.close_connections()
         self._did("close_connections()")
 
-    def inject(self, fault: Fault, *, on: str, times: int | None, after: int, at: CommitPoint) -> None:
+    def inject(self, fault: Fault, *, on: OperationName, times: int | None, after: int, at: CommitPoint) -> None:
         """Plan a fault, a sequence without ``times``."""
         self.faults.append(self.actor.petstore.inject(fault, on=on, times=times, after=after, at=at))
         options = ["" if times is None else f", times={times}", f", on={on!r}", f", after={after}" if after else ""]
         options.append(f", at={at!r}" if at != "before_commit" else "")
         self._did(f"inject({fault.code()}{''.join(options)})")
 
-    def redirect(self, status: int, on: str, where: str) -> None:
+    def redirect(self, status: int, on: OperationName, where: str) -> None:
         """Plan a redirection, until :meth:`stop_redirecting`: it would lead another call astray.
 
         Args:

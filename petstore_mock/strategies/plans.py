@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour, check_gap
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.strategies.from_schema import require_strategy, when_drawn
@@ -23,6 +24,7 @@ from petstore_mock.strategies.from_schema import require_strategy, when_drawn
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
+    from petstore_mock.contract.interface import OperationName
     from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
@@ -127,7 +129,7 @@ class PlannedFault:
     """
 
     fault: Fault
-    on: str | None = field(default=None, kw_only=True)
+    on: OperationName | None = field(default=None, kw_only=True)
     times: int = field(default=1, kw_only=True)
     after: int = field(default=0, kw_only=True)
     at: CommitPoint = field(default="before_commit", kw_only=True)
@@ -163,7 +165,7 @@ def _default_faults() -> SearchStrategy[Fault]:
 @st.composite
 def _planned(draw: DrawFn, kinds: SearchStrategy[Fault]) -> PlannedFault:
     fault = draw(kinds)
-    on = draw(st.sampled_from(["listPets", "createPet", "getPet"]))
+    on: OperationName = draw(st.sampled_from(tuple(OPERATIONS)))
     at: CommitPoint = draw(st.sampled_from(["before_commit", "after_commit"])) if on == "createPet" else "before_commit"
     times = draw(st.integers(1, 3))
     planned = PlannedFault(fault, on=on, times=times, after=draw(st.integers(0, 3)), at=at)

@@ -56,7 +56,7 @@ def test_alternative_on_the_wire(serve_wire: Serve, gap: str, name: str) -> None
 def _behaviour(gap: str, name: str) -> Any:  # noqa: ANN401
     from petstore_mock import Behaviour  # noqa: PLC0415
 
-    return Behaviour().replace(**{gap: name})
+    return Behaviour().replace({gap: name})
 
 
 # judge

@@ -28,6 +28,8 @@ from tests.live.raw import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.contract.interface import OperationName
+
 __all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured"]
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
@@ -153,7 +155,7 @@ class Row:
 
     label: str
     fault: faults.Fault
-    on: str = "getPet"
+    on: OperationName = "getPet"
     options: dict[str, Any] = field(default_factory=dict)
     timeout: float = PATIENCE
 

@@ -89,7 +89,7 @@ def test_clients_at_once_get_ids_of_their_own_and_read_what_was_created(ids: str
     created: list[dict[str, Any]] = []
     seen: Counter[int] = Counter()
     lock = threading.Lock()
-    behaviour = Behaviour().replace(id_assignment=ids)
+    behaviour = Behaviour().replace({"id_assignment": ids})
     with PetStoreMock(self_check=True, behaviour=behaviour) as petstore:
 
         def work(number: int) -> None:

@@ -15,6 +15,8 @@ from tests.live.raw import PATIENCE, RawClient, eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from petstore_mock.contract.interface import OperationName
+
 CREATE: Final = b'{"name": "Tom", "categoryId": 2}'
 
 
@@ -69,7 +71,7 @@ WIRE_FAULTS: Final[dict[str, tuple[faults.Fault, str, str | None]]] = {
 
 @pytest.mark.parametrize("on", ["listPets", "createPet", "getPet"])
 @pytest.mark.parametrize("name", WIRE_FAULTS)
-def test_fault_is_what_it_says_on_every_operation(petstore: PetStoreMock, name: str, on: str) -> None:
+def test_fault_is_what_it_says_on_every_operation(petstore: PetStoreMock, name: str, on: OperationName) -> None:
     fault, expected, outcome = WIRE_FAULTS[name]
     assert ask("raw socket", petstore, on) == ("201" if on == "createPet" else "200")
     size = len(petstore.journal.last.response_body)

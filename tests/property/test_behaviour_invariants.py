@@ -17,7 +17,7 @@ from petstore_mock.contract.schemas import default_schemas
 from tests.contract.harness import Answer, Service, SocketTransport, WsgiTransport
 
 BEHAVIOURS = st.fixed_dictionaries({name: st.sampled_from(list(gap.alternatives)) for name, gap in GAPS.items()}).map(
-    lambda gaps: Behaviour().replace(**gaps)
+    lambda gaps: Behaviour().replace(gaps)
 )
 INT64 = st.integers(-(2**63), 2**63 - 1)
 STATUS = st.sampled_from(["available", "pending", "sold"])

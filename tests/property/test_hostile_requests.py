@@ -86,7 +86,7 @@ FIELDS = st.lists(
 )
 @example(gaps={}, requests=[("POST", "/v1/pets", [], rb'{"x":{"\ud800":1,"\ud800":2},"x":1}', True, True)])
 def test_no_request_breaks_the_core(gaps: dict[str, str], requests: list[tuple[Any, ...]]) -> None:
-    petstore = PetStoreMock(behaviour=Behaviour().replace(**gaps), seed=3, self_check=True)
+    petstore = PetStoreMock(behaviour=Behaviour().replace(gaps), seed=3, self_check=True)
     for method, target, fields, body, with_key, with_type in requests:
         sent = list(fields)
         if with_key:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from werkzeug.test import TestResponse
 
+    from petstore_mock.contract.interface import OperationName
+
 PATIENCE = 30  # seconds; only what hangs takes so long
 NEW_PET = {"name": "Rex", "categoryId": 1}
 
@@ -86,7 +88,7 @@ def error_of(response: TestResponse) -> dict[str, Any]:
     ],
 )
 def test_status_alone_answers_with_an_error_body(
-    petstore: PetStoreMock, caller: Caller, fault: int | faults.Fault, on: str, status: int, code: str
+    petstore: PetStoreMock, caller: Caller, fault: int | faults.Fault, on: OperationName, status: int, code: str
 ) -> None:
     petstore.inject(fault, on=on)
     response = {"listPets": caller.list, "createPet": caller.create, "getPet": caller.get}[on]()

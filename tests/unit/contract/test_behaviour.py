@@ -151,9 +151,9 @@ def test_wrong_alternative_is_refused_by_name_value_and_type(way: str, value: An
 
 def test_unknown_gap_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(PetStoreMockError, match=r"got 'list_ordr'\. Did you mean 'list_order'\?"):
-        Behaviour().replace(list_ordr="by_name")
+        Behaviour().replace(list_ordr="by_name")  # type: ignore[call-arg]  # the mistake that is meant
     with pytest.raises(PetStoreMockError, match=r"got 'zzz'$"):
-        Behaviour().replace(zzz="by_name")
+        Behaviour().replace(zzz="by_name")  # type: ignore[call-arg]  # the mistake that is meant
 
 
 def test_gaps_are_given_by_name_only() -> None:

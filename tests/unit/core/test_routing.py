@@ -122,5 +122,5 @@ def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
     ],
 )
 def test_wire_format_is_plain_unless_a_gap_of_it_is_chosen(gap: str, alternative: str, wire_format: WireFormat) -> None:
-    assert Rules(Behaviour().replace(**{gap: alternative}), default_schemas()).wire_format == wire_format
+    assert Rules(Behaviour().replace({gap: alternative}), default_schemas()).wire_format == wire_format
     assert Rules(Behaviour(), default_schemas()).wire_format is PLAIN

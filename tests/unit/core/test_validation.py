@@ -19,7 +19,7 @@ JSON = (b"Content-Type", b"application/json")
 
 
 def rules(**gaps: str) -> Rules:
-    return Rules(Behaviour().replace(**gaps), default_schemas())
+    return Rules(Behaviour().replace(gaps), default_schemas())
 
 
 def post(body: bytes, *fields: tuple[bytes, bytes]) -> ApiRequest:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def world(**gaps: str) -> World:
-    one = World(default_schemas(), behaviour=Behaviour().replace(**gaps))
+    one = World(default_schemas(), behaviour=Behaviour().replace(gaps))
     one.keys.add("key")
     return one
 

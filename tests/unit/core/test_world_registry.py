@@ -547,7 +547,7 @@ def test_reset_returns_to_the_starting_state() -> None:
 
 @pytest.mark.parametrize("assignment", ["sequential", "sparse", "random_int64", "beyond_2_53"])
 def test_what_is_made_after_a_reset_is_what_was_made_at_first(assignment: str) -> None:
-    petstore = PetStoreMock(seed=12, behaviour=PetStoreMock().behaviour.replace(id_assignment=assignment))
+    petstore = PetStoreMock(seed=12, behaviour=PetStoreMock().behaviour.replace({"id_assignment": assignment}))
     made = [petstore.seed() for _ in range(3)]
     for _ in range(2):
         petstore.reset()

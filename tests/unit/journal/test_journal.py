@@ -76,7 +76,7 @@ def test_for_operation_holds_refused_requests_too(core: Core) -> None:
 
 def test_for_operation_suggests_the_nearest_operation(core: Core) -> None:
     with pytest.raises(PetStoreMockError, match=r"got 'createPets'\. Did you mean 'createPet'\?"):
-        core.journal.for_operation("createPets")
+        core.journal.for_operation("createPets")  # type: ignore[arg-type]  # the mistake that is meant
 
 
 def test_violations_are_what_the_client_did_wrong(core: Core) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from enum import Enum, IntEnum
 from http import HTTPMethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from petstore_mock.messages.request import ApiRequest
 from tests.core import Core
+
+if TYPE_CHECKING:
+    from petstore_mock.contract.interface import OperationName
 
 NESTED: list[Any] = []  # deeper than json can go
 for _ in range(100_000):
@@ -77,7 +80,7 @@ def test_without_an_operation_any_request_counts(core: Core) -> None:
     ],
 )
 def test_assert_called_finds_the_request(
-    core: Core, operation: str | None, criteria: dict[str, Any], number: int
+    core: Core, operation: OperationName | None, criteria: dict[str, Any], number: int
 ) -> None:
     (found,) = core.journal.assert_called(operation, times=1, **criteria)
     assert found.number == number
@@ -115,7 +118,9 @@ def test_assert_called_finds_the_request(
         ("getPet", {"status": 201}, "status was 503, expected 201 (fault server_error(503))"),
     ],
 )
-def test_near_miss_says_why_it_differs(core: Core, operation: str, criteria: dict[str, Any], difference: str) -> None:
+def test_near_miss_says_why_it_differs(
+    core: Core, operation: OperationName, criteria: dict[str, Any], difference: str
+) -> None:
     with pytest.raises(VerificationError) as failure:
         core.journal.assert_called(operation, **criteria)
     assert difference in str(failure.value)
@@ -151,7 +156,7 @@ def test_failure_of_too_many_lists_those_that_came(core: Core) -> None:
         (2, "listPets", "expected listPets once; it came 2 times, among 2 requests"),
     ],
 )
-def test_failure_counts_in_plain_words(sent: int, operation: str, said: str) -> None:
+def test_failure_counts_in_plain_words(sent: int, operation: OperationName, said: str) -> None:
     core = Core()
     for _ in range(sent):
         core.list()
@@ -286,7 +291,7 @@ def test_assert_not_called_without_operation_counts_unknown_paths() -> None:
     ],
 )
 def test_impossible_question_raises_with_what_would_be_right(
-    core: Core, operation: str | None, criteria: dict[str, Any], words: str
+    core: Core, operation: OperationName | None, criteria: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(PetStoreMockError, match=words):
         core.journal.assert_called(operation, **criteria)
@@ -294,7 +299,7 @@ def test_impossible_question_raises_with_what_would_be_right(
 
 def test_assert_not_called_of_an_unknown_operation_raises(core: Core) -> None:
     with pytest.raises(PetStoreMockError, match="Did you mean 'getPet'"):
-        core.journal.assert_not_called("getPets")
+        core.journal.assert_not_called("getPets")  # type: ignore[arg-type]  # the mistake that is meant
 
 
 # Keys

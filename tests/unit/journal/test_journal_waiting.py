@@ -91,7 +91,7 @@ def test_impossible_wait_raises(core: Core, times: int, timeout: float, words: s
 
 def test_wait_for_unknown_operation_raises_at_once(core: Core) -> None:
     with pytest.raises(PetStoreMockError, match="Did you mean 'listPets'"):
-        core.journal.wait_for("listPet", timeout=PATIENCE)
+        core.journal.wait_for("listPet", timeout=PATIENCE)  # type: ignore[arg-type]  # the mistake that is meant
 
 
 def test_wait_for_is_found_though_older_entries_are_gone() -> None:
