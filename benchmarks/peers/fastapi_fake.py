@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI, Header, HTTPException, Query
 from pydantic import BaseModel
 
-from petstore_mock.core.sample_pets import plausible_pet
+from petstore_mock.core.sample_pets import sample_pet
 
 
 class PetStatus(StrEnum):
@@ -39,7 +39,7 @@ class Pet(NewPet):
 
 app = FastAPI()
 numbers = itertools.count(21)
-pets = {number: Pet(id=number, **plausible_pet(number)) for number in range(1, 21)}
+pets = {number: Pet(id=number, **sample_pet(number)) for number in range(1, 21)}
 Key = Annotated[str | None, Header()]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from flask import Flask, jsonify, request
 
-from petstore_mock.core.sample_pets import plausible_pet
+from petstore_mock.core.sample_pets import sample_pet
 
 app = Flask(__name__)
 numbers = itertools.count(21)
-pets: dict[int, dict[str, Any]] = {number: {"id": number, **plausible_pet(number)} for number in range(1, 21)}
+pets: dict[int, dict[str, Any]] = {number: {"id": number, **sample_pet(number)} for number in range(1, 21)}
 STATUSES = ("available", "pending", "sold")
 
 

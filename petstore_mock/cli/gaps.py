@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["render_gaps"]
 
 _HEADINGS: Final[Mapping[Stage, str]] = {
-    "judge": "What is accepted",
+    "validate": "What is accepted",
     "content": "What an answer says",
-    "dress": "How an answer looks",
+    "encode": "How an answer looks",
     "wire": "How an answer travels (over a socket only)",
     "event": "What happens without the client's doing (only when asked for)",
 }

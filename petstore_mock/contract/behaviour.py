@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Un
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.contract.gaps import GAPS, Catalogue, Fields
+from petstore_mock.contract.gaps import GAPS, Catalogue, ResponseFields
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -271,9 +271,9 @@ class Policies(NamedTuple):
     extra_response_fields: Callable[[bytes], bytes]
     after_removal: Callable[[], str | None]
     json_style: Callable[[bytes], bytes]
-    paging_headers: Callable[[str, int, str | None, int], Fields]
-    location_header: Callable[[str, int], Fields]
-    deprecation_headers: Callable[[datetime | None], Fields]
+    paging_headers: Callable[[str, int, str | None, int], ResponseFields]
+    location_header: Callable[[str, int], ResponseFields]
+    deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: Callable[[], str]
     content_coding: Callable[[], bool]
     answer_framing: Callable[[], bool]

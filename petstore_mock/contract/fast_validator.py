@@ -1,7 +1,7 @@
-"""A quick way to say that a value is valid; what it does not vouch for, jsonschema judges.
+"""A quick way to say that a value is valid; what it does not vouch for, jsonschema validates.
 
-jsonschema takes some 30 µs for a NewPet, three quarters of what creating an animal may cost in all. The acceptor is
-made from the same schema, knows only the keywords below, and says yes or "ask the judge": it never refuses anything
+jsonschema takes some 30 µs for a NewPet, three quarters of what creating an animal may cost in all. The fast validator
+is made from the same schema, knows only the keywords below, and says yes or "ask jsonschema": it never refuses anything
 and never words a violation. A property test holds the two to agree.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["compile_acceptor"]
+__all__ = ["compile_fast_validator"]
 
 _KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "object": frozenset({"type", "properties", "required", "additionalProperties"}),
@@ -21,7 +21,7 @@ _KNOWN: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def compile_acceptor(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
+def compile_fast_validator(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     """Return a function that is true only for values that ``schema`` allows, or None when it can't vouch for any.
 
     Args:
@@ -39,7 +39,7 @@ def _integers(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     least, most = schema.get("minimum"), schema.get("maximum")
     if not isinstance(least, int) or not isinstance(most, int):
         return None
-    # The exact type: a bool is no integer, and a HugeInteger is the judge's.
+    # The exact type: a bool is no integer, and a HugeInteger is jsonschema's.
     return lambda value: type(value) is int and least <= value <= most
 
 
@@ -51,7 +51,7 @@ def _strings(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if "enum" not in schema and not least and most is None:
         return lambda value: type(value) is str
-    return lambda _: False  # rare enough to leave to the judge
+    return lambda _: False  # rare enough to leave to jsonschema
 
 
 def _objects(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
@@ -62,7 +62,7 @@ def _objects(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
     required = frozenset(schema.get("required", ()))
     members: dict[str, Callable[[Any], bool]] = {}
     for name, member in schema.get("properties", {}).items():
-        accepts = compile_acceptor(member)
+        accepts = compile_fast_validator(member)
         if accepts is None:
             return None
         members[name] = accepts

@@ -23,7 +23,7 @@ __all__ = [
     "INTEGER_TEXT",
     "LARGEST_INT64",
     "Catalogue",
-    "Fields",
+    "ResponseFields",
     "any_order",
     "clamp_limit",
     "constant",
@@ -32,8 +32,12 @@ __all__ = [
     "last_value",
     "link_to_first_page",
     "no",
+    "no_condition",
     "no_fields",
-    "nothing",
+    "no_limit",
+    "no_rule",
+    "no_status",
+    "no_substitute",
     "rerender",
     "shuffle_members",
     "stable_order",
@@ -44,7 +48,7 @@ __all__ = [
     "yes",
 ]
 
-Fields = tuple[tuple[str, str], ...]
+ResponseFields = tuple[tuple[str, str], ...]
 
 # What counts as an integer in a query or a path: JSON's own syntax (RFC 8259 §6), ASCII digits only.
 INTEGER_TEXT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
@@ -117,7 +121,7 @@ def rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opt
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) -> Fields:
+def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) -> ResponseFields:
     """Return the ``Link`` field of a list (RFC 8288)."""
     # Only the first page has an address: the interface shows no control for another (§4.1).
     chosen = "" if status is None else f"&status={quote(status, safe='')}"
@@ -125,7 +129,7 @@ def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) 
 
 
 @lru_cache(maxsize=8)  # of an interface with one deprecated operation
-def deprecation_fields(removed_at: datetime | None) -> Fields:
+def deprecation_fields(removed_at: datetime | None) -> ResponseFields:
     """Return the fields that tell of a removal, if there is one."""
     if removed_at is None:
         return ()
@@ -150,12 +154,30 @@ def unchanged(body: bytes) -> bytes:
     return body
 
 
-def nothing(*_: object) -> None:
-    """Return None: there is no such thing, or it is refused."""
-    return
+# Each returns None, and each under its own name: what that means is for the gap to say.
 
 
-def no_fields(*_: object) -> Fields:
+def no_substitute(*_: object) -> None:
+    """Put no value in the place of an invalid one: it is refused."""
+
+
+def no_rule(*_: object) -> None:
+    """Find no rule that a value breaks: it is accepted."""
+
+
+def no_condition(*_: object) -> None:
+    """Refuse under no condition."""
+
+
+def no_limit(*_: object) -> None:
+    """Set no limit."""
+
+
+def no_status(*_: object) -> None:
+    """Give an animal no status."""
+
+
+def no_fields(*_: object) -> ResponseFields:
     """Return no header fields."""
     return ()
 

@@ -17,7 +17,7 @@ from petstore_mock.contract.gap_policies import (
     INTEGER_TEXT,
     LARGEST_INT64,
     Catalogue,
-    Fields,
+    ResponseFields,
     any_order,
     clamp_limit,
     constant,
@@ -26,8 +26,12 @@ from petstore_mock.contract.gap_policies import (
     last_value,
     link_to_first_page,
     no,
+    no_condition,
     no_fields,
-    nothing,
+    no_limit,
+    no_rule,
+    no_status,
+    no_substitute,
     rerender,
     shuffle_members,
     stable_order,
@@ -43,9 +47,9 @@ from petstore_mock.contract.strict_json import encode_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Fields", "Gap", "Stage"]
+__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Gap", "ResponseFields", "Stage"]
 
-Stage = Literal["judge", "content", "dress", "wire", "event"]
+Stage = Literal["validate", "content", "encode", "wire", "event"]
 
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
@@ -88,27 +92,27 @@ _ROWS: Final = (
     # What is accepted.
     _gap(
         "invalid_limit",
-        "judge",
+        "validate",
         "7",
         "Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or is not",
-        reject=nothing,
+        reject=no_substitute,
         clamp=clamp_limit,
         ignore=lambda _text, _minimum, _maximum, default: default,
     ),
     _gap(
         "invalid_status_filter",
-        "judge",
+        "validate",
         "7",
         "Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or gives an empty list",
-        reject=nothing,
+        reject=no_substitute,
         empty=lambda text: text or "no-such-status",
         ignore=constant(""),
     ),
     _gap(
         "unknown_query",
-        "judge",
+        "validate",
         "7",
         "Errors for invalid query parameters on listPets: not shown.",
         "that a query parameter of another name has an effect, or has none",
@@ -116,17 +120,17 @@ _ROWS: Final = (
     ),
     _gap(
         "repeated_query",
-        "judge",
+        "validate",
         "7",
         "Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
-        reject=nothing,
+        reject=no_substitute,
         first=first_value,
         last=last_value,
     ),
     _gap(
         "unknown_body_field",
-        "judge",
+        "validate",
         "4.2",
         "400: the request body contains invalid values; whether a further field is one is not said.",
         "that a further field is accepted, or kept",
@@ -134,7 +138,7 @@ _ROWS: Final = (
     ),
     _gap(
         "null_status",
-        "judge",
+        "validate",
         "2",
         "status is PetStatus and not required; whether null stands for leaving it out is not said.",
         "that null is as good as leaving status out",
@@ -143,7 +147,7 @@ _ROWS: Final = (
     ),
     _gap(
         "integral_float",
-        "judge",
+        "validate",
         "2",
         "categoryId is an integer; whether 1.0 or 1e2 is one is not said.",
         "that a number written with a fraction or an exponent passes for an integer",
@@ -152,7 +156,7 @@ _ROWS: Final = (
     ),
     _gap(
         "duplicate_member",
-        "judge",
+        "validate",
         "2",
         "Bodies are JSON; which of two members of one name counts is not said (RFC 8259 §4).",
         "which of two members of one name counts",
@@ -161,11 +165,11 @@ _ROWS: Final = (
     ),
     _gap(
         "name_rule",
-        "judge",
+        "validate",
         "2",
         "Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
-        any=nothing,
+        any=no_rule,
         non_empty=lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
         max_255=lambda name: (
             None if len(name) <= 255 else ("maxLength", "must have at most 255 characters (gap name_rule=max_255)")
@@ -173,18 +177,18 @@ _ROWS: Final = (
     ),
     _gap(
         "category_rule",
-        "judge",
+        "validate",
         "2",
         "Fields of the category record: not shown; nor which identifiers exist.",
         "that any category id is accepted",
-        any=nothing,
+        any=no_rule,
         positive=lambda number: (
             None if number > 0 else ("exclusiveMinimum", "must be positive (gap category_rule=positive)")
         ),
     ),
     _gap(
         "malformed_pet_id",
-        "judge",
+        "validate",
         "4.3",
         "petId is an int64; the answer to another text in its place is not shown.",
         "whether an identifier that is no int64 is answered 404 or 400",
@@ -193,26 +197,26 @@ _ROWS: Final = (
     ),
     _gap(
         "media_type",
-        "judge",
+        "validate",
         "4.2",
         "Request body (required, application/json); the answer to another media type is not shown.",
         "that a wrong or missing Content-Type is overlooked",
         unsupported_415=constant("unsupported_media_type"),
         bad_request=constant("wrong_media_type"),
-        accept=nothing,
+        accept=no_condition,
     ),
     _gap(
         "body_limit",
-        "judge",
+        "validate",
         "8",
         "Size limits of request bodies: not shown.",
         "that a body of any size is read",
         one_mebibyte=constant(1024 * 1024),
-        none=nothing,
+        none=no_limit,
     ),
     _gap(
         "unknown_route",
-        "judge",
+        "validate",
         "4.4",
         "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "how a path is answered that the interface does not show",
@@ -226,7 +230,7 @@ _ROWS: Final = (
         "3",
         "The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or which one, when none was sent",
-        absent=nothing,
+        absent=no_status,
         available=constant("available"),
         pending=constant("pending"),
         sold=constant("sold"),
@@ -290,12 +294,12 @@ _ROWS: Final = (
         "how, or whether, getPet is answered after its removal date",
         gone=constant("operation_removed"),
         not_found=constant("operation_removed_404"),
-        still_served=nothing,
+        still_served=no_condition,
     ),
     # How an answer looks.
     _gap(
         "json_style",
-        "dress",
+        "encode",
         "1",
         "Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
@@ -306,7 +310,7 @@ _ROWS: Final = (
     ),
     _gap(
         "paging_headers",
-        "dress",
+        "encode",
         "4.1",
         "Any paging metadata in the response: not shown.",
         "that a list says how much more there is",
@@ -316,7 +320,7 @@ _ROWS: Final = (
     ),
     _gap(
         "location_header",
-        "dress",
+        "encode",
         "4.2",
         "201: body is the created Pet; headers are not shown.",
         "that a created animal's address is given (it would lead to the removed getPet)",
@@ -325,7 +329,7 @@ _ROWS: Final = (
     ),
     _gap(
         "deprecation_headers",
-        "dress",
+        "encode",
         "9",
         "Deprecation is signalled per operation; how is not shown.",
         "that the deprecation is told in headers",
@@ -334,7 +338,7 @@ _ROWS: Final = (
     ),
     _gap(
         "content_type",
-        "dress",
+        "encode",
         "1",
         "Bodies are application/json; whether a charset is named is not said.",
         "the exact text of Content-Type",
@@ -343,7 +347,7 @@ _ROWS: Final = (
     ),
     _gap(
         "content_coding",
-        "dress",
+        "encode",
         "1",
         "The service is an HTTP API: a server may compress what a client says it takes (RFC 9110 §12.5.3).",
         "that an answer comes uncompressed although Accept-Encoding allows gzip",
@@ -384,7 +388,7 @@ _ROWS: Final = (
         "8",
         "Rate limits: not shown.",
         "that requests are never refused for their number",
-        none=nothing,
+        none=no_limit,
         retry_after_seconds=lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
         retry_after_date=lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
     ),

@@ -184,7 +184,7 @@ def _shared_responses() -> JsonObject:
 
 
 def _gaps_that_refuse() -> list[str]:
-    return [name for name, gap in GAPS.items() if gap.step == "judge"]
+    return [name for name, gap in GAPS.items() if gap.step == "validate"]
 
 
 def _error(description: str, header: str | None = None) -> JsonObject:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
-__all__ = ["check_demands"]
+__all__ = ["check_requirements"]
 
 _ANY: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _LARGEST_LIMIT: Final = 2**31 - 1  # more than any memory holds, and what every platform can count to
 
 
-def check_demands(schemas: Mapping[str, Schema]) -> None:
+def check_requirements(schemas: Mapping[str, Schema]) -> None:
     """Hold schemas, their references resolved, against what the service needs.
 
     Raises:

@@ -1,7 +1,7 @@
 """Compiles ``schemas/*.json``, decodes JSON strictly, and returns violations as data.
 
 The schemas are the only source of the rules for bodies and parameters. Two things that JSON Schema leaves open
-are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decides before the judge is asked), and
+are settled here: ``1.0`` is no integer for us (the gap ``integral_float`` decides before the validator is asked), and
 ``int64`` is asserted by bounds in the schemas, since ``format`` asserts nothing.
 """
 
@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.contract.fast_validator import compile_acceptor
+from petstore_mock.contract.fast_validator import compile_fast_validator
 from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
-from petstore_mock.contract.schema_requirements import check_demands
+from petstore_mock.contract.schema_requirements import check_requirements
 from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SCHEMA_NAMES: Final = (
     "listPets.parameters",
 )
 
-# Keywords that assert nothing. The judge's copy goes without them: jsonschema walks over every keyword of a schema,
+# Keywords that assert nothing. The validator's copy goes without them: jsonschema walks over every keyword of a schema,
 # and `$id` opens a new resource at each descent, which costs more than the checks themselves.
 _ANNOTATIONS: Final = frozenset({"$schema", "$id", "title", "description", "format", "default", "$comment", "examples"})
 
@@ -61,10 +61,10 @@ class Schemas:
                 check_document(name, document)
         self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
         if check:
-            check_demands(self.resolved)
+            check_requirements(self.resolved)
         self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
-        self._acceptors = {name: compile_acceptor(schema) for name, schema in self._asserting.items()}
-        self._judges: dict[str, Validator] = {}
+        self._fast_validators = {name: compile_fast_validator(schema) for name, schema in self._asserting.items()}
+        self._validators: dict[str, Validator] = {}
 
     def __repr__(self) -> str:
         return f"<Schemas {self.directory}>"
@@ -74,11 +74,11 @@ class Schemas:
         return follow(self.documents, reference, "the schemas")[1]
 
     def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
-        """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`judge` knows."""
-        accepts = self._acceptors[name]
+        """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`validate` knows."""
+        accepts = self._fast_validators[name]
         return accepts is not None and accepts(value)
 
-    def judge(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
+    def validate(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
 
         Of a value of the wrong type that is the type alone: what else it breaks follows from it.
@@ -90,7 +90,7 @@ class Schemas:
         """
         if self.accepts(name, value):
             return Violations()
-        errors = list(self._judge_of(name).iter_errors(value))
+        errors = list(self._validator_of(name).iter_errors(value))
         # What else: an enumeration, or the bounds of an integer that came as a float.
         mistyped = {error.json_path for error in errors if error.validator == "type"}
         return _gather(
@@ -98,15 +98,15 @@ class Schemas:
         )
 
     def warm(self) -> None:
-        """Make every judge now: the first one costs the import of jsonschema, some 70 ms."""
+        """Make every validator now: the first one costs the import of jsonschema, some 70 ms."""
         for name in SCHEMA_NAMES:
-            self._judge_of(name)
+            self._validator_of(name)
 
-    def _judge_of(self, name: str) -> Validator:
-        judge = self._judges.get(name)
-        if judge is None:
-            judge = self._judges[name] = _compile(self._asserting[name])
-        return judge
+    def _validator_of(self, name: str) -> Validator:
+        validator = self._validators.get(name)
+        if validator is None:
+            validator = self._validators[name] = _compile(self._asserting[name])
+        return validator
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the properties of the object schema ``name``, with their references resolved."""
@@ -128,8 +128,8 @@ def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
 
 
 @cache
-def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first judged
+def _validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first used
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
     def is_integer(_checker: object, instance: object) -> bool:
@@ -158,8 +158,8 @@ def _judge_class() -> Any:  # noqa: ANN401  # jsonschema types its validator cla
 
 
 def _compile(schema: Mapping[str, Any]) -> Validator:
-    judge: Validator = _judge_class()(schema)
-    return judge
+    validator: Validator = _validator_class()(schema)
+    return validator
 
 
 def _gather(errors: Iterable[ValidationError], location: str) -> Violations:

@@ -30,7 +30,7 @@ __all__ = [
     "members_of",
     "percent_decode",
     "read_integer",
-    "unbearable",
+    "unrepresentable",
 ]
 
 # RFC 8259 §9 lets a parser limit depth and digits. No body of this interface nests deeper than 1; 100 leaves room for
@@ -247,7 +247,7 @@ def integral_value(number: JsonNumber) -> int | None:
     return -value if mantissa.startswith("-") else value
 
 
-def unbearable(value: Any, path: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
+def unrepresentable(value: Any, path: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
     """Return what of ``value`` no answer of ours can say again (RFC 8259 §6), however deep inside.
 
     The schemas that ship allow nothing of the kind; others may.

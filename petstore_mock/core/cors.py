@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.gaps import Fields
+    from petstore_mock.contract.gaps import ResponseFields
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Head
 
@@ -34,7 +34,7 @@ class Cors:
     def __init__(self, origins: Iterable[str]) -> None:
         self._origins = frozenset(origins)
         self._any = ANY_ORIGIN in self._origins
-        # The same heads go out again and again: each is dressed once.
+        # The same heads go out again and again: each is made once.
         self._dressed = lru_cache(maxsize=256)(self._dress)
 
     def __repr__(self) -> str:
@@ -48,11 +48,11 @@ class Cors:
         asks = request.method == "OPTIONS" and b"access-control-request-method" in request.fields.by_name
         return asks and self._allowed(request) is not None
 
-    def preflight_fields(self, methods: str) -> Fields:
+    def preflight_fields(self, methods: str) -> ResponseFields:
         """Return what such a question is answered with; ``methods`` are those of the path."""
         return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", _HEADERS))
 
-    def dress(self, head: Head, request: ApiRequest) -> Head:
+    def with_fields(self, head: Head, request: ApiRequest) -> Head:
         """Return ``head`` as it goes out to the page that made ``request``, if a page did."""
         return self._dressed(head, self._allowed(request))
 
@@ -64,7 +64,7 @@ class Cors:
         return origin if origin in self._origins else None
 
     def _dress(self, head: Head, origin: str | None) -> Head:
-        fields: Fields = ()
+        fields: ResponseFields = ()
         if origin is not None:
             fields = (("Access-Control-Allow-Origin", origin),)
             if head.get("Access-Control-Allow-Methods") is None:
@@ -74,7 +74,7 @@ class Cors:
         return head.with_fields(*fields)
 
 
-def cors_of(origins: Any) -> Cors | None:  # noqa: ANN401  # judges whatever a test author passes
+def cors_of(origins: Any) -> Cors | None:  # noqa: ANN401  # checks whatever a test author passes
     """Return the rules for ``origins``, None for none: then no answer says a word to browsers.
 
     Args:

@@ -376,7 +376,7 @@ class FaultPlan:
         self.idle = False
         return handle
 
-    def _criteria(self, on: str | None, where: Any) -> Criteria:  # noqa: ANN401  # judges whatever a test passes
+    def _criteria(self, on: str | None, where: Any) -> Criteria:  # noqa: ANN401  # checks whatever a test passes
         if not isinstance(where, Mapping) or not all(isinstance(name, str) for name in where):
             raise PetStoreMockError(
                 "expected where to be a mapping of criteria, such as {'name': 'Rex'}; "
@@ -385,11 +385,11 @@ class FaultPlan:
         return Criteria(on, where, self._schemas, unanswered=True)
 
 
-def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # judges whatever a test author passes
+def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # checks whatever a test author passes
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _check_predicate(when: Any) -> None:  # noqa: ANN401  # judges whatever a test passes
+def _check_predicate(when: Any) -> None:  # noqa: ANN401  # checks whatever a test passes
     if not callable(when):
         raise PetStoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
     if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say

@@ -74,7 +74,7 @@ def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
 def _tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
     """Let a page of another origin see the answer, if it is allowed to: errors and faults as well."""
     if world.cors is not None:
-        response.head = world.cors.dress(response.head, request)
+        response.head = world.cors.with_fields(response.head, request)
 
 
 def _answer(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-__all__ = ["Draws"]
+__all__ = ["ResettableRandom"]
 
 
-class Draws(Random):
+class ResettableRandom(Random):
     """Random numbers that go back to where they started; free of charge when nothing was drawn.
 
     Most tests draw nothing, and to set the state of a generator takes longer than all else in a reset.

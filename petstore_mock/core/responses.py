@@ -13,7 +13,7 @@ from petstore_mock.messages.response import BODILESS_STATUSES, ApiResponse, Head
 
 if TYPE_CHECKING:
     from petstore_mock.contract.error_conditions import Condition
-    from petstore_mock.contract.gaps import Fields
+    from petstore_mock.contract.gaps import ResponseFields
     from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
     from petstore_mock.faults.kinds import Answer
@@ -24,7 +24,7 @@ __all__ = ["bare_response", "fault_response", "json_response", "refusal_response
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
 
-def json_response(world: World, status: int, canonical: bytes, fields: Fields) -> ApiResponse:
+def json_response(world: World, status: int, canonical: bytes, fields: ResponseFields) -> ApiResponse:
     """Make an answer of canonical JSON, rendered as the behaviour writes it."""
     rules = world.rules
     if rules.rewrites:
@@ -61,7 +61,7 @@ def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> Api
 def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
     """Answer a request for ``route`` as a fault says: with its own body, or with the interface's error body (§2)."""
     condition = condition_of_status(fault.status)
-    fields: Fields = ()
+    fields: ResponseFields = ()
     if fault.status == 405:
         fields = (("Allow", route.allow),)  # RFC 9110 §15.5.6
     elif fault.status == 404 and route.operation is not None:  # as for an absent animal (§9)
@@ -77,7 +77,7 @@ def fault_response(world: World, fault: Answer, route: Route) -> ApiResponse:
     return response
 
 
-def _error_response(world: World, condition: Condition, message: str, fields: Fields) -> ApiResponse:
+def _error_response(world: World, condition: Condition, message: str, fields: ResponseFields) -> ApiResponse:
     """Make an error answer: the one place where a condition becomes one, whoever refuses."""
     status = condition.status
     document = error_document(world.rules.policies.error_codes(condition.code, status), message, status)

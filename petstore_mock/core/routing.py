@@ -1,4 +1,4 @@
-"""The rules in force: schemas and one behaviour, compiled once; routing and the judgement of parameters.
+"""The rules in force: schemas and one behaviour, compiled once; routing and the validation of parameters.
 
 A route depends on the method and the target alone, so it is worked out once for each and kept.
 """
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.behaviour import Behaviour, policies
-from petstore_mock.contract.gap_policies import nothing, unchanged
+from petstore_mock.contract.gap_policies import no_rule, unchanged
 from petstore_mock.contract.gaps import INTEGER_TEXT
 from petstore_mock.contract.interface import BASE_PATH, OPERATIONS
-from petstore_mock.contract.strict_json import percent_decode, read_integer, unbearable
+from petstore_mock.contract.strict_json import percent_decode, read_integer, unrepresentable
 from petstore_mock.contract.violations import HugeInteger, Violation, member_path, no_such_name
 from petstore_mock.messages.request import KNOWN_METHODS
 from petstore_mock.messages.response import PLAIN, Head, WireFormat
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.gaps import Fields
+    from petstore_mock.contract.gaps import ResponseFields
     from petstore_mock.contract.interface import Operation
     from petstore_mock.contract.schemas import Schemas
 
@@ -65,7 +65,7 @@ class Refusal:
     violations: tuple[Violation, ...] = ()
     detail: str = ""
     omitted: int = 0
-    fields: Fields = ()
+    fields: ResponseFields = ()
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class Rules:
         limit = schemas.properties("listPets.parameters")["limit"]
         self.limit_bounds: tuple[int, int, int] = (limit["minimum"], limit["maximum"], limit["default"])  # §8
         self._routes: dict[tuple[str, str], Route] = {}
-        self._heads: dict[tuple[int, Fields, bool], Head] = {}
+        self._heads: dict[tuple[int, ResponseFields, bool], Head] = {}
         chosen = self.policies
         wire_format = WireFormat(
             chunked=chosen.answer_framing(),
@@ -118,12 +118,12 @@ class Rules:
         )
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         # What most behaviours leave alone costs no request a call.
-        self.limits_values = chosen.name_rule is not nothing or chosen.category_rule is not nothing
+        self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
 
     # Heads
 
-    def head(self, status: int, fields: Fields = (), *, json: bool = True) -> Head:
+    def head(self, status: int, fields: ResponseFields = (), *, json: bool = True) -> Head:
         """Return the head of an answer with a JSON body, or with none; the same object for the same fields."""
         key = (status, fields, json)
         head = self._heads.get(key)
@@ -137,7 +137,7 @@ class Rules:
     # Routing
 
     def route(self, method: str, target: str) -> Route:
-        """Say where ``method`` and ``target`` lead, parameters judged."""
+        """Say where ``method`` and ``target`` lead, parameters validated."""
         key = (method, target)
         route = self._routes.get(key)
         if route is None:
@@ -179,18 +179,18 @@ class Rules:
         if operation is None:
             detail = f"{method} {cut(path, _SHOWN_PATH)}; the methods are {allow}"
             return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=allow)
-        return self._judge_parameters(Route(operation, allow=allow), pet_id, query)
+        return self._validate_parameters(Route(operation, allow=allow), pet_id, query)
 
-    def _judge_parameters(self, route: Route, pet_id: str | None, query: str) -> Route:
+    def _validate_parameters(self, route: Route, pet_id: str | None, query: str) -> Route:
         assert route.operation is not None  # noqa: S101  # for the type checker: only operations have parameters
         route.limit = self.limit_bounds[2]
         name = route.operation.parameters_schema
         parameters: dict[str, object] = {}
         if pet_id is not None:
             parameters["petId"] = number = _integer(pet_id)
-            broken = self.schemas.judge(name, parameters, "path")
+            broken = self.schemas.validate(name, parameters, "path")
             if broken or isinstance(number, HugeInteger):
-                wrong = [one for one in broken if one.path == "path.petId"] or unbearable(number, "path.petId")
+                wrong = [one for one in broken if one.path == "path.petId"] or unrepresentable(number, "path.petId")
                 if wrong:
                     route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(wrong))
                     return route
@@ -198,13 +198,13 @@ class Rules:
             if not query and not broken:
                 return route
         # Without a query, too: a changed schema may require a parameter.
-        violations = self._judge_query(route, name, query, parameters)
+        violations = self._validate_query(route, name, query, parameters)
         if violations:
             route.invalid = Refusal("invalid_query", tuple(violations))
         return route
 
-    def _judge_query(self, route: Route, name: str, query: str, parameters: dict[str, object]) -> list[Violation]:
-        """Add the query to the ``parameters`` known from the path, and judge it."""
+    def _validate_query(self, route: Route, name: str, query: str, parameters: dict[str, object]) -> list[Violation]:
+        """Add the query to the ``parameters`` known from the path, and validate it."""
         values, violations = self._decode_query(query)
         known = self.schemas.properties(name)
         names = [parameter for parameter in known if parameter != "petId"]
@@ -223,7 +223,7 @@ class Rules:
                 continue
             number = known[parameter].get("type") == "integer"
             parameters[parameter] = _integer(text) if number else text
-        for violation in self.schemas.judge(name, parameters, "query"):
+        for violation in self.schemas.validate(name, parameters, "query"):
             if not self._mends(violation, parameters):
                 violations.append(violation)
         limit = parameters.get("limit")

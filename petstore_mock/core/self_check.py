@@ -34,7 +34,7 @@ def check_error(world: World, response: ApiResponse, who: str = "the fake") -> N
 
 def _check(world: World, schema: str, response: ApiResponse, who: str) -> Any:  # noqa: ANN401  # a JSON value is any value
     value = json.loads(response.body)
-    problems = world.schemas.judge(schema, value, "answer")
+    problems = world.schemas.validate(schema, value, "answer")
     if problems:
         raise SelfCheckError(f"{who} answered {response.status} with {'; '.join(map(str, problems))}")
     return value

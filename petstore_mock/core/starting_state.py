@@ -108,7 +108,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     elif isinstance(seed, int):
         check_count("seed", seed)
         for _ in range(seed):
-            world.seed_plausible()
+            world.seed_sample()
     elif isinstance(seed, (str, PathLike)):
         _seed_file(world, seed)
     else:

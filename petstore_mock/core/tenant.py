@@ -60,7 +60,7 @@ class Tenant:
         strict: whether a contract violation by the client fails the verification.
         visitors: how many waits and streams ask it now.
         at_end: told of each world before :meth:`reset`, or the end of one of :meth:`fresh`, clears it; None for nobody.
-        neighbour_problems: gives what went wrong with the expectations of ``httpserver``, if they are this tenant's.
+        expectation_problems: gives what went wrong with the expectations of ``httpserver``, if they are this tenant's.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -80,7 +80,7 @@ class Tenant:
         self.worlds = worlds
         self.name = name
         self.at_end: Callable[[World], None] | None = None
-        self.neighbour_problems: Callable[[], list[str]] = list
+        self.expectation_problems: Callable[[], list[str]] = list
         self.visitors = 0
         self._journal_limit, self._ring = journal_limit, ring
         self._fixed_keys = tuple(api_keys)
@@ -139,7 +139,7 @@ class Tenant:
         if isinstance(pets_or_count, int):
             check_count("pets_or_count", pets_or_count)
             with self.world.lock:
-                return [self.world.seed_plausible() for _ in range(pets_or_count)]
+                return [self.world.seed_sample() for _ in range(pets_or_count)]
         return seed_each(self.world, pets_or_count, "seed_many")
 
     # Keys (§5)
@@ -179,7 +179,7 @@ class Tenant:
 
         What must be answered for until then is kept for the next verification.
         """
-        problems = self.neighbour_problems()
+        problems = self.expectation_problems()
         with self.world.lock:  # whatever comes meanwhile comes after it
             self._verification.keep(problems, strict=self.strict)
             if self.at_end is not None:
@@ -301,11 +301,11 @@ class Tenant:
             VerificationError: names all of it.
         """
         __tracebackhide__ = True
-        self._verification.verify(self.neighbour_problems(), strict=self.strict, again=again)
+        self._verification.verify(self.expectation_problems(), strict=self.strict, again=again)
 
     def excuse(self) -> None:
         """Let nobody answer for what came so far."""
-        self._verification.excuse(self.neighbour_problems(), strict=self.strict)
+        self._verification.excuse(self.expectation_problems(), strict=self.strict)
 
     # What came
 

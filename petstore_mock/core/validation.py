@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.contract.strict_json import MalformedJsonError, decode_json, integral_value, unbearable
+from petstore_mock.contract.strict_json import MalformedJsonError, decode_json, integral_value, unrepresentable
 from petstore_mock.contract.violations import JsonNumber, Violation
 from petstore_mock.core.routing import Refusal
 
@@ -82,7 +82,7 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
         _let_pass(rules, value)
     violations = [one for one in repeated if rules.policies.duplicate_member(one.path)]
     omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
-    broken = rules.schemas.judge("NewPet", value, "body")
+    broken = rules.schemas.validate("NewPet", value, "body")
     violations += broken
     omitted += broken.omitted
     if isinstance(value, dict):
@@ -90,7 +90,7 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
         violations += [one for one in _by_gap_rules(rules, value) if one.path not in wrong]
         if not violations:
             kept = {name: member for name, member in value.items() if name in rules.new_pet_names}
-            violations = unbearable(kept, "body")
+            violations = unrepresentable(kept, "body")
             omitted = violations.omitted
     if violations:
         return Refusal("invalid_body", tuple(violations), omitted=omitted)
@@ -99,7 +99,7 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
 
 
 def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
-    """Take out of ``document`` what the behaviour overlooks, before the schema judges the rest."""
+    """Take out of ``document`` what the behaviour overlooks, before the schema validates the rest."""
     chosen = rules.policies
     if "status" in document and document["status"] is None and not chosen.null_status():
         del document["status"]

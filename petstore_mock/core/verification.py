@@ -59,11 +59,11 @@ class Verification:
         self._kept: list[_Problem] = []  # of the states before resets, which nobody has told yet
         self._kept_more = 0
 
-    def verify(self, neighbour_problems: Iterable[str], *, strict: bool, again: bool = True) -> None:
+    def verify(self, expectation_problems: Iterable[str], *, strict: bool, again: bool = True) -> None:
         """Raise for what went wrong; what a reset left is told once.
 
         Args:
-            neighbour_problems: what went wrong with the expectations of ``httpserver``.
+            expectation_problems: what went wrong with the expectations of ``httpserver``.
             strict: whether violations by the client count.
             again: whether what was told already, and is still so, counts again.
 
@@ -72,7 +72,7 @@ class Verification:
         """
         __tracebackhide__ = True
         with self._world.lock:
-            present = self._present(neighbour_problems, strict=strict)
+            present = self._present(expectation_problems, strict=strict)
             problems = [*self._kept, *(present if again else self._untold(present))]
             more, keys = self._kept_more, tuple(self._world.keys)
             self._clear()
@@ -85,15 +85,15 @@ class Verification:
         error = ContractViolationError(text) if only_violations else VerificationError(text)
         raise error from next((one.source for one in problems if isinstance(one.source, BaseException)), None)
 
-    def keep(self, neighbour_problems: Iterable[str], *, strict: bool) -> None:
+    def keep(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
         """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet.
 
         Args:
-            neighbour_problems: as above.
+            expectation_problems: as above.
             strict: as above.
         """
         with self._world.lock:
-            present = self._present(neighbour_problems, strict=strict)
+            present = self._present(expectation_problems, strict=strict)
             keys = tuple(self._world.keys)
             for one in self._untold(present):
                 if len(self._kept) < _MOST_KEPT:
@@ -103,16 +103,16 @@ class Verification:
                     self._kept_more += 1
             self._told = []
 
-    def excuse(self, neighbour_problems: Iterable[str], *, strict: bool) -> None:
+    def excuse(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
         """Let nobody answer for what came so far.
 
         Args:
-            neighbour_problems: as above.
+            expectation_problems: as above.
             strict: as above.
         """
         with self._world.lock:
             self._clear()
-            self._told = self._present(neighbour_problems, strict=strict)
+            self._told = self._present(expectation_problems, strict=strict)
 
     def forget(self) -> None:
         """Begin anew, with the world: what came before is another test's."""
@@ -127,7 +127,7 @@ class Verification:
         told = {one.identity for one in self._told}
         return [one for one in present if one.identity not in told]
 
-    def _present(self, neighbour_problems: Iterable[str], *, strict: bool) -> list[_Problem]:
+    def _present(self, expectation_problems: Iterable[str], *, strict: bool) -> list[_Problem]:
         """Return what is wrong by the world's present state."""
         world = self._world
         inside = [(error, f"an exception inside the fake: {type(error).__name__}: {error}") for error in world.errors]
@@ -147,7 +147,7 @@ class Verification:
             for entry in world.journal.kept
             if entry.fault is not None and entry.fault.needs_socket and not entry.connection
         ]  # said at the call, too; but many a client takes any exception for a lost answer
-        problems += [_Problem("error", None, text) for text in neighbour_problems]
+        problems += [_Problem("error", None, text) for text in expectation_problems]
         return [*problems, *self._violations()] if strict else problems
 
     def _violations(self) -> list[_Problem]:

@@ -12,9 +12,9 @@ from petstore_mock.contract.violations import member_path, no_such_name
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.keys import KeyIndex, KeyRing
-from petstore_mock.core.resettable_random import Draws
+from petstore_mock.core.resettable_random import ResettableRandom
 from petstore_mock.core.routing import Rules, rules_for
-from petstore_mock.core.sample_pets import plausible_category, plausible_name, plausible_pet
+from petstore_mock.core.sample_pets import sample_category, sample_name, sample_pet
 from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
@@ -50,7 +50,7 @@ class Snapshot:
         self.seeded = seeded
 
 
-def _as_id(pet_id: Any) -> int:  # noqa: ANN401  # judges whatever a test passes
+def _as_id(pet_id: Any) -> int:  # noqa: ANN401  # checks whatever a test passes
     if isinstance(pet_id, bool) or not isinstance(pet_id, int):
         raise PetStoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
     return pet_id
@@ -108,7 +108,7 @@ class World:
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
-        self.random = Draws(random_seed)
+        self.random = ResettableRandom(random_seed)
 
     def secrets(self) -> tuple[str, ...]:
         """Return the keys, which are to be masked wherever they would show."""
@@ -181,7 +181,7 @@ class World:
     # Animals
 
     def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Add one animal; judged by the schema alone. Returns it as a fresh dict.
+        """Add one animal; validated by the schema alone. Returns it as a fresh dict.
 
         Raises:
             PetStoreMockError: a field is wrong, or the id is taken.
@@ -193,8 +193,8 @@ class World:
             number = self._seeded + 1
             document = {
                 "id": given["id"] if "id" in given else self.assign_id(),
-                "name": given["name"] if "name" in given else plausible_name(number),
-                "categoryId": given["categoryId"] if "categoryId" in given else plausible_category(number),
+                "name": given["name"] if "name" in given else sample_name(number),
+                "categoryId": given["categoryId"] if "categoryId" in given else sample_category(number),
                 **{name: value for name, value in given.items() if name not in {"id", "name", "categoryId"}},
             }
             self._check_animal(document, "seed")
@@ -204,11 +204,11 @@ class World:
             self._seeded = number
         return document
 
-    def seed_plausible(self) -> dict[str, Any]:
+    def seed_sample(self) -> dict[str, Any]:
         """Add a plausible animal, the next of those of every status, and return it."""
         with self.lock:
             self._seeded += 1
-            pet = {"id": self.assign_id(), **plausible_pet(self._seeded)}
+            pet = {"id": self.assign_id(), **sample_pet(self._seeded)}
             if not self.schemas.accepts("Pet", pet):  # those that ship do
                 self._check_animal(pet, "seed_many")
             self.store.put(pet)
@@ -216,15 +216,15 @@ class World:
 
     def _check_animal(self, document: dict[str, Any], call: str) -> None:
         try:
-            judged = self.schemas.judge("Pet", document, call)
+            validated = self.schemas.validate("Pet", document, call)
         except ValueError:  # Python writes no integer of thousands of digits into any sentence
             raise PetStoreMockError(
                 f"expected an animal that Pet.json allows (§2); got a number of thousands of digits in {call}(): "
                 "id and categoryId are int64, of 19 digits at most"
             ) from None
-        violations = [str(one) for one in judged]
+        violations = [str(one) for one in validated]
         known = self.schemas.properties("Pet")
-        if not any(one.rule == "additionalProperties" for one in judged):  # Pet.json leaves them to the behaviour
+        if not any(one.rule == "additionalProperties" for one in validated):  # Pet.json leaves them to the behaviour
             violations += [
                 f"{member_path(call, str(name))} {no_such_name(str(name), known, 'field of Pet')}"
                 for name in document
@@ -235,7 +235,7 @@ class World:
                 f"{member_path(call, name)} {problem}" for name in document if (problem := _unwritable(document[name]))
             ]
         if violations:
-            more = len(violations) + judged.omitted - _SHOWN_VIOLATIONS
+            more = len(violations) + validated.omitted - _SHOWN_VIOLATIONS
             shown = [*violations[:_SHOWN_VIOLATIONS], *([f"and {more} more"] if more > 0 else [])]
             raise PetStoreMockError(f"expected an animal that Pet.json allows (§2): {'; '.join(shown)}")
 

@@ -119,7 +119,7 @@ def respond(
     return Respond(status, content, fields, _held_back(delay))
 
 
-def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN401  # judges whatever a test author passes
+def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN401  # checks whatever a test author passes
     """Return the body of an answer and its media type."""
     if json is not None:
         try:
@@ -221,7 +221,7 @@ def delay(seconds: float | tuple[float, float]) -> Delay:
     return Delay(_seconds(seconds, "seconds"))
 
 
-def _held_back(delay: Any) -> Seconds | None:  # noqa: ANN401  # judges whatever a test author passes
+def _held_back(delay: Any) -> Seconds | None:  # noqa: ANN401  # checks whatever a test author passes
     return None if delay is None else _seconds(delay, "delay")
 
 
@@ -345,7 +345,7 @@ KINDS: Final = tuple(_FUNCTIONS)  # all that a request can meet
 _BY_STATUS: Final[dict[int, Fault]] = {401: unauthorized(), 404: not_found(), 400: bad_request(), 429: rate_limited()}
 
 
-def coerce(fault: Any) -> Fault:  # noqa: ANN401  # judges whatever a test author passes
+def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test author passes
     """Return ``fault``, or the fault that answers with that status.
 
     Raises:

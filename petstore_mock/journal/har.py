@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import json
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.journal.urls import is_base_url, url_of
 from petstore_mock.messages.response import reason_phrase
 
 if TYPE_CHECKING:
@@ -21,11 +22,9 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["DEFAULT_BASE_URL", "base_url_of", "har_document", "url_of", "write_har"]
+__all__ = ["har_document", "write_har"]
 
-DEFAULT_BASE_URL: Final = "http://127.0.0.1:8080"  # the stub's; for a request that names no host, or one that can't be
 _UNKNOWN: Final = -1  # what the format says where a figure is not known
-_URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # what a URL may hold, encoded already (RFC 3986 §2)
 _HTTP: Final = "HTTP/1.1"
 
 
@@ -67,16 +66,8 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
 
 
 def _check_base_url(base_url: object) -> None:
-    if not isinstance(base_url, str) or not _is_base_url(base_url):
+    if not isinstance(base_url, str) or not is_base_url(base_url):
         raise PetStoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
-
-
-def _is_base_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:  # of brackets without an address
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.netloc)
 
 
 def _version() -> str:
@@ -86,21 +77,6 @@ def _version() -> str:
         return version("petstore-mock")
     except PackageNotFoundError:  # a checkout on the path that was never installed
         return "0"
-
-
-def base_url_of(entry: Entry) -> str:
-    """Return scheme and host that ``entry`` was sent to, by its ``Host``; those of the stub when it names none."""
-    url = f"http://{quote(entry.headers.get('host', ''), safe=':[].-')}"
-    return url if _is_base_url(url) else DEFAULT_BASE_URL
-
-
-def url_of(entry: Entry, base_url: str | None = None) -> str:
-    """Return the URL of ``entry``, keys masked; always one that a URL parser takes."""
-    target = quote(entry.request.mount + entry.target, safe=_URL_SAFE)
-    if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
-        return target
-    parts = urlsplit(base_url or base_url_of(entry))
-    return f"{parts.scheme}://{parts.netloc}{target if target.startswith('/') else f'/{target}'}"
 
 
 def _entry(entry: Entry, base_url: str | None) -> dict[str, Any]:

@@ -367,7 +367,7 @@ class Journal:
         write_har(path, self._all(), base_url=base_url)
 
 
-def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # judges whatever a test passes
+def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # checks whatever a test passes
     if isinstance(times, bool) or not isinstance(times, int) or times < least:
         raise PetStoreMockError(
             f"expected times as a whole number of at least {least}; got times={times!r} ({type(times).__name__})"

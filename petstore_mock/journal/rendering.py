@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
-from petstore_mock.journal.har import base_url_of, url_of
+from petstore_mock.journal.urls import base_url_of, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

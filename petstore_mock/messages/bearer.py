@@ -15,7 +15,7 @@ from petstore_mock.common.masking import ISSUED_KEY, NO_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from petstore_mock.messages.request import Fields
+    from petstore_mock.messages.request import RequestFields
 
 __all__ = ["KEY_TEXT", "bearer_key", "key_fault"]
 
@@ -40,7 +40,7 @@ _ENCLOSING: Final = {
 }
 
 
-def bearer_key(fields: Fields) -> tuple[str | None, str]:
+def bearer_key(fields: RequestFields) -> tuple[str | None, str]:
     """Return the API key that a request bears, or None and the condition that says why there is none (§5)."""
     found = fields.by_name.get(b"authorization")
     if found is None:

@@ -6,7 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from petstore_mock.messages.request import Fields
+    from petstore_mock.messages.request import RequestFields
     from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["coded", "coding_fields"]
@@ -16,7 +16,7 @@ _VARY: Final = ("Vary", "Accept-Encoding")  # RFC 9110 §12.5.5: in every answer
 _IN_GZIP: Final = (("Content-Encoding", "gzip"), _VARY)
 
 
-def coding_fields(fields: Fields, response: ApiResponse) -> tuple[tuple[str, str], ...]:
+def coding_fields(fields: RequestFields, response: ApiResponse) -> tuple[tuple[str, str], ...]:
     """Return the header fields that tell how the body of an answer is coded.
 
     Args:
@@ -29,7 +29,7 @@ def coding_fields(fields: Fields, response: ApiResponse) -> tuple[tuple[str, str
     return _IN_GZIP if takes_gzip else (_VARY,)
 
 
-def coded(fields: Fields, response: ApiResponse) -> tuple[tuple[tuple[str, str], ...], bytes]:
+def coded(fields: RequestFields, response: ApiResponse) -> tuple[tuple[tuple[str, str], ...], bytes]:
     """Return the same fields, and the body as it goes out; the answer keeps the one that is readable."""
     told = coding_fields(fields, response)
     return told, zlib.compress(response.body, wbits=_GZIP) if told is _IN_GZIP else response.body

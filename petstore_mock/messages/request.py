@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["KNOWN_METHODS", "NO_FIELDS", "UNASKED_BODY", "ApiRequest", "Fields"]
+__all__ = ["KNOWN_METHODS", "NO_FIELDS", "UNASKED_BODY", "ApiRequest", "RequestFields"]
 
 # RFC 9110 §9.3, RFC 5789 and draft-ietf-httpbis-safe-method-w-body (QUERY; OpenAPI 3.2 describes it too): methods that
 # a server recognises. Any other token is answered 501 (RFC 9110 §9.1).
@@ -30,7 +30,7 @@ _FIELD_WEIGHT: Final = 350
 _USUAL_FIELDS: Final = 12
 
 
-class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tuple would have to be empty
+class RequestFields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tuple would have to be empty
     """A request's header fields as (name, value), in the order sent and names in the case sent.
 
     What each request asks of them is worked out once: on the wire, requests with the same head share one object.
@@ -54,7 +54,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those of a tu
         self.size = size + max(0, len(self) - _USUAL_FIELDS) * _FIELD_WEIGHT
 
 
-NO_FIELDS: Final = Fields()
+NO_FIELDS: Final = RequestFields()
 
 
 class ApiRequest:
@@ -99,7 +99,7 @@ class ApiRequest:
         self.method = method
         self.target = target
         self.mount = ""
-        self.fields = fields if type(fields) is Fields else Fields(fields)
+        self.fields = fields if type(fields) is RequestFields else RequestFields(fields)
         self.body = body
         self.connection = connection
         self.exchange = exchange

@@ -99,7 +99,7 @@ class PetStoreMock:
             self_check=self_check,
             random_seed=random_seed,
         )
-        self.tenant.neighbour_problems = self.host.problems
+        self.tenant.expectation_problems = self.host.problems
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"

@@ -46,7 +46,7 @@ def _field(rules: Schemas, schema: str, name: str) -> SearchStrategy[Any]:
     path = member_path("value", name)
 
     def accepts(value: object) -> bool:
-        found = rules.judge(schema, {name: value}, "value")  # of an object that has no other field
+        found = rules.validate(schema, {name: value}, "value")  # of an object that has no other field
         return not any(f"{violation.path}.".startswith(f"{path}.") for violation in found)
 
     return from_schema.values(properties[name], accepts)
@@ -165,7 +165,7 @@ def invalid_new_pets(*, schemas: str | PathLike[str] | None = None) -> SearchStr
 
 def _judged(rules: Schemas, bodies: SearchStrategy[Any], rule: str) -> SearchStrategy[InvalidNewPet]:
     def breaks_this_alone(body: object) -> bool:
-        return [violation.rule for violation in rules.judge("NewPet", body, "body")] == [rule]
+        return [violation.rule for violation in rules.validate("NewPet", body, "body")] == [rule]
 
     return st.builds(InvalidNewPet, bodies.filter(breaks_this_alone), st.just(rule))
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
 from petstore_mock.transport.in_process import Wait, outgoing
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def _target(scope: Message) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _fields(scope: Message) -> Fields:
+def _fields(scope: Message) -> RequestFields:
     return _made_before(tuple((bytes(name), bytes(value)) for name, value in scope["headers"]))
 
 
 @lru_cache(maxsize=64)  # a client repeats itself
-def _made_before(headers: tuple[tuple[bytes, bytes], ...]) -> Fields:
-    return Fields((name, value.strip(b" \t")) for name, value in headers)  # RFC 9110 §5.5
+def _made_before(headers: tuple[tuple[bytes, bytes], ...]) -> RequestFields:
+    return RequestFields((name, value.strip(b" \t")) for name, value in headers)  # RFC 9110 §5.5
 
 
 async def _read_body(receive: Receive, request: ApiRequest, handler: Handler) -> str:

@@ -1,6 +1,6 @@
 """One client's connection: reads requests, has them answered in order, and ends cleanly.
 
-What HTTP allows is judged in :mod:`petstore_mock.transport.request_parsing`, how an answer goes out is written in
+What HTTP allows is validated in :mod:`petstore_mock.transport.request_parsing`, how an answer goes out is written in
 :mod:`petstore_mock.transport.response_delivery`; here the two meet.
 """
 
@@ -18,17 +18,17 @@ from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
 from petstore_mock.transport.request_parsing import ChunkedBody, RefusedError, RequestHead, probe
 from petstore_mock.transport.response_delivery import DeferredDelivery, frame
-from petstore_mock.transport.tcp_connection import Line
+from petstore_mock.transport.tcp_connection import TcpConnection
 
 if TYPE_CHECKING:
     import asyncio
 
-    from petstore_mock.transport.server_state import Shared
-    from petstore_mock.transport.tcp_connection import Outbox
+    from petstore_mock.transport.server_state import ServerState
+    from petstore_mock.transport.tcp_connection import WriteBatch
 
-__all__ = ["Connection"]
+__all__ = ["HttpConnection"]
 
-NEIGHBOUR_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
+EXPECTATION_BODY: Final = 64 * 1024 * 1024  # what is kept when an expectation, which has no limit, may match
 INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while an answer is held or not taken
 
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)+")  # RFC 9112 §2.2: ignored before a request line
@@ -49,12 +49,12 @@ class _Incoming:
         self.limit: float | None = None  # not asked for yet
 
 
-class Connection(Line):
+class HttpConnection(TcpConnection):
     """One client's connection, on which HTTP is spoken.
 
     Args:
-        shared: what all connections have in common.
-        outbox: takes what can be sent at the end of the turn of the loop, which runs them.
+        state: what all connections have in common.
+        batch: takes what can be sent at the end of the turn of the loop, which runs them.
         connections: where it enters itself while it is open.
         number: which connection it is.
     """
@@ -62,6 +62,7 @@ class Connection(Line):
     __slots__ = (
         "_advancing",
         "_awaiting",
+        "_batch",
         "_connections",
         "_deferred",
         "_epoch",
@@ -71,20 +72,19 @@ class Connection(Line):
         "_incoming",
         "_known",
         "_number",
-        "_outbox",
         "_scanned",
-        "_shared",
         "_since",
+        "_state",
     )
 
-    def __init__(self, shared: Shared, outbox: Outbox, connections: set[Connection], number: int) -> None:
-        super().__init__(outbox.loop)
-        self._outbox = outbox
+    def __init__(self, state: ServerState, batch: WriteBatch, connections: set[HttpConnection], number: int) -> None:
+        super().__init__(batch.loop)
+        self._batch = batch
         self._connections = connections
-        self._shared = shared
-        self._handle = shared.handler.handle
-        self._expected = shared.neighbours.expected
-        self._known = shared.known
+        self._state = state
+        self._handle = state.handler.handle
+        self._expected = state.expectations.expected
+        self._known = state.known
         self._number = number
         self._exchange = 0
         self._scanned = 0  # how much of it was found to hold no whole head
@@ -178,13 +178,13 @@ class Connection(Line):
             if empty := _EMPTY_LINES.match(buffer):
                 del buffer[: empty.end()]
             if not buffer or buffer == b"\r":
-                self._epoch = self._shared.handler.epoch() if buffer else None
+                self._epoch = self._state.handler.epoch() if buffer else None
                 return False
         end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end < 0:
             if not self._scanned:
                 self._since = RealTime.perf_counter()
-                self._epoch = self._shared.handler.epoch()
+                self._epoch = self._state.handler.epoch()
             probe(buffer, self._scanned)
             self._scanned = len(buffer)
             return False
@@ -192,7 +192,7 @@ class Connection(Line):
         self._scanned = 0
         raw = bytes(buffer[: end + 4])
         del buffer[: end + 4]
-        head = self._shared.read(raw)
+        head = self._state.read(raw)
         self._epoch = None  # not before: the head may be refused
         if head.length:
             self._expect_body(head, started)
@@ -212,7 +212,7 @@ class Connection(Line):
             self._refuse_body(incoming, oversized=True)
         elif head.expects and not self._buffer:  # RFC 9110 §10.1.1
             length = head.length if head.length > 0 else None
-            if self._expected() or self._shared.handler.admits(incoming.request, length):
+            if self._expected() or self._state.handler.admits(incoming.request, length):
                 self.send(_CONTINUE)
             else:
                 self._refuse_body(incoming, oversized=False)
@@ -220,10 +220,10 @@ class Connection(Line):
     def _keeps(self, incoming: _Incoming, size: int) -> bool:
         """Say whether a body of ``size`` bytes is within the limit."""
         if incoming.limit is None:
-            limit = self._shared.handler.body_limit(incoming.request)
+            limit = self._state.handler.body_limit(incoming.request)
             incoming.limit = math.inf if limit is None else limit
             if self._expected():
-                incoming.limit = max(incoming.limit, NEIGHBOUR_BODY)
+                incoming.limit = max(incoming.limit, EXPECTATION_BODY)
         return size <= incoming.limit
 
     def _refuse_body(self, incoming: _Incoming, *, oversized: bool) -> None:
@@ -262,12 +262,12 @@ class Connection(Line):
 
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         """Have a whole request answered, by an expectation or by the core."""
-        if self._expected() and self._ask_neighbours(head, request):
+        if self._expected() and self._ask_expectations(head, request):
             return
         try:
             response = self._handle(request)
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
-            response = self._shared.failed(error, request)
+            response = self._state.failed(error, request)
         self._touched = request.started
         if (
             head.plain
@@ -280,7 +280,7 @@ class Connection(Line):
             if self._advancing:  # others may follow, in order and while the client takes them
                 self.send(wire)
             else:
-                self._outbox.add(self.send, wire)
+                self._batch.add(self.send, wire)
         else:
             self._respond(head, request, response)
 
@@ -305,7 +305,7 @@ class Connection(Line):
 
     def failed(self, error: BaseException, request: ApiRequest) -> ApiResponse:
         """Answer for an exception inside the fake."""
-        return self._shared.failed(error, request)
+        return self._state.failed(error, request)
 
     def _refuse(self, refused: RefusedError) -> None:
         """Answer what never became a request, then close."""
@@ -316,31 +316,31 @@ class Connection(Line):
             request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
-        response = self._shared.handler.refuse(refused.condition, refused.detail, request, epoch)
+        response = self._state.handler.refuse(refused.condition, refused.detail, request, epoch)
         self._respond(head.closing(), request, response)
 
-    def _ask_neighbours(self, head: RequestHead, request: ApiRequest) -> bool:
+    def _ask_expectations(self, head: RequestHead, request: ApiRequest) -> bool:
         """Let an expectation answer, in a thread since it may block; say whether one does."""
-        answer = self._shared.neighbours.match(request)
+        answer = self._state.expectations.match(request)
         if answer is None:
             if len(request.body) > UNASKED_BODY:  # it was kept for the expectations' sake
-                limit = self._shared.handler.body_limit(request)
+                limit = self._state.handler.body_limit(request)
                 request.oversized = limit is not None and len(request.body) > limit
             return False
         self._awaiting, self._idle = True, False
-        made = self._shared.expectation_matched(request)
+        made = self._state.expectation_matched(request)
 
         def work() -> None:
             fixed, body = answer()
             # When the loop was closed meanwhile, the client has gone with it.
             with contextlib.suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(lambda: self._neighbour_answered(head, made(fixed, body)))
+                self.loop.call_soon_threadsafe(lambda: self._expectation_answered(head, made(fixed, body)))
 
         # Not an executor: its threads hold up the exit of the interpreter.
         threading.Thread(target=work, name="petstore-mock-expectation", daemon=True).start()
         return True
 
-    def _neighbour_answered(self, head: RequestHead, response: ApiResponse) -> None:
+    def _expectation_answered(self, head: RequestHead, response: ApiResponse) -> None:
         self._awaiting = False
         self._touched = RealTime.perf_counter()
         if not self._transport.is_closing():
@@ -379,15 +379,15 @@ class Connection(Line):
         """
         self._since = min(now, self._since + stood_still)
         self._touched = min(now, self._touched + stood_still)
-        shared = self._shared
+        state = self._state
         if self._deferred is not None or self._awaiting:
             return
         if self._incoming is not None:
-            self._sweep_request(now, shared.body_timeout, "no more of the body")
+            self._sweep_request(now, state.body_timeout, "no more of the body")
         elif self._scanned:
-            self._sweep_request(now, shared.head_timeout, "no whole head")
+            self._sweep_request(now, state.head_timeout, "no whole head")
         else:
-            self._sweep_line(now, idle_timeout=shared.idle_timeout, linger_timeout=shared.linger_timeout)
+            self._sweep_idle(now, idle_timeout=state.idle_timeout, linger_timeout=state.linger_timeout)
 
     def _sweep_request(self, now: float, patience: float, what: str) -> None:
         if now - self._since > patience:

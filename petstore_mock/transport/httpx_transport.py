@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from petstore_mock.common.real_time import RealTime
-from petstore_mock.messages.request import ApiRequest, Fields
+from petstore_mock.messages.request import ApiRequest, RequestFields
 from petstore_mock.transport.in_process import exchange
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class CoreTransport(httpx.BaseTransport):
             httpx.ReadTimeout: the answer is held back for longer than the client's timeout.
         """
         target = request.url.raw_path.decode("ascii")
-        fields = Fields(request.headers.raw)
+        fields = RequestFields(request.headers.raw)
         asked = ApiRequest(request.method, target, fields, request.read(), 0, 0, RealTime.perf_counter())
         patience = request.extensions.get("timeout", {}).get("read")
         answer = exchange(self._handler, asked, _INSTEAD_OF, patience)

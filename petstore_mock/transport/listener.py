@@ -48,7 +48,7 @@ class Listener(HTTPServer):
     def __init__(self, handler: Handler, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(host=host, port=port)
         self._clears = 0  # how often the expectations began anew
-        self._wire = WireServer(handler, host, port, neighbours=_Expectations(self))
+        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self))
 
     def is_running(self) -> bool:
         """Say whether it listens."""
@@ -137,7 +137,7 @@ class Listener(HTTPServer):
         return answer
 
 
-class _Expectations:
+class _ListenerExpectations:
     """A listener's expectations, as the wire asks for them."""
 
     def __init__(self, listener: Listener) -> None:

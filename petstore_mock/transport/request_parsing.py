@@ -1,6 +1,6 @@
-"""Reads requests off the wire: one function judges a head, one class decodes a chunked body. No I/O.
+"""Reads requests off the wire: one function validates a head, one class decodes a chunked body. No I/O.
 
-The syntax is llhttp's to judge (through httptools); what it lets pass and HTTP does not is judged here. A head is
+The syntax is llhttp's to validate (through httptools); what it lets pass and HTTP does not is validated here. A head is
 read whole and on its own, and bodies are framed by what it says, never by the parser that read it. So an
 ``Upgrade`` cannot swallow a body, a trailer cannot become a header field, and a head that came before means the
 same again: :func:`read_head` is a pure function of the bytes.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import httptools
 
 from petstore_mock.common.masking import cut
-from petstore_mock.messages.request import KNOWN_METHODS, NO_FIELDS, Fields
+from petstore_mock.messages.request import KNOWN_METHODS, NO_FIELDS, RequestFields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ class RefusedError(Exception):
 
 
 class RequestHead:
-    """One request's head, judged. It isn't changed after that: requests with the same head share it.
+    """One request's head, validated. It isn't changed after that: requests with the same head share it.
 
     Attributes:
         method: the method token.
@@ -71,7 +71,7 @@ class RequestHead:
 
     __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
 
-    def __init__(self, method: str, target: str, fields: Fields, *, modern: bool) -> None:
+    def __init__(self, method: str, target: str, fields: RequestFields, *, modern: bool) -> None:
         self.method = method
         self.target = target
         self.fields = fields
@@ -109,7 +109,7 @@ class _Collector:
 
 
 def read_head(raw: bytes) -> RequestHead:
-    """Judge ``raw``, one head with the empty line that ends it; raises :class:`RefusedError`."""
+    """Validate ``raw``, one head with the empty line that ends it; raises :class:`RefusedError`."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
     head = RequestHead(method, target, NO_FIELDS, modern=modern)
@@ -181,15 +181,15 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     return method.decode("ascii"), target.decode("ascii"), version == b"HTTP/1.1"
 
 
-def _read_fields(head: RequestHead, rest: bytes) -> Fields:
-    """Let llhttp judge and split the field lines ``rest`` of ``head``."""
+def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
+    """Let llhttp validate and split the field lines ``rest`` of ``head``."""
     if b"transfer-encoding" in rest.lower():
         _check_coding(head, rest)
     if rest.count(b"\r\n") > FIELD_LIMIT + 1:
         raise RefusedError("header_too_large", f"more than {FIELD_LIMIT} fields", head)
     collector = _Collector()
     try:
-        # The line was judged: what llhttp makes of its method (it knows fewer, and more) must not matter.
+        # The line was validated: what llhttp makes of its method (it knows fewer, and more) must not matter.
         httptools.HttpRequestParser(collector).feed_data(b"POST / HTTP/1.1\r\n" + rest)
     except httptools.HttpParserUpgrade:
         pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
@@ -197,7 +197,7 @@ def _read_fields(head: RequestHead, rest: bytes) -> Fields:
         raise RefusedError("malformed_request", str(error), head) from None
     if not collector.complete:
         raise RefusedError("malformed_request", "the header section does not end", head)
-    return Fields(collector.fields)
+    return RequestFields(collector.fields)
 
 
 def _check_coding(head: RequestHead, rest: bytes) -> None:
@@ -236,7 +236,7 @@ def _reduce_target(head: RequestHead) -> None:
         path = "*"  # RFC 9112 §3.2.4
     head.target = path if path.startswith(("/", "*")) else "/" + path
     # RFC 9112 §3.2.2: the authority replaces what Host says.
-    head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
+    head.fields = RequestFields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
 
 
 def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:

@@ -11,7 +11,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
-from petstore_mock.messages.request import ApiRequest, Fields
+from petstore_mock.messages.request import ApiRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
 from petstore_mock.transport.in_process import exchange
 
@@ -69,12 +69,12 @@ class CoreAdapter(HTTPAdapter):
         return self.build_response(request, raw)
 
 
-def _fields(request: requests.PreparedRequest) -> Fields:
+def _fields(request: requests.PreparedRequest) -> RequestFields:
     """Return the header fields as they would go out: http.client adds the host."""
     fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
     if "Host" not in request.headers:
         fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
-    return Fields(fields)
+    return RequestFields(fields)
 
 
 def _octets(text: str | bytes) -> bytes:

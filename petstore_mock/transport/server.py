@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.transport.http_connection import Connection
-from petstore_mock.transport.server_state import Shared
-from petstore_mock.transport.tcp_connection import Outbox
+from petstore_mock.transport.http_connection import HttpConnection
+from petstore_mock.transport.server_state import ServerState
+from petstore_mock.transport.tcp_connection import WriteBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from petstore_mock.transport.handler import Handler
-    from petstore_mock.transport.server_state import Neighbours
+    from petstore_mock.transport.server_state import Expectations
 
     _Address = tuple[int, int, tuple[Any, ...]]  # family, protocol, and what to bind to
 
@@ -59,7 +59,7 @@ class WireServer:
         handler: the core.
         host: where to listen: an address, or a name that stands for one.
         port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
-        neighbours: what wins over the handler.
+        expectations: what wins over the handler.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
@@ -73,7 +73,7 @@ class WireServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        neighbours: Neighbours | None = None,
+        expectations: Expectations | None = None,
         head_timeout: float = 10.0,
         body_timeout: float = 10.0,
         idle_timeout: float = 75.0,
@@ -83,9 +83,9 @@ class WireServer:
         self.host = host
         self.bound = host  # the address that it stands for, once that is known; of several, the first
         self.port = self._asked_port = port
-        self._shared = Shared(
+        self._state = ServerState(
             handler,
-            neighbours,
+            expectations,
             head_timeout=head_timeout,
             body_timeout=body_timeout,
             idle_timeout=idle_timeout,
@@ -93,9 +93,9 @@ class WireServer:
         )
         self._new_loop = new_loop
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
-        self._outbox: Outbox | None = None
+        self._batch: WriteBatch | None = None
         self._swept = 0.0  # when the connections were last looked after
-        self._connections: set[Connection] = set()
+        self._connections: set[HttpConnection] = set()
         self._accepted = 0
         self._lock = threading.Lock()
         self._stopping = asyncio.Event()
@@ -182,8 +182,8 @@ class WireServer:
         done.wait(STOP_PATIENCE)
 
     def _close_idle(self) -> None:
-        if self._outbox is not None:
-            self._outbox.empty()  # what is answered but not sent makes a connection look idle
+        if self._batch is not None:
+            self._batch.empty()  # what is answered but not sent makes a connection look idle
         for connection in list(self._connections):
             connection.close_if_idle()
 
@@ -197,11 +197,11 @@ class WireServer:
     async def _serve(
         self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event
     ) -> None:
-        outbox = self._outbox = Outbox(loop)
+        batch = self._batch = WriteBatch(loop)
 
-        def connect() -> Connection:
+        def connect() -> HttpConnection:
             self._accepted += 1
-            return Connection(self._shared, outbox, self._connections, self._accepted)
+            return HttpConnection(self._state, batch, self._connections, self._accepted)
 
         servers = [await loop.create_server(connect, sock=sock, backlog=BACKLOG) for sock in listening]
         self._swept = RealTime.perf_counter()
@@ -215,7 +215,7 @@ class WireServer:
             for server in servers:
                 server.close()
             await asyncio.sleep(0)
-        outbox.empty()  # what is answered in the turn that closes the connections goes out as any answer does
+        batch.empty()  # what is answered in the turn that closes the connections goes out as any answer does
         while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()
@@ -239,7 +239,7 @@ class WireServer:
         if error is None or isinstance(error, OSError):
             _log.error("%s", context.get("message"), exc_info=error)
         else:
-            self._shared.failed(error, None)
+            self._state.failed(error, None)
 
     def _forget(self) -> None:
         """Let go, in the child of a fork, of what belongs to the parent.
@@ -254,7 +254,7 @@ class WireServer:
             connection.disown()
         self._lock = threading.Lock()
         self.port = self._asked_port  # the one that was found is the parent's
-        self._loop = self._thread = self._outbox = None
+        self._loop = self._thread = self._batch = None
         self._sockets = []
         self._connections = set()
 

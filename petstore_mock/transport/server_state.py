@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse, Head
     from petstore_mock.transport.handler import Handler
 
-__all__ = ["Neighbours", "Shared"]
+__all__ = ["Expectations", "ServerState"]
 
 _log = logging.getLogger("petstore_mock")
 
@@ -22,7 +22,7 @@ KNOWN_HEADS: Final = 512
 KNOWN_HEAD_SIZE: Final = 4096
 
 
-class Neighbours(Protocol):
+class Expectations(Protocol):
     """Answers that win over the fake's: the expectations of pytest-httpserver."""
 
     def expected(self) -> bool:
@@ -32,7 +32,7 @@ class Neighbours(Protocol):
         """Return what answers ``request``, to be called in a thread of its own, or None. Neither may raise."""
 
 
-class _NoNeighbours:
+class _NoExpectations:
     """Nothing wins over the fake."""
 
     def expected(self) -> bool:
@@ -42,12 +42,12 @@ class _NoNeighbours:
         """Match nothing."""
 
 
-class Shared:
+class ServerState:
     """What the connections of one server share; for the loop's thread only.
 
     Attributes:
         handler: the core.
-        neighbours: what wins over it.
+        expectations: what wins over it.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
@@ -58,7 +58,7 @@ class Shared:
     def __init__(
         self,
         handler: Handler,
-        neighbours: Neighbours | None,
+        expectations: Expectations | None,
         *,
         head_timeout: float,
         body_timeout: float,
@@ -66,7 +66,7 @@ class Shared:
         linger_timeout: float,
     ) -> None:
         self.handler = handler
-        self.neighbours: Neighbours = _NoNeighbours() if neighbours is None else neighbours
+        self.expectations: Expectations = _NoExpectations() if expectations is None else expectations
         self.head_timeout = head_timeout
         self.body_timeout = body_timeout
         self.idle_timeout = idle_timeout
@@ -74,7 +74,7 @@ class Shared:
         self.known: dict[bytes, RequestHead] = {}
 
     def read(self, raw: bytes) -> RequestHead:
-        """Judge a head, and keep the verdict within bounds: it depends on nothing but the bytes."""
+        """Validate a head, and keep the verdict within bounds: it depends on nothing but the bytes."""
         head = self.known.get(raw)
         if head is None:
             head = read_head(raw)

@@ -14,7 +14,7 @@ from petstore_mock.common.real_time import RealTime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Line", "Outbox"]
+__all__ = ["TcpConnection", "WriteBatch"]
 
 READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
@@ -22,7 +22,7 @@ LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body fi
 _RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
 
 
-class Outbox:
+class WriteBatch:
     """What is sent at the end of the loop's turn, to all clients that asked in it.
 
     To send is to wake the client's process, which costs as much as to make an answer; one that is awake already takes
@@ -54,7 +54,7 @@ class Outbox:
             send(data)
 
 
-class Line(asyncio.Protocol):
+class TcpConnection(asyncio.Protocol):
     """A connection without the protocol spoken on it. All of it runs in the loop's thread.
 
     Args:
@@ -172,7 +172,7 @@ class Line(asyncio.Protocol):
         else:  # uvloop has no socket object
             os.close(wrapper.fileno())
 
-    def _sweep_line(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
+    def _sweep_idle(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
         """End the connection if nothing has moved on it for too long."""
         unsent = self._transport.get_write_buffer_size()
         if unsent != self._unsent:  # the client reads, however slowly

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, Fields
+from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
 from petstore_mock.transport.in_process import outgoing, wait
 
@@ -77,15 +77,15 @@ def _field_name(variable: str) -> bytes:
     return variable[5:].replace("_", "-").encode("latin-1")
 
 
-def _fields(environ: WSGIEnvironment) -> Fields:
+def _fields(environ: WSGIEnvironment) -> RequestFields:
     found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
     found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
     return _made_before(tuple(found))
 
 
 @lru_cache(maxsize=64)  # a client repeats itself
-def _made_before(variables: tuple[tuple[str, str], ...]) -> Fields:
-    return Fields(
+def _made_before(variables: tuple[tuple[str, str], ...]) -> RequestFields:
+    return RequestFields(
         (_CONTENT.get(name) or _field_name(name), value.strip(" \t").encode("latin-1", "replace"))  # RFC 9110 §5.5
         for name, value in variables
     )

@@ -198,13 +198,13 @@ def test_body_is_as_long_as_a_known_head_says(
 def test_known_heads_are_bounded(connect: Callable[[], RawClient], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "KNOWN_HEADS", 3)
     remembered: list[int] = []
-    original = connection.Connection.data_received
+    original = connection.HttpConnection.data_received
 
-    def spy(self: connection.Connection, data: bytes) -> None:
+    def spy(self: connection.HttpConnection, data: bytes) -> None:
         original(self, data)
         remembered.append(len(self._known))
 
-    monkeypatch.setattr(connection.Connection, "data_received", spy)
+    monkeypatch.setattr(connection.HttpConnection, "data_received", spy)
     client = connect()
     for number in range(20):
         client.get(f"/{number}")

@@ -20,7 +20,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.transport.http_connection import Connection
+from petstore_mock.transport.http_connection import HttpConnection
 from petstore_mock.transport.server import WireServer
 from tests.live.raw import Echo, RawClient, answer, eventually, open_descriptors
 
@@ -555,14 +555,14 @@ def test_signals_reach_the_main_thread(server: WireServer) -> None:
 
 def test_answers_do_not_wait_for_nagle(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
     options: list[int] = []
-    made = Connection.connection_made
+    made = HttpConnection.connection_made
 
-    def spy(self: Connection, transport: object) -> None:
+    def spy(self: HttpConnection, transport: object) -> None:
         made(self, transport)  # type: ignore[arg-type]
         sock = transport.get_extra_info("socket")  # type: ignore[attr-defined]
         options.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(Connection, "connection_made", spy)
+    monkeypatch.setattr(HttpConnection, "connection_made", spy)
     with RawClient(server) as client:
         client.get()
     assert options == [1]

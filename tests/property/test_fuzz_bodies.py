@@ -195,7 +195,7 @@ def core() -> Core:
     """A world of more animals than a page, held against the schemas."""
     core = Core()
     for _ in range(130):
-        core.world.seed_plausible()
+        core.world.seed_sample()
     core.world.mark_start()
     return core
 

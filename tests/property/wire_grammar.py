@@ -35,7 +35,7 @@ PARTS: Final[list[Part[Any]]] = []
 
 
 class Pick(Protocol):
-    """Draws a part of the request that is being made."""
+    """ResettableRandom a part of the request that is being made."""
 
     def __call__(self, part: Part[_T]) -> _T:
         """Return one of what ``part`` may be."""

@@ -59,7 +59,7 @@ def test_every_not_shown_has_its_gap_of_that_section() -> None:
 
 def test_register_stands_in_the_steps_of_the_pipeline() -> None:
     steps = [gap.step for gap in GAPS.values()]
-    order = ["judge", "content", "dress", "wire", "event"]
+    order = ["validate", "content", "encode", "wire", "event"]
     assert steps == sorted(steps, key=order.index)
 
 

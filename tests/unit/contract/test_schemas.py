@@ -70,7 +70,7 @@ CASES = [case for name in SCHEMA_NAMES for case in data_cases.valid(name) + data
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_value_breaks_exactly_the_rules_of_its_case(case: data_cases.Case) -> None:
-    violations = default_schemas().judge(case.schema, case.value, "body")
+    violations = default_schemas().validate(case.schema, case.value, "body")
     # 1.5 in a data file is a float; a body's number remembers how it was written.
     assert {(one.path, one.rule) for one in violations} == case.broken_at("body")
     assert [one.path for one in violations] == sorted(one.path for one in violations)
@@ -94,23 +94,23 @@ VALUES = st.recursive(
 @given(name=st.sampled_from(SCHEMA_NAMES), value=VALUES)
 def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  # noqa: ANN401
     """The acceptor says yes only to what jsonschema, with our strict integer, accepts; the judge agrees with both."""
-    from petstore_mock.contract.fast_validator import compile_acceptor  # noqa: PLC0415
-    from petstore_mock.contract.schemas import _judge_class, _strip  # noqa: PLC0415
+    from petstore_mock.contract.fast_validator import compile_fast_validator  # noqa: PLC0415
+    from petstore_mock.contract.schemas import _strip, _validator_class  # noqa: PLC0415
 
     schema = _strip(default_schemas().resolved[name])
-    right = _judge_class()(schema).is_valid(value)
-    accepts = compile_acceptor(schema)
+    right = _validator_class()(schema).is_valid(value)
+    accepts = compile_fast_validator(schema)
     if accepts is not None and accepts(value):
         assert right
-    assert (default_schemas().judge(name, value, "body") == []) is right
+    assert (default_schemas().validate(name, value, "body") == []) is right
 
 
 def test_usual_values_are_accepted_quickly() -> None:
-    from petstore_mock.contract.fast_validator import compile_acceptor  # noqa: PLC0415
+    from petstore_mock.contract.fast_validator import compile_fast_validator  # noqa: PLC0415
     from petstore_mock.contract.schemas import _strip  # noqa: PLC0415
 
     for name in ("NewPet", "listPets.parameters", "getPet.parameters"):
-        accepts = compile_acceptor(_strip(default_schemas().resolved[name]))
+        accepts = compile_fast_validator(_strip(default_schemas().resolved[name]))
         assert accepts is not None
         assert all(accepts(case.value) for case in data_cases.valid(name))
         assert not any(accepts(case.value) for case in data_cases.invalid(name))
@@ -120,14 +120,14 @@ def test_usual_values_are_accepted_quickly() -> None:
 
 
 def test_number_that_is_no_integer_is_not_held_against_bounds() -> None:
-    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": JsonNumber("1e30")}, "body")
+    found = default_schemas().validate("NewPet", {"name": "a", "categoryId": JsonNumber("1e30")}, "body")
     assert [(one.path, one.rule) for one in found] == [("body.categoryId", "type")]
 
 
 @pytest.mark.parametrize("value", [None, 5, ["sold"], JsonNumber("1.5")], ids=str)
 def test_value_of_another_type_is_told_once_with_what_it_may_be(value: object) -> None:
     """Not a second time as none of the enumeration, which follows."""
-    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": 1, "status": value}, "body")
+    found = default_schemas().validate("NewPet", {"name": "a", "categoryId": 1, "status": value}, "body")
     assert [(one.path, one.rule, one.expected) for one in found] == [
         ("body.status", "type", "must be a string, one of available, pending, sold")
     ]
@@ -137,7 +137,7 @@ def test_bounds_of_a_number_schema_are_judged(tmp_path: Path) -> None:
     schemas = changed(
         tmp_path, "NewPet", lambda doc: doc["properties"].update(weight={"type": "number", "maximum": 9.5})
     )
-    found = Schemas(schemas).judge("NewPet", {"name": "a", "categoryId": 1, "weight": JsonNumber("10.5")}, "body")
+    found = Schemas(schemas).validate("NewPet", {"name": "a", "categoryId": 1, "weight": JsonNumber("10.5")}, "body")
     assert [str(one) for one in found] == ["body.weight must be at most 9.5, got 10.5 (number)"]
 
 
@@ -163,7 +163,7 @@ def test_rule_of_a_changed_schema_is_said_in_words(
     words: str,
 ) -> None:
     schemas = changed(tmp_path, "NewPet", lambda doc: doc["properties"]["name"].update({keyword: wanted}))
-    (found,) = Schemas(schemas).judge("NewPet", {"name": value, "categoryId": 1}, "body")
+    (found,) = Schemas(schemas).validate("NewPet", {"name": value, "categoryId": 1}, "body")
     assert str(found) == f'body.name {words}, got "ab" (string)'
 
 
@@ -181,7 +181,7 @@ def test_bound_of_a_changed_schema_is_said_in_words(
     tmp_path: Path, keyword: str, wanted: int, value: int, words: str
 ) -> None:
     schemas = changed(tmp_path, "NewPet", lambda doc: doc["properties"]["categoryId"].update({keyword: wanted}))
-    (found,) = Schemas(schemas).judge("NewPet", {"name": "a", "categoryId": value}, "body")
+    (found,) = Schemas(schemas).validate("NewPet", {"name": "a", "categoryId": value}, "body")
     assert str(found) == f"body.categoryId {words}, got {value} (integer)"
 
 
@@ -380,7 +380,7 @@ def test_multiple_of_a_fraction_is_told_of_any_number(tmp_path: Path, number: st
 def test_large_integer_that_is_no_multiple_is_refused(tmp_path: Path) -> None:
     weight = {"type": "number", "multipleOf": 0.75}
     schemas = Schemas(changed(tmp_path, "NewPet", lambda doc: doc["properties"].update(weight=weight)))
-    found = schemas.judge("NewPet", {"name": "a", "categoryId": 1, "weight": 10**350}, "body")
+    found = schemas.validate("NewPet", {"name": "a", "categoryId": 1, "weight": 10**350}, "body")
     assert [(one.path, one.rule) for one in found] == [("body.weight", "multipleOf")]
 
 
@@ -533,7 +533,7 @@ def test_reference_to_any_schema_is_followed(tmp_path: Path) -> None:
     assert properties["more"] == {}
     assert properties["odd"] == {"maxLength": 2}
     assert properties["note"]["maxLength"] == 3
-    found = schemas.judge("NewPet", {"name": "a", "any": 1, "categoryId": 1}, "body")
+    found = schemas.validate("NewPet", {"name": "a", "any": 1, "categoryId": 1}, "body")
     assert [(one.path, one.rule) for one in found] == [("body.any", "not")]
 
 
@@ -643,17 +643,19 @@ def test_repr_names_the_directory() -> None:
 def test_warm_leaves_no_judge_to_be_made_at_a_request() -> None:
     schemas = Schemas(default_schemas().directory)
     schemas.warm()
-    made = dict(schemas._judges)  # noqa: SLF001
+    made = dict(schemas._validators)  # noqa: SLF001
     assert set(made) == set(SCHEMA_NAMES)
-    schemas.judge("NewPet", {}, "body")
-    assert schemas._judges["NewPet"] is made["NewPet"]  # noqa: SLF001
+    schemas.validate("NewPet", {}, "body")
+    assert schemas._validators["NewPet"] is made["NewPet"]  # noqa: SLF001
 
 
 def test_unknown_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making a violation costs more than decoding a member does; what is wrong beside them is told all the same."""
     made = Mock(wraps=Violation)
     monkeypatch.setattr(schemas_module, "Violation", made)
-    found = default_schemas().judge("NewPet", {"categoryId": "1"} | {f"a{number}": 1 for number in range(3000)}, "body")
+    found = default_schemas().validate(
+        "NewPet", {"categoryId": "1"} | {f"a{number}": 1 for number in range(3000)}, "body"
+    )
     assert {"body.categoryId", "body.name"} <= {one.path for one in found}
     assert (len(found), found.omitted) == (1000, 2002)
     assert made.call_count == 1000
@@ -661,7 +663,7 @@ def test_unknown_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest.
 
 
 def test_unknown_members_of_one_shortened_name_are_told_once() -> None:
-    found = default_schemas().judge("NewPet", {"name": "a", "categoryId": 1, "x" * 70: 1, "x" * 80: 1}, "body")
+    found = default_schemas().validate("NewPet", {"name": "a", "categoryId": 1, "x" * 70: 1, "x" * 80: 1}, "body")
     assert [one.path for one in found] == [f"body.{'x' * 60}..."]
 
 
@@ -679,5 +681,5 @@ def test_members_that_a_changed_schema_admits_pass(
     tmp_path: Path, keywords: dict[str, Any], member: dict[str, Any], told: list[tuple[str, str]]
 ) -> None:
     schemas = Schemas(changed(tmp_path, "NewPet", lambda doc: doc.update(keywords)))
-    found = schemas.judge("NewPet", {"name": "a", "categoryId": 1, **member}, "body")
+    found = schemas.validate("NewPet", {"name": "a", "categoryId": 1, **member}, "body")
     assert [(one.path, one.rule) for one in found] == told

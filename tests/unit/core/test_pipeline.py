@@ -14,7 +14,7 @@ from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.core import operations
 from petstore_mock.core import responses as answers
-from petstore_mock.messages.request import ApiRequest, Fields
+from petstore_mock.messages.request import ApiRequest, RequestFields
 from tests.core import Core, deferred, whole
 
 if TYPE_CHECKING:
@@ -384,8 +384,8 @@ def test_body_is_admitted_when_its_head_is_right(
 ) -> None:
     asked = request(petstore, change.get("method", "POST"), change.get("target", "/v1/pets"))
     if "type" in change:
-        asked.fields = Fields([asked.fields[0], (b"Content-Type", change["type"])])
-    asked.fields = Fields(change.get("fields", asked.fields))
+        asked.fields = RequestFields([asked.fields[0], (b"Content-Type", change["type"])])
+    asked.fields = RequestFields(change.get("fields", asked.fields))
     assert petstore.host.worlds.admits(asked, change.get("length", 10)) is admitted
     assert len(petstore.journal) == 0
 
@@ -496,7 +496,7 @@ def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
 def test_page_is_full_whatever_is_hidden() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed", list_order="id_descending"))
     for _ in range(5):
-        core.world.seed_plausible()
+        core.world.seed_sample()
     core.create()
     assert [pet["id"] for pet in json.loads(core.list("?limit=3").body)] == [5, 4, 3]
 

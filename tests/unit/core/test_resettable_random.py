@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.core.resettable_random import Draws
+from petstore_mock.core.resettable_random import ResettableRandom
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +26,14 @@ DRAWS: list[Callable[[Random], object]] = [
 
 
 def test_draws_are_those_of_pythons_generator() -> None:
-    ours, theirs = Draws(7), Random(7)
+    ours, theirs = ResettableRandom(7), Random(7)
     for draw in DRAWS:
         assert draw(ours) == draw(theirs)
 
 
 @pytest.mark.parametrize("draw", DRAWS, ids=range(len(DRAWS)))
 def test_reset_goes_back_whatever_was_drawn(draw: Callable[[Random], object]) -> None:
-    draws = Draws(7)
+    draws = ResettableRandom(7)
     draws.random()
     draws.mark_start()
     first = [draw(draws) for _ in range(3)]
@@ -44,8 +44,8 @@ def test_reset_goes_back_whatever_was_drawn(draw: Callable[[Random], object]) ->
 
 
 def test_reset_goes_back_from_a_state_that_was_put_in() -> None:
-    draws = Draws(7)
-    other = Draws(8).getstate()
+    draws = ResettableRandom(7)
+    other = ResettableRandom(8).getstate()
     draws.setstate(other)
     draws.reset()
-    assert draws.random() == Draws(7).random()
+    assert draws.random() == ResettableRandom(7).random()

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from petstore_mock.messages.content_coding import coded
-from petstore_mock.messages.request import Fields
+from petstore_mock.messages.request import RequestFields
 from petstore_mock.messages.response import ApiResponse, Head, WireFormat
 
 BODY = b'[{"id":1}]'
@@ -19,8 +19,8 @@ def answer(head: Head | None = None, *, body: bytes = BODY, wire_format: WireFor
     return response
 
 
-def asking(*values: bytes) -> Fields:
-    return Fields((b"accept-Encoding", value) for value in values)
+def asking(*values: bytes) -> RequestFields:
+    return RequestFields((b"accept-Encoding", value) for value in values)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ import pytest
 
 from petstore_mock import PetStoreMockError
 from petstore_mock.contract.error_conditions import error_document
-from petstore_mock.messages.request import ApiRequest, Fields
+from petstore_mock.messages.request import ApiRequest, RequestFields
 from petstore_mock.messages.response import PLAIN, ApiResponse, Head, reason_phrase
 
 
 def test_fields_by_name_can_be_changed_by_nobody() -> None:
     """Requests with the same head share them, and a ``when=`` gets them."""
-    fields = Fields([(b"X-A", b"1"), (b"x-a", b"2")])
+    fields = RequestFields([(b"X-A", b"1"), (b"x-a", b"2")])
     with pytest.raises(TypeError):
         fields.by_name[b"x-a"] = ()  # type: ignore[index]
     assert fields.by_name == {b"x-a": (b"1", b"2")}
