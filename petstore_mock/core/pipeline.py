@@ -66,15 +66,10 @@ def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) 
 
 
 def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
-    """Take note of an answer as it goes out."""
-    _tell_browser(world, entry.request, response)
-    entry.answered(response)
-
-
-def _tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
-    """Let a page of another origin see the answer, if it is allowed to: errors and faults as well."""
+    """Take note of an answer as it goes out: a page of another origin may see errors and faults as well."""
     if world.cors is not None:
-        response.head = world.cors.with_fields(response.head, request)
+        response.head = world.cors.with_fields(response.head, entry.request)
+    entry.answered(response)
 
 
 def _answer(
@@ -274,7 +269,8 @@ def refuse_leftover(world: World, condition: str, detail: str, request: ApiReque
     with world.lock:
         world.now = world.clock.now()
         response = refusal_response(world, Refusal(condition, detail=detail), request)
-        _tell_browser(world, request, response)
+        if world.cors is not None:
+            response.head = world.cors.with_fields(response.head, request)
         return response
 
 

@@ -76,6 +76,11 @@ class Journal:
         self.total = 0  # the number of the latest entry
         self.clears = 0  # how often the numbers began anew
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the entries hold on to."""
+        return self._size
+
     def __repr__(self) -> str:
         return f"<Journal of {counted(self.total, 'request')}>"
 

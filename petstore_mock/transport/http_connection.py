@@ -16,7 +16,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
-from petstore_mock.transport.request_parsing import ChunkedBody, RefusedError, RequestHead, probe
+from petstore_mock.transport.request_parsing import ChunkedBody, RequestError, RequestHead, probe
 from petstore_mock.transport.response_delivery import DeferredDelivery, frame
 from petstore_mock.transport.tcp_connection import TcpConnection
 
@@ -133,7 +133,7 @@ class HttpConnection(TcpConnection):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:
             what = "head" if self._incoming is None else "body"
-            self._refuse(RefusedError("malformed_request", f"the connection ended before the {what} did"))
+            self._refuse(RequestError("malformed_request", f"the connection ended before the {what} did"))
         return None
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
@@ -156,7 +156,7 @@ class HttpConnection(TcpConnection):
             while self._buffer and self._may_serve():
                 if not (self._take_head() if self._incoming is None else self._take_body(self._incoming)):
                     break
-        except RefusedError as refused:
+        except RequestError as refused:
             self._refuse(refused)
         finally:
             self._advancing = False
@@ -307,7 +307,7 @@ class HttpConnection(TcpConnection):
         """Answer for an exception inside the fake."""
         return self._state.failed(error, request)
 
-    def _refuse(self, refused: RefusedError) -> None:
+    def _refuse(self, refused: RequestError) -> None:
         """Answer what never became a request, then close."""
         if self._incoming is not None:
             head, request = self._incoming.head, self._incoming.request
@@ -391,4 +391,4 @@ class HttpConnection(TcpConnection):
 
     def _sweep_request(self, now: float, patience: float, what: str) -> None:
         if now - self._since > patience:
-            self._refuse(RefusedError("request_timeout", f"{what} in {patience:g} s"))
+            self._refuse(RequestError("request_timeout", f"{what} in {patience:g} s"))

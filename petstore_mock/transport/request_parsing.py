@@ -19,7 +19,7 @@ from petstore_mock.messages.request import KNOWN_METHODS, NO_FIELDS, RequestFiel
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RefusedError", "RequestHead", "probe", "read_head"]
+__all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RequestError", "RequestHead", "probe", "read_head"]
 
 # Apache takes 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB: generous, and yet bounded.
 LINE_LIMIT: Final = 16 * 1024
@@ -44,7 +44,7 @@ _END_OF_JSON: Final = re.compile(rb'["}\]]')  # no token has one of these
 _LEFT_OVER: Final = ", not with what is left of a body: Content-Length counts bytes, not characters"
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """What came is no request that HTTP allows: the name of a condition, what was wrong, and who asked if known."""
 
     def __init__(self, condition: str, detail: str, head: RequestHead | None = None) -> None:
@@ -109,16 +109,16 @@ class _Collector:
 
 
 def read_head(raw: bytes) -> RequestHead:
-    """Validate ``raw``, one head with the empty line that ends it; raises :class:`RefusedError`."""
+    """Validate ``raw``, one head with the empty line that ends it; raises :class:`RequestError`."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
     head = RequestHead(method, target, NO_FIELDS, modern=modern)
     if len(raw) > HEAD_LIMIT:
-        raise RefusedError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}", head)
+        raise RequestError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}", head)
     head.fields = _read_fields(head, rest)
     values = head.fields.by_name
     if method not in KNOWN_METHODS:
-        raise RefusedError("unknown_method", cut(method, _SHOWN_TOKEN), head)
+        raise RequestError("unknown_method", cut(method, _SHOWN_TOKEN), head)
     _check_host(head, values)
     if method == "CONNECT" or not target.startswith("/"):
         _reduce_target(head)
@@ -132,19 +132,19 @@ def probe(partial: bytearray, scanned: int) -> None:
     Without this, a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     """
     if not scanned and partial[:1] == _TLS:  # a NUL comes soon in it
-        raise RefusedError("malformed_request", _no_method(partial))
+        raise RequestError("malformed_request", _no_method(partial))
     if _LINE_FAULT.search(partial, scanned):  # it may look back before where it starts
-        raise RefusedError("malformed_request", "a NUL, or a line that does not end in CRLF")
+        raise RequestError("malformed_request", "a NUL, or a line that does not end in CRLF")
     end = partial.find(b"\r\n")
     if end >= 0:
         if end > scanned - 2:  # it has just come
             _read_line(bytes(partial[:end]))
         if len(partial) > HEAD_LIMIT:
-            raise RefusedError("header_too_large", f"more than {HEAD_LIMIT} bytes")
+            raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
     elif len(partial) > LINE_LIMIT:
-        raise RefusedError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes")
+        raise RequestError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes")
     elif not scanned and not _TOKEN.match(partial):
-        raise RefusedError("malformed_request", _no_method(partial))
+        raise RequestError("malformed_request", _no_method(partial))
 
 
 def _shown(text: bytes, most: int = _SHOWN) -> str:
@@ -162,22 +162,22 @@ def _no_method(start: bytes | bytearray) -> str:
 def _read_line(line: bytes) -> tuple[str, str, bool]:
     """Take the request line apart (RFC 9112 §3), which llhttp reads too kindly."""
     if len(line) > LINE_LIMIT:
-        raise RefusedError("uri_too_long", f"a request line of {len(line)} bytes, the limit is {LINE_LIMIT}")
+        raise RequestError("uri_too_long", f"a request line of {len(line)} bytes, the limit is {LINE_LIMIT}")
     method, space, rest = line.partition(b" ")
     if not _TOKEN.fullmatch(method):
-        raise RefusedError("malformed_request", _no_method(line))
+        raise RequestError("malformed_request", _no_method(line))
     target, space, version = rest.rpartition(b" ")
     if not space:
-        raise RefusedError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
+        raise RequestError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
     if version not in {b"HTTP/1.1", b"HTTP/1.0"}:
         if _PROTOCOL.fullmatch(version):
-            raise RefusedError("unknown_http_version", _shown(version, _SHOWN_TOKEN))
-        raise RefusedError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
+            raise RequestError("unknown_http_version", _shown(version, _SHOWN_TOKEN))
+        raise RequestError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
     if not target:
-        raise RefusedError("malformed_target", "between method and version stands a target")
+        raise RequestError("malformed_target", "between method and version stands a target")
     if unsafe := _UNSAFE_TARGET.search(target):
         what = "a fragment ('#')" if unsafe[0] == b"#" else f"the byte 0x{unsafe[0][0]:02x}: percent-encode it"
-        raise RefusedError("malformed_target", f"the target holds {what}")
+        raise RequestError("malformed_target", f"the target holds {what}")
     return method.decode("ascii"), target.decode("ascii"), version == b"HTTP/1.1"
 
 
@@ -186,7 +186,7 @@ def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
     if b"transfer-encoding" in rest.lower():
         _check_coding(head, rest)
     if rest.count(b"\r\n") > FIELD_LIMIT + 1:
-        raise RefusedError("header_too_large", f"more than {FIELD_LIMIT} fields", head)
+        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields", head)
     collector = _Collector()
     try:
         # The line was validated: what llhttp makes of its method (it knows fewer, and more) must not matter.
@@ -194,9 +194,9 @@ def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
     except httptools.HttpParserUpgrade:
         pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
     except httptools.HttpParserError as error:
-        raise RefusedError("malformed_request", str(error), head) from None
+        raise RequestError("malformed_request", str(error), head) from None
     if not collector.complete:
-        raise RefusedError("malformed_request", "the header section does not end", head)
+        raise RequestError("malformed_request", "the header section does not end", head)
     return RequestFields(collector.fields)
 
 
@@ -205,15 +205,15 @@ def _check_coding(head: RequestHead, rest: bytes) -> None:
     for coding in _TRANSFER_ENCODING.findall(rest):
         items = [item.strip(_OWS).lower() for item in coding.split(b",")]
         if any(item not in {b"", b"chunked"} for item in items):
-            raise RefusedError("unknown_transfer_coding", f"it came as {_shown(coding)!r}", head)
+            raise RequestError("unknown_transfer_coding", f"it came as {_shown(coding)!r}", head)
 
 
 def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
     hosts = values.get(b"host", ())
     if len(hosts) > 1 or (head.modern and not hosts):
-        raise RefusedError("bad_host", f"{len(hosts)} Host fields came", head)
+        raise RequestError("bad_host", f"{len(hosts)} Host fields came", head)
     if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RefusedError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port", head)
+        raise RequestError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port", head)
 
 
 def _reduce_target(head: RequestHead) -> None:
@@ -221,17 +221,17 @@ def _reduce_target(head: RequestHead) -> None:
     target = head.target
     if head.method == "CONNECT":
         if _HOST_AND_PORT.fullmatch(target.encode()) is None:
-            raise RefusedError("malformed_target", "the target of CONNECT is 'host:port'", head)
+            raise RequestError("malformed_target", "the target of CONNECT is 'host:port'", head)
         return
     if target == "*" and head.method == "OPTIONS":
         return
     scheme, separator, remainder = target.partition("://")
     if not separator or scheme.lower() != "http":
-        raise RefusedError("malformed_target", "a target begins with '/' or 'http://'", head)
+        raise RequestError("malformed_target", "a target begins with '/' or 'http://'", head)
     end = min((at for at in map(remainder.find, "/?") if at >= 0), default=len(remainder))
     authority, path = remainder[:end].encode(), remainder[end:]
     if not authority or _AUTHORITY.fullmatch(authority) is None:
-        raise RefusedError("malformed_target", "the target names no valid host", head)
+        raise RequestError("malformed_target", "the target names no valid host", head)
     if not path and head.method == "OPTIONS":
         path = "*"  # RFC 9112 §3.2.4
     head.target = path if path.startswith(("/", "*")) else "/" + path
@@ -248,11 +248,11 @@ def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) ->
         head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
     if b"transfer-encoding" in values:
         if not head.modern:
-            raise RefusedError("malformed_request", "HTTP/1.0 has no Transfer-Encoding", head)
+            raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding", head)
         head.length = -1
     if head.modern and b"expect" in values:  # RFC 9110 §10.1.1: HTTP/1.0 ignores it
         if any(value.lower() != b"100-continue" for value in values[b"expect"]):
-            raise RefusedError(
+            raise RequestError(
                 "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0])!r}", head
             )
         head.expects = True
@@ -289,7 +289,7 @@ class ChunkedBody:
         self.complete = True
 
     def feed(self, data: bytes) -> int:
-        """Decode up to the end of ``data`` or of the body; return how much was used. Raises RefusedError."""
+        """Decode up to the end of ``data`` or of the body; return how much was used. Raises RequestError."""
         start = 0
         while start < len(data) and not self.complete:
             # An empty line may have begun in what was fed before: its last three bytes count.
@@ -306,8 +306,8 @@ class ChunkedBody:
             try:
                 self._feed(piece)
             except httptools.HttpParserError as error:
-                raise RefusedError("malformed_request", str(error)) from None
+                raise RequestError("malformed_request", str(error)) from None
             if self.overhead > HEAD_LIMIT:  # endless trailers, or an endless chunk extension
-                raise RefusedError("header_too_large", f"more than {HEAD_LIMIT} bytes of trailers")
+                raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes of trailers")
             start = end
         return start

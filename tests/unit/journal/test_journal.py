@@ -215,7 +215,7 @@ def test_held_answers_count_for_memory_once_they_are_made(monkeypatch: pytest.Mo
     with pytest.raises(PetStoreMockError, match="are gone"):
         core.journal[0]
     kept = core.journal.kept
-    assert core.journal._size == sum(entry.size for entry in kept)  # noqa: SLF001
+    assert core.journal.size == sum(entry.size for entry in kept)
     assert len(kept) == 4
 
 
@@ -225,7 +225,7 @@ def test_first_entry_is_weighed_again_as_any_other() -> None:
     journal.add(first)
     first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
     journal.weigh_again(first)
-    assert journal._size == first.size  # noqa: SLF001
+    assert journal.size == first.size
 
 
 def test_entry_weighs_what_it_holds(core: Core) -> None:
@@ -251,7 +251,7 @@ def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None
         journal_of_one.add(second)
     first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
     journal_of_one.weigh_again(first)
-    assert journal_of_one._size == second.size  # noqa: SLF001
+    assert journal_of_one.size == second.size
 
 
 # Threads

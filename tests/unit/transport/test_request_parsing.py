@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petstore_mock.transport.request_parsing import HEAD_LIMIT, ChunkedBody, RefusedError, probe, read_head
+from petstore_mock.transport.request_parsing import HEAD_LIMIT, ChunkedBody, RequestError, probe, read_head
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
@@ -58,7 +58,7 @@ def test_chunked_body_is_not_complete_before_its_end() -> None:
 
 @given(st.binary(max_size=200))
 def test_whatever_comes_is_a_head_or_refused(raw: bytes) -> None:
-    with contextlib.suppress(RefusedError):
+    with contextlib.suppress(RequestError):
         assert read_head(raw + b"\r\n\r\n").target
 
 
@@ -72,8 +72,8 @@ def test_probe_refuses_only_what_is_refused_as_a_whole(raw: bytes, sizes: list[i
             if partial:
                 probe(partial, scanned)
             scanned = len(partial)
-    except RefusedError:
-        with pytest.raises(RefusedError):
+    except RequestError:
+        with pytest.raises(RequestError):
             read_head(bytes(partial) + b"\r\n\r\n")
 
 
@@ -84,13 +84,13 @@ def test_what_is_left_of_a_body_is_told_as_such(rest: bytes) -> None:
         lambda: read_head(rest + b"GET / HTTP/1.1\r\n\r\n"),
         lambda: probe(bytearray(rest + b"GET /\r\n"), 0),
     ):
-        with pytest.raises(RefusedError, match="Content-Length counts bytes, not characters"):
+        with pytest.raises(RequestError, match="Content-Length counts bytes, not characters"):
             refuse()
 
 
 @pytest.mark.parametrize("start", [b"\x80", b"(GET", b'(GET "}', b'\x16\x03"}'])
 def test_another_beginning_is_told_nothing_of_bodies(start: bytes) -> None:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(RequestError) as caught:
         probe(bytearray(start + b" / HTTP/1.1\r\n"), 0)
     assert "Content-Length" not in caught.value.detail
 
@@ -98,7 +98,7 @@ def test_another_beginning_is_told_nothing_of_bodies(start: bytes) -> None:
 @pytest.mark.parametrize("fault", [b"GET / HTTP/1.1\r\nA: b\nC", b"GET / HTTP/1.1\r\nA: \0"])
 def test_probe_finds_a_fault_wherever_it_was_cut(fault: bytes) -> None:
     for at in range(1, len(fault)):
-        with pytest.raises(RefusedError):
+        with pytest.raises(RequestError):
             probe_twice(fault, at)
 
 
@@ -116,7 +116,7 @@ def test_probe_accepts_a_line_ending_that_was_cut() -> None:
 
 def test_probe_bounds_a_head_that_does_not_end() -> None:
     head = GET + b"X: " + b"a" * HEAD_LIMIT
-    with pytest.raises(RefusedError, match="header_too_large"):
+    with pytest.raises(RequestError, match="header_too_large"):
         probe(bytearray(head), 0)
 
 
@@ -128,7 +128,7 @@ def test_head_that_the_parser_finds_incomplete_is_refused(monkeypatch: pytest.Mo
         def feed_data(self, _: bytes) -> None: ...
 
     monkeypatch.setattr("httptools.HttpRequestParser", Deaf)
-    with pytest.raises(RefusedError, match="does not end"):
+    with pytest.raises(RequestError, match="does not end"):
         read_head(GET + b"\r\n")
 
 
