@@ -9,6 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import printable
+from petstore_mock.common.wording import counted
 from petstore_mock.journal.urls import base_url_of, url_of
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["render_curl", "render_journal", "render_line", "render_violation"]
+__all__ = ["render_curl", "render_journal", "render_kept", "render_line", "render_violation"]
 
 _WIDEST: Final = 60  # of a column; a longer target pushes only its own line to the right
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
@@ -101,6 +102,13 @@ def render_journal(entries: Iterable[Entry]) -> str:
     if left:
         lines += ["", f"... and {left} more requests that broke the contract"]
     return "\n".join(lines)
+
+
+def render_kept(entries: Sequence[Entry]) -> str:
+    """Return the report of what a journal still has, and how much came before it."""
+    gone = entries[0].number - 1 if entries else 0
+    left_out = [f"left out: {counted(gone, 'earlier request')}, since the journal keeps the latest"] if gone else []
+    return "\n".join([*left_out, render_journal(entries)])
 
 
 def _by_breach(broken: Iterable[Entry]) -> list[list[Entry]]:

@@ -15,6 +15,7 @@ from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
 from petstore_mock.core.tenant import Tenant, WorldOptions
 from petstore_mock.core.verification import expected_violation
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.mock.failure_note import leave
 from petstore_mock.mock.host import Host
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class PetStoreMock:
     Attributes:
         tenant: its world, as the package's own doors hold it; internal.
         host: its listener and what else its worlds share; internal.
+        adds_notes: whether an exception that leaves its block gets its journal as a note; internal.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -100,6 +102,7 @@ class PetStoreMock:
             random_seed=random_seed,
         )
         self.tenant.expectation_problems = self.host.problems
+        self.adds_notes = True
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"
@@ -142,9 +145,9 @@ class PetStoreMock:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
+        where = self.host.url if self.host.is_listening else "a mock that was stopped"
         self.stop()
-        if kind is None:
-            self.verify()
+        leave(self, error, where)
 
     def close_connections(self) -> None:
         """Close the idle kept connections, as real services do now and then."""
@@ -476,7 +479,6 @@ class _Fresh(Generic[_Mock]):
     ) -> None:
         __tracebackhide__ = True
         try:
-            if kind is None:
-                self._mock.verify()
+            leave(self._mock, error, "a world of fresh()")
         finally:
             self._mock.tenant.end()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.mock.failure_note import TITLE
 from petstore_mock.pytest_plugin.run import FIXTURE, Run, raise_at
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Keeper:
     def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
         """Take the session's mock, which listens, into care; it is stopped when the block ends."""
         petstore.tenant.at_end = self._world_ends
+        petstore.adds_notes = False  # the report has the journal
         self._leaks.append(petstore.tenant.worlds.leaks)
         self._petstore = petstore
         try:
@@ -130,6 +132,7 @@ class Keeper:
     def _judge_failed(self, run: Run, reason: object, *, again: bool = True) -> None:
         """Collect what a failed test must answer for as well: it must not hide the first reason."""
         self._look(run)
+        run.has_own_mock = any(str(note).startswith(TITLE) for note in getattr(reason, "__notes__", ()))
         try:
             run.verify(again=again)
             run.warn()

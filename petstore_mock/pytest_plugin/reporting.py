@@ -62,15 +62,14 @@ class FailureReport:
             report.sections.append((SECTION, text))
 
     def _text(self, run: Run) -> str:
-        from petstore_mock.journal.rendering import render_journal  # noqa: PLC0415  # only a failure needs it
+        from petstore_mock.journal.rendering import render_journal, render_kept  # noqa: PLC0415  # only a failure does
 
         entries, fresh = run.entries(), run.fresh_entries()
         lines = [f"also: {problem}" for problem in run.problems]
-        if entries and entries[0].number > 1:
-            gone = entries[0].number - 1
-            lines.append(f"left out: {counted(gone, 'earlier request')}, since the journal keeps the latest")
+        if run.has_own_mock and entries:
+            lines.append("of the fixture petstore; that of a mock of the test's own stands in a note of its exception:")
         if entries:
-            lines += [render_journal(entries), *_unexpected(run, entries)]
+            lines += [render_kept(entries), *_unexpected(run, entries)]
         elif not fresh:
             lines.append(_nothing_came(run))
         for others in fresh:
@@ -97,7 +96,9 @@ def _nothing_came(run: Run) -> str:
     """Return what to say of an empty journal: where a client that has asked somebody else should have asked."""
     assert run.petstore is not None  # noqa: S101  # for the type checker: only those have a report that use it
     host = run.petstore.host
-    return f"no requests came to {host.url}" if host.is_listening and not run.leaks else "no requests"
+    if not host.is_listening or run.leaks:
+        return "no requests"
+    return f"no requests came to {host.url}, where the fixture petstore listens"
 
 
 def _unexpected(run: Run, entries: list[Entry]) -> list[str]:

@@ -90,6 +90,7 @@ class Run:
         problems: what it must answer for beside the reason for which it failed.
         noted: what is to be warned of, by what tells one warning from another.
         shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
+        has_own_mock: whether it failed with the journal of a mock of its own.
         examples: whether it was judged example by example.
         leaks_before: how many requests of finished worlds had come before it.
     """
@@ -99,6 +100,7 @@ class Run:
         "_warned",
         "clears",
         "examples",
+        "has_own_mock",
         "item",
         "leaks_before",
         "looked",
@@ -118,6 +120,7 @@ class Run:
         self.problems: list[str] = []
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
         self.examples = False
+        self.has_own_mock = False
         self.leaks_before = 0
         self.clears = -1  # when the numbers of the journal began anew
         self.looked = 0  # the number of the last journal entry that was looked at

@@ -431,3 +431,42 @@ def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str
     result = inner(f"def test_elsewhere(petstore): {body}")
     result.assert_outcomes(failed=1)
     result.stdout.re_match_lines(["-+ petstore journal -+", told])
+
+
+def test_the_report_says_which_mock_it_is_about(inner: Inner, output: Output) -> None:
+    autouse = """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def everywhere(petstore):
+            yield
+        """
+    source = """
+        from petstore_mock import PetStoreMock
+
+        def test_own():
+            with PetStoreMock() as own:
+                call(own, path="/pets?limit=7")
+                assert 1 == 2
+
+        def test_both(petstore):
+            call(petstore, path="/pets?limit=8")
+            with PetStoreMock() as own, own.fresh() as other:
+                call(other, path="/pets?limit=9")
+                assert 1 == 2
+
+        def test_of_the_fixture(petstore):
+            with petstore.fresh() as other:
+                call(other, path="/pets?limit=6")
+                assert 1 == 2
+    """
+    result = inner(source, conftest=autouse)
+    result.assert_outcomes(failed=3)
+    text = output(result)
+    assert text.count("where the fixture petstore listens") == 1
+    assert len(re.findall(r"(?m)^E +petstore journal of http://127", text)) == 2
+    assert len(re.findall(r"(?m)^E +petstore journal of a world of fresh\(\):", text)) == 1
+    assert (
+        text.count("of the fixture petstore; that of a mock of the test's own stands in a note of its exception:") == 1
+    )
+    assert text.count("/pets?limit=6  200") == 1, "the report has it, and no note"
