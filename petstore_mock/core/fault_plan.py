@@ -37,6 +37,7 @@ __all__ = ["CommitPoint", "FaultHandle", "FaultPlan", "operations_of"]
 CommitPoint = Literal["before_commit", "after_commit"]
 
 _KEPT_SPENT: Final = 1_000  # faults that have done their work and are still listed; as many as the stub keeps requests
+_KEPT_ERRORS: Final = 100  # of a `when` that raises at each of a million requests
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
@@ -199,19 +200,20 @@ class FaultHandle:
             "spent": self.spent,
         }
 
-    def fires(self, entry: Entry, random: Random) -> Fault | None:
-        """Return the fault if it meets a request, counting the hit; the caller has checked operation and commit point.
-
-        Args:
-            entry: the request's, which has no answer yet.
-            random: decides under ``probability``.
-        """
+    def wants(self, entry: Entry) -> bool:
+        """Say whether a request, which has no answer yet, is what ``where`` and ``when`` ask for."""
         if self.where is not None and (differences := self.where.differences(entry)):
             self.differing += 1
             self._difference = "; ".join(differences)
-            return None
-        if self.when is not None and not self.when(entry.request):
-            return None
+            return False
+        return self.when is None or bool(self.when(entry.request))
+
+    def fires(self, random: Random) -> Fault | None:
+        """Return the fault if it meets a request that it concerns and wants, counting the hit.
+
+        Args:
+            random: decides under ``probability``.
+        """
         if self.passed < self.after:
             self.passed += 1
             return None
@@ -309,17 +311,12 @@ class FaultPlan:
             return None
         operation = entry.operation
         for index, handle in enumerate(live):
-            if not handle.concerns(operation):
+            if not handle.concerns(operation) or not self._wants(handle, entry):
                 continue
-            try:
-                fault = handle.fires(entry, random)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
-                problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
-                problem.__cause__ = error
-                self.errors.append(problem)
+            # A `when` may have sent a request of its own, which used the fault up, or have taken faults away.
+            if handle not in self._live[point]:
                 continue
+            fault = handle.fires(random)
             if fault is not None:
                 for later in live[index + 1 :]:
                     later.preempted += later.concerns(operation)
@@ -328,6 +325,19 @@ class FaultPlan:
                     self._spent.append(handle)
                 return fault
         return None
+
+    def _wants(self, handle: FaultHandle, entry: Entry) -> bool:
+        """Ask whether a request is what a fault is meant for; a ``when`` that raises is told, and says no."""
+        try:
+            return handle.wants(entry)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
+            problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
+            problem.__cause__ = error
+            if len(self.errors) < _KEPT_ERRORS:
+                self.errors.append(problem)
+            return False
 
     def add(  # the keywords of PetStoreMock.inject
         self,

@@ -135,7 +135,7 @@ def _refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
 
 def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
     """Answer for a bug of the fake, which fails the test."""
-    world.errors.append(error)
+    world.note_error(error)
     refusal = Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
     entry.condition, entry.violations, entry.omitted = CONDITIONS[refusal.condition], (), 0
     entry.detail = refusal.detail
@@ -278,7 +278,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
     """Answer what never became a whole request, with an error body and a journal entry."""
     with world.lock:
         if condition == "internal_error":  # an adapter failed: like any failure of ours, it fails the test
-            world.errors.append(RuntimeError(detail))
+            world.note_error(RuntimeError(detail))
         world.now = world.clock.now()
         entry = Entry(world.journal.total + 1, world.owner, request, world.now)
         response = _refused(world, entry, Refusal(condition, detail=detail))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Snapshot", "World"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
+_KEPT_ERRORS: Final = 100  # a bug of ours may meet each of a million requests
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
 
 
@@ -99,9 +100,9 @@ class World:
         self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
         self.plan = FaultPlan(self.lock, schemas)
         self.deferred = DeferredResponses()
-        self.errors: list[BaseException] = []  # the fake's own failures, for the verification
+        self.errors: list[BaseException] = []  # the fake's own failures, the first of them, for the verification
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
-        self.asked = 0.0  # when a request came to its address last, by time.perf_counter()
+        self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
         self.generation = 0  # a request that began before a reset must not change what came after
         self.keys = KeyRing(self, index or KeyIndex())
         self.answered = 0  # requests that were valid so far (gap rate_limit)
@@ -113,6 +114,11 @@ class World:
     def secrets(self) -> tuple[str, ...]:
         """Return the keys, which are to be masked wherever they would show."""
         return tuple(self.keys)
+
+    def note_error(self, error: BaseException) -> None:
+        """Keep a failure of the fake itself for the verification; of many, the first."""
+        if len(self.errors) < _KEPT_ERRORS:
+            self.errors.append(error)
 
     # Going back
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["har_document", "write_har"]
 
 _UNKNOWN: Final = -1  # what the format says where a figure is not known
-_HTTP: Final = "HTTP/1.1"
 
 
 def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: str | None = None) -> None:
@@ -117,7 +116,7 @@ def _request(entry: Entry, base_url: str | None) -> dict[str, Any]:
     request: dict[str, Any] = {
         "method": entry.method,
         "url": url,
-        "httpVersion": _HTTP,
+        "httpVersion": entry.request.version,
         "cookies": [],  # they stand among the headers, masked
         "headers": _pairs(entry.fields),
         "queryString": _pairs(parse_qsl(entry.target.partition("?")[2], keep_blank_values=True)),
@@ -148,7 +147,8 @@ def _response(entry: Entry) -> dict[str, Any]:
     return {
         "status": entry.status or 0,
         "statusText": reason_phrase(entry.status) if entry.status else "",
-        "httpVersion": _HTTP,
+        # A server says its own version, not the client's (RFC 9110 §6.2); ours has no other than this one.
+        "httpVersion": "HTTP/1.1" if entry.request.version == "HTTP/1.0" else entry.request.version,
         "cookies": [],
         "headers": _pairs(entry.response_fields),
         "content": content,

@@ -68,7 +68,8 @@ class ApiRequest:
         body: the body, decoded from its transfer coding.
         connection: which connection it came on, from 1; 0 without a socket.
         exchange: which request on that connection it is, from 1.
-        started: ``time.perf_counter()`` when its first byte came.
+        started: ``RealTime.perf_counter()`` when its first byte came.
+        version: the version of HTTP that it came in, such as ``HTTP/1.1``.
         oversized: the body passed the limit and was not kept whole.
         operation: the operation that the route found, or None.
     """
@@ -84,6 +85,7 @@ class ApiRequest:
         "oversized",
         "started",
         "target",
+        "version",
     )
 
     def __init__(  # noqa: PLR0917  # called for every request: keywords cost
@@ -95,6 +97,7 @@ class ApiRequest:
         connection: int = 0,
         exchange: int = 0,
         started: float = 0.0,
+        version: str = "HTTP/1.1",
     ) -> None:
         self.method = method
         self.target = target
@@ -104,6 +107,7 @@ class ApiRequest:
         self.connection = connection
         self.exchange = exchange
         self.started = started
+        self.version = version
         self.oversized = False
         self.operation: OperationName | None = None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
@@ -53,7 +53,10 @@ class AsgiApp:
         if scope["type"] != "http":
             raise PetStoreMockError(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
         handler = self._handler
-        request = ApiRequest(scope["method"], _target(scope), _fields(scope), b"", 0, 0, time.perf_counter())
+        version = f"HTTP/{scope.get('http_version', '1.1')}"
+        request = ApiRequest(
+            scope["method"], _target(scope), _fields(scope), b"", 0, 0, RealTime.perf_counter(), version
+        )
         problem = await _read_body(receive, request, handler)
         answer = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
         response: ApiResponse | DeferredResponse | None = answer

@@ -202,7 +202,7 @@ class HttpConnection(TcpConnection):
 
     def _request(self, head: RequestHead, started: float) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
-        return ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started)
+        return ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started, head.version)
 
     def _expect_body(self, head: RequestHead, started: float) -> None:
         """Decide from the head whether the body is worth reading."""
@@ -258,7 +258,8 @@ class HttpConnection(TcpConnection):
     def _serve(self, head: RequestHead, body: bytes, started: float) -> None:
         """Serve a request whose body, if it has one, came with it."""
         self._exchange = exchange = self._exchange + 1
-        self._dispatch(head, ApiRequest(head.method, head.target, head.fields, body, self._number, exchange, started))
+        request = ApiRequest(head.method, head.target, head.fields, body, self._number, exchange, started, head.version)
+        self._dispatch(head, request)
 
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         """Have a whole request answered, by an expectation or by the core."""
@@ -374,7 +375,7 @@ class HttpConnection(TcpConnection):
         """End the connection if the client is too slow; called now and then. What is held may take its time.
 
         Args:
-            now: ``time.perf_counter()``.
+            now: ``RealTime.perf_counter()``.
             stood_still: seconds since the last call in which this process did not run: no client is to pay for them.
         """
         self._since = min(now, self._since + stood_still)

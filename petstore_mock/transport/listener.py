@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from petstore_mock.common.wording import counted
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.response import Head
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from pytest_httpserver import RequestHandler
+    from pytest_httpserver import RequestHandler, RequestMatcher
 
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.handler import Handler
@@ -30,6 +34,12 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Callable[[], tuple[Head, bytes]]
 
 __all__ = ["Listener"]
+
+# Of the log, and of what went wrong: a test that looks back further than this has lost sight of it, and a million
+# requests must not fill the memory. The journal keeps as many.
+_KEPT_REQUESTS: Final = 10_000
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+_KEPT_PROBLEMS: Final = 100
 
 _OURS: Final = frozenset(
     {"connection", "content-length", "date", "keep-alive", "transfer-encoding"}
@@ -39,6 +49,8 @@ _OURS: Final = frozenset(
 class Listener(HTTPServer):
     """Serves a handler on a port; ``expect_request`` and its like stub what the handler does not know.
 
+    Its log keeps the newest 10,000 requests, or 32 MiB of bodies. A question that earlier ones could decide raises.
+
     Args:
         handler: the core.
         host: where to listen.
@@ -47,6 +59,10 @@ class Listener(HTTPServer):
 
     def __init__(self, handler: Handler, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(host=host, port=port)
+        self._logging = threading.Lock()
+        self._sizes: deque[int] = deque()  # of the bodies of each request in the log
+        self._size = 0  # of all of them
+        self._logged = 0  # in all: those in the log, and those that are gone
         self._clears = 0  # how often the expectations began anew
         self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self))
 
@@ -84,7 +100,7 @@ class Listener(HTTPServer):
         try:
             expectation = self._take(asked)
         except BaseException as error:  # noqa: BLE001  # a matcher that the test's author wrote; as in _answer()
-            self.handler_errors.append(error)  # type: ignore[arg-type]
+            self._note_error(error)
             failure = _plain(500, f"a matcher raised {type(error).__name__}: {error}")
             return lambda: failure
         if expectation is None:
@@ -130,11 +146,54 @@ class Listener(HTTPServer):
             return _plain(500, f"an assertion failed: {error}")
         except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception; all belong to the test
             if clears == self._clears:
-                self.handler_errors.append(error)  # type: ignore[arg-type]
+                self._note_error(error)
             return _plain(500, f"the handler raised {type(error).__name__}: {error}")
         if clears == self._clears:
-            self.log.append((asked, response))
+            self._note(asked, response, len(asked.get_data()) + len(answer[1]))
         return answer
+
+    def _note(self, asked: Request, response: Response, size: int) -> None:
+        """Put an exchange into the log, and let the oldest ones go."""
+        with self._logging:
+            log, sizes = self.log, self._sizes
+            log.append((asked, response))
+            sizes.append(size)
+            self._size += size
+            self._logged += 1
+            while len(log) > 1 and (len(log) > _KEPT_REQUESTS or self._size > _KEPT_BYTES):
+                del log[0]
+                self._size -= sizes.popleft()
+
+    def clear_log(self) -> None:
+        """Forget the requests that the expectations answered."""
+        with self._logging:
+            super().clear_log()
+            self._sizes.clear()
+            self._size = self._logged = 0
+
+    def add_assertion(self, obj: str | AssertionError) -> None:
+        """Keep what went wrong for ``check``; of a million requests, no more than the first."""
+        if len(self.assertions) < _KEPT_PROBLEMS:
+            super().add_assertion(obj)
+
+    def _note_error(self, error: BaseException) -> None:
+        if len(self.handler_errors) < _KEPT_PROBLEMS:
+            self.handler_errors.append(error)  # type: ignore[arg-type]  # pytest.fail() raises no Exception
+
+    def iter_matching_requests(self, matcher: RequestMatcher) -> Iterable[tuple[Request, Response]]:
+        """Return the requests of the log that match, with their answers; the base class's assertions ask here.
+
+        Raises:
+            PetStoreMockError: earlier requests are gone, which may have matched as well.
+        """
+        gone = self._logged - len(self.log)
+        if gone > 0:
+            raise PetStoreMockError(
+                f"expected a question that the latest {len(self.log)} requests of httpserver can answer; its log keeps "
+                f"{_KEPT_REQUESTS} requests or {_KEPT_BYTES >> 20} MiB, and {counted(gone, 'earlier one')} "
+                f"{'is' if gone == 1 else 'are'} gone: ask sooner, or reset() or httpserver.clear_log() in between"
+            )
+        return super().iter_matching_requests(matcher)
 
 
 class _ListenerExpectations:
@@ -161,7 +220,7 @@ def _environ(request: ApiRequest, host: str, port: int) -> dict[str, Any]:
         "RAW_URI": request.target,
         "SERVER_NAME": host,
         "SERVER_PORT": str(port),
-        "SERVER_PROTOCOL": "HTTP/1.1",
+        "SERVER_PROTOCOL": request.version,
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(request.body),

@@ -64,18 +64,31 @@ class RequestHead:
         length: the declared length of the body in bytes, 0 when there is none, -1 when it is chunked.
         keep_alive: the client wants the connection kept.
         modern: HTTP/1.1 (and not 1.0).
+        version: the same in HTTP's own words.
         expects: the client waits for ``100 (Continue)`` before it sends the body.
         bodiless: the answer must have no body, since the method is HEAD.
         plain: none of this needs care: HTTP/1.1, the connection is kept, and the answer may have a body.
     """
 
-    __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
+    __slots__ = (
+        "bodiless",
+        "expects",
+        "fields",
+        "keep_alive",
+        "length",
+        "method",
+        "modern",
+        "plain",
+        "target",
+        "version",
+    )
 
     def __init__(self, method: str, target: str, fields: RequestFields, *, modern: bool) -> None:
         self.method = method
         self.target = target
         self.fields = fields
         self.modern = modern
+        self.version = "HTTP/1.1" if modern else "HTTP/1.0"
         self.length = 0
         self.keep_alive = modern
         self.expects = False

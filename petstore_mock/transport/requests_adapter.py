@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.request import ApiRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
 from petstore_mock.transport.in_process import exchange
@@ -51,7 +51,7 @@ class CoreAdapter(HTTPAdapter):
         """
         patience = timeout[1] if isinstance(timeout, tuple) else getattr(timeout, "read_timeout", timeout)
         asked = ApiRequest(
-            request.method or "GET", request.path_url, _fields(request), _body(request), 0, 0, time.perf_counter()
+            request.method or "GET", request.path_url, _fields(request), _body(request), 0, 0, RealTime.perf_counter()
         )
         answer = exchange(self._handler, asked, _INSTEAD_OF, patience)
         if answer is None:

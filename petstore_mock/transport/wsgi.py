@@ -44,7 +44,8 @@ class WsgiApp:
         """
         handler = self._handler
         started = RealTime.perf_counter()
-        request = ApiRequest(environ["REQUEST_METHOD"], _target(environ), _fields(environ), b"", 0, 0, started)
+        method, version = environ["REQUEST_METHOD"], environ.get("SERVER_PROTOCOL", "HTTP/1.1")
+        request = ApiRequest(method, _target(environ), _fields(environ), b"", 0, 0, started, version)
         problem = _read_body(environ, request, handler)
         response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
         answer = wait(response, "petstore.app") if isinstance(response, DeferredResponse) else response

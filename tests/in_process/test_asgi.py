@@ -61,6 +61,17 @@ async def test_lists_and_creates_on_the_same_world(petstore: PetStoreMock) -> No
     petstore.verify()
 
 
+async def test_version_is_that_which_the_server_was_asked_in(petstore: PetStoreMock) -> None:
+    async def by_http_2(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        await petstore.asgi({**scope, "http_version": "2"}, receive, send)
+
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=by_http_2), base_url="http://petstore.test"
+    ) as client:
+        await client.get("/v1/pets")
+    assert petstore.journal.last.request.version == "HTTP/2"
+
+
 async def test_a_delay_lets_the_others_run(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(PATIENCE), on="createPet", times=1)
     async with client_of(petstore) as client, anyio.create_task_group() as group:

@@ -247,6 +247,56 @@ def test_answers_of_expectations_are_journalled_and_logged(
         listener.assert_request_made(RequestMatcher("/b"))
 
 
+@pytest.mark.parametrize(
+    ("bound", "most", "kept"), [("_KEPT_REQUESTS", 3, 3), ("_KEPT_BYTES", 25, 2), ("_KEPT_BYTES", 5, 1)]
+)
+def test_log_keeps_the_newest_and_never_tells_half_the_truth(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, kept: int
+) -> None:
+    """A million requests must not fill the memory, and a count of those that are left is none of all."""
+    monkeypatch.setattr(f"petstore_mock.transport.listener.{bound}", most)
+    listener.expect_request("/a").respond_with_data("ten bytes.")
+    for number in range(kept):
+        client.get(f"/a?{number}")
+    listener.assert_request_made(RequestMatcher("/a"), count=kept)
+    for number in range(kept, 5):
+        client.get(f"/a?{number}")
+    assert [request.query_string for request, _ in listener.log] == [b"%d" % number for number in range(5 - kept, 5)]
+    with pytest.raises(PetStoreMockError, match=rf"the latest {kept} requests .* {5 - kept} earlier ones are gone"):
+        listener.assert_request_made(RequestMatcher("/a"), count=kept)
+    listener.clear_log()
+    client.get("/a")
+    listener.assert_request_made(RequestMatcher("/a"))
+
+
+@pytest.mark.parametrize("fails", ["handler", "assertion", "matcher", "order"])
+def test_what_goes_wrong_with_each_of_many_requests_is_kept_of_the_first(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    monkeypatch.setattr("petstore_mock.transport.listener._KEPT_PROBLEMS", 3)
+
+    def refuse(_: Request) -> Response:
+        raise AssertionError
+
+    if fails == "order":
+        listener.expect_ordered_request("/first").respond_with_data("")
+        listener.expect_ordered_request("/a").respond_with_data("")
+    elif fails == "matcher":
+        listener.expect_request("/a").respond_with_data("")
+        monkeypatch.setattr(RequestMatcher, "match", lambda *_: 1 / 0)
+    else:
+        listener.expect_request("/a").respond_with_handler((lambda _: 1 / 0) if fails == "handler" else refuse)  # type: ignore[arg-type,return-value]
+    for _ in range(5):
+        client.get("/a")
+    assert len(listener.handler_errors) + len(listener.assertions) == 3
+
+
+def test_handler_is_told_which_version_of_http_was_spoken(listener: Listener, client: RawClient) -> None:
+    listener.expect_request("/a").respond_with_handler(lambda asked: Response(asked.environ["SERVER_PROTOCOL"]))
+    assert client.get("/a").body == b"HTTP/1.1"
+    assert client.send(b"GET /a HTTP/1.0\r\n\r\n").answer().body == b"HTTP/1.0"
+
+
 @pytest.mark.parametrize("came", [lambda _: 1 / 0, lambda _: lambda *_: 1 / 0], ids=["at first", "when answered"])
 def test_failure_in_the_journal_is_answered_500(
     listener: Listener, client: RawClient, core: Journalling, monkeypatch: pytest.MonkeyPatch, came: object

@@ -334,6 +334,14 @@ def test_http_1_0_and_head_never_get_chunks(client: RawClient, echo: Echo) -> No
     assert "transfer-encoding" not in got.fields
 
 
+def test_request_knows_the_version_that_it_came_in(client: RawClient, echo: Echo) -> None:
+    client.get()
+    client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1").answer()
+    client.send(b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n1").answer()
+    client.send(b"GET / HTTP/1.0\r\n\r\n").answer()
+    assert [request.version for request in echo.requests] == ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/1.0"]
+
+
 def test_header_names_can_be_in_lower_case(client: RawClient, echo: Echo) -> None:
     def make(_: ApiRequest) -> ApiResponse:
         response = answer(404, b"{}", ("Content-Type", "Text/X"), ("X-Colon", "A: B"))

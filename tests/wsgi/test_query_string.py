@@ -31,6 +31,12 @@ def test_a_query_in_the_path_is_judged_once() -> None:
     assert not petstore.journal.violations
 
 
+def test_version_is_that_which_the_server_was_asked_in() -> None:
+    petstore = PetStoreMock()
+    Client(petstore.app).get("/v1/pets", environ_overrides={"SERVER_PROTOCOL": "HTTP/1.0"})
+    assert petstore.journal.last.request.version == "HTTP/1.0"
+
+
 @pytest.mark.parametrize("value", [" Bearer {}", "Bearer {} ", "\tBearer {}\t"])
 def test_blanks_around_a_field_are_no_part_of_it(value: str) -> None:
     """RFC 9110 §5.5; a server strips them, a client in process may not."""

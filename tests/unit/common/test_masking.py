@@ -73,6 +73,17 @@ def test_beginning_of_a_key_that_was_cut_short_is_masked(key: str, kept: int) ->
     assert mask_text(f"{key[:7]}... and {key[:9]} and a-kex...", [key]) == f"{key[:7]}... and {key[:9]} and a-kex..."
 
 
+def test_key_that_was_cut_short_is_masked_where_it_begins_the_text() -> None:
+    key = "abcdefgh-the-key"
+    assert mask_text(f"{key[:9]}...", [key]) == "***..."
+
+
+def test_words_beside_a_key_that_was_cut_short_stay_whole() -> None:
+    """Even one that ends, where it is cut, as the key begins."""
+    key = "abcdefgh-the-key"
+    assert mask_text(f"{key[:9]}... and data...", [key]) == "***... and data..."
+
+
 def test_what_every_issued_key_begins_with_is_a_word() -> None:
     text = "see petstore... and petstore-..."
     assert mask_text(text, [KEY]) == text

@@ -134,6 +134,47 @@ def test_when_may_be_interrupted(core: Core) -> None:
         core.list()
 
 
+@pytest.mark.parametrize(
+    ("fault", "options"),
+    [(faults.sequence(503, 500), {}), (503, {"times": 2}), (503, {"times": 2, "probability": 1})],
+)
+def test_when_that_asks_the_fake_itself_is_not_blamed(
+    core: Core, fault: int | faults.Fault, options: dict[str, Any]
+) -> None:
+    """What it asks may meet the same fault, and use it up before the request that it was asked about."""
+    asked: list[int] = []
+
+    def asks(_: object) -> bool:
+        if len(asked) < 2:
+            asked.append(0)  # so that what it asks does not ask again
+            asked[asked.index(0)] = core.list().status
+        return True
+
+    handle = inject(core, fault, when=asks, **options)
+    core.list()
+    assert core.world.plan.errors == []
+    assert (handle.hits, handle.spent) == (2, True)
+    assert core.list().status == 200
+
+
+def test_when_that_takes_its_fault_away_answers_for_no_further_request(core: Core) -> None:
+    def cancels(_: object) -> bool:
+        handles[0].cancel()
+        core.world.plan.cancel()
+        return True
+
+    handles = [inject(core, 503, when=cancels), inject(core, 500)]
+    assert core.list().status == 200
+    assert [handle.hits for handle in handles] == [0, 0]
+
+
+def test_errors_of_a_when_are_bounded(core: Core) -> None:
+    """It may be asked about a million requests."""
+    inject(core, 503, when=lambda _: 1 / 0)
+    statuses(core, 200)
+    assert len(core.world.plan.errors) == 100
+
+
 # Criteria
 
 

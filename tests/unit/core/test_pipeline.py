@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults
+from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.core import operations
 from petstore_mock.core import responses as answers
@@ -522,6 +523,15 @@ def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
     assert core.world.hidden == {}
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_duration_is_that_since_the_first_byte(petstore: PetStoreMock, *, is_refused: bool) -> None:
+    asked = request(petstore)
+    asked.started = RealTime.perf_counter() - 100
+    worlds = petstore.host.worlds
+    whole(worlds.refuse("malformed_request", "cut", asked) if is_refused else worlds.handle(asked))
+    assert 100 <= petstore.journal.last.duration < 200
+
+
 # The self-check
 
 
@@ -544,6 +554,13 @@ def test_self_check_lets_pass_a_refusal_that_a_fault_spoils() -> None:
     core.world.plan.add(faults.malformed_json(), on="getPet")
     assert core.get(7).status == 404
     assert core.world.errors == []
+
+
+def test_failures_of_the_fake_are_kept_of_the_first_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = Core()
+    monkeypatch.setattr("petstore_mock.core.pipeline.execute", lambda *_, **__: 1 / 0)
+    assert [core.list().status for _ in range(200)] == [500] * 200
+    assert len(core.world.errors) == 100
 
 
 # Faults before and after the commit of one request

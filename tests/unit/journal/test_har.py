@@ -12,6 +12,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMockError, faults
 from petstore_mock.journal.har import har_document
+from petstore_mock.messages.request import ApiRequest
 from tests.core import Core
 
 if TYPE_CHECKING:
@@ -196,6 +197,17 @@ def test_binary_bodies_are_base64() -> None:
     assert base64.b64decode(first["request"]["postData"]["text"]) == b"\x00\xff"
     assert second["response"]["content"]["encoding"] == "base64"
     assert base64.b64decode(second["response"]["content"]["text"]) == b"\xfe"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("HTTP/1.1", "HTTP/1.1"), ("HTTP/1.0", "HTTP/1.1"), ("HTTP/2", "HTTP/2")]
+)
+def test_version_is_that_which_was_spoken(asked: str, answered: str) -> None:
+    """A server answers in its own version, not in the client's (RFC 9110 §6.2)."""
+    core = Core()
+    core.worlds.handle(ApiRequest("GET", "/v1/pets", [(b"Host", b"fake.test")], version=asked))
+    (entry,) = exported(core)
+    assert (entry["request"]["httpVersion"], entry["response"]["httpVersion"]) == (asked, answered)
 
 
 @pytest.mark.parametrize(

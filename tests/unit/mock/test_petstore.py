@@ -7,7 +7,7 @@ import re
 import shutil
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_type
 
 import pytest
 from werkzeug.test import Client
@@ -567,6 +567,27 @@ def test_a_fresh_world_leaves_the_listener_alone() -> None:
         with petstore.fresh() as inner:
             inner.stop()
         assert petstore.url
+
+
+class Helpful(PetStoreMock):
+    """As a team extends it."""
+
+    def __init__(self, species: str) -> None:
+        super().__init__(seed=3)
+        self.species = species
+
+    def seed_one(self) -> dict[str, Any]:
+        return self.seed(name=self.species)
+
+
+def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
+    petstore = Helpful("cat")
+    with petstore.fresh(api_key="another-key") as inner:
+        assert_type(inner, Helpful)
+        assert (type(inner), inner.api_key) == (Helpful, "another-key")
+        assert [pet["name"] for pet in [inner.seed_one()]] == ["cat"]
+        assert len(inner.pets) == 1  # an empty world, whatever the outer one began with
+    assert len(petstore.pets) == 3
 
 
 def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:

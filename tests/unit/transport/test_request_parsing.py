@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petstore_mock.transport.request_parsing import HEAD_LIMIT, ChunkedBody, RequestError, probe, read_head
+from petstore_mock.transport.request_parsing import (
+    FIELD_LIMIT,
+    HEAD_LIMIT,
+    LINE_LIMIT,
+    ChunkedBody,
+    RequestError,
+    probe,
+    read_head,
+)
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
 
@@ -118,6 +126,45 @@ def test_probe_bounds_a_head_that_does_not_end() -> None:
     head = GET + b"X: " + b"a" * HEAD_LIMIT
     with pytest.raises(RequestError, match="header_too_large"):
         probe(bytearray(head), 0)
+
+
+def test_limits_are_the_longest_that_is_read() -> None:
+    """Each limit itself is within, for what is whole and for what is still to come."""
+    start, end = GET + b"X: ", b"\r\n\r\n"
+    longest = start + b"a" * (HEAD_LIMIT - len(start) - len(end)) + end
+    assert len(read_head(longest).fields) == 2
+    probe(bytearray(longest), 0)
+    too_long = start + b"a" + longest[len(start) :]
+    for refuse in (read_head, lambda raw: probe(bytearray(raw), 0)):
+        with pytest.raises(RequestError, match="header_too_large"):
+            refuse(too_long)
+
+
+def test_limit_of_a_line_is_the_longest_that_is_read() -> None:
+    rest = b" HTTP/1.1\r\nHost: x\r\n\r\n"
+    longest = b"GET /" + b"a" * (LINE_LIMIT - len(b"GET / HTTP/1.1"))
+    assert len(read_head(longest + rest).target) == LINE_LIMIT - len(b"GET  HTTP/1.1")
+    probe(bytearray(longest + rest[:9]), 0)
+    probe(bytearray(longest + rest), 0)
+    for refuse in (read_head, lambda raw: probe(bytearray(raw), 0)):
+        with pytest.raises(RequestError, match="uri_too_long"):
+            refuse(longest + b"a" + rest)
+    with pytest.raises(RequestError, match="uri_too_long"):
+        probe(bytearray(longest + b"a" + rest[:9]), 0)
+
+
+def test_limit_of_fields_is_the_most_that_are_read() -> None:
+    most = GET + b"X: y\r\n" * (FIELD_LIMIT - 1)
+    assert len(read_head(most + b"\r\n").fields) == FIELD_LIMIT
+    with pytest.raises(RequestError, match="header_too_large"):
+        read_head(most + b"X: y\r\n\r\n")
+
+
+def test_limit_of_trailers_is_the_most_that_is_read() -> None:
+    start = b"0\r\nX: "
+    ChunkedBody().feed(start + b"a" * (HEAD_LIMIT - len(start)))
+    with pytest.raises(RequestError, match="header_too_large"):
+        ChunkedBody().feed(start + b"a" * (HEAD_LIMIT - len(start) + 1))
 
 
 def test_head_that_the_parser_finds_incomplete_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
