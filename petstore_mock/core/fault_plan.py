@@ -45,7 +45,8 @@ class FaultHandle:
     """A planned fault: says how often it fired and takes it away again.
 
     As a context manager it takes the fault away at the end of the block; a fault planned with ``times=`` that has not
-    fired by then, and that nobody cancelled, raises ``VerificationError``; after a reset the next verification does.
+    fired by then, and that nobody cancelled, raises ``VerificationError``; where a reset came between, or another
+    exception leaves the block, the next verification does.
 
     Attributes:
         id: its number in its world, from 1.
@@ -147,6 +148,8 @@ class FaultHandle:
         if never_fired and kind is None:
             __tracebackhide__ = True
             raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
+        if never_fired:
+            self._plan.left_unfired(self)
 
     def concerns(self, operation: str | None) -> bool:
         """Say whether it is for this operation."""
@@ -241,13 +244,16 @@ class FaultPlan:
         schemas: say which arguments the operations have, for ``where``; those that ship unless given.
     """
 
-    __slots__ = ("_live", "_lock", "_planned", "_schemas", "_spent", "errors", "idle")
+    __slots__ = ("_live", "_lock", "_planned", "_schemas", "_spent", "_unfired", "errors", "idle")
 
     def __init__(self, lock: AbstractContextManager[object] | None = None, schemas: Schemas | None = None) -> None:
         self._lock = nullcontext() if lock is None else lock
         self._schemas = schemas
         self._live: dict[CommitPoint, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
         self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
+        self._unfired: list[
+            FaultHandle
+        ] = []  # whose blocks ended with an exception, which may be one that was expected
         self._planned = 0  # so far: the last id
         self.idle = True  # no fault is in force; kept, since every request asks
         self.errors: list[PetStoreMockError] = []  # what a `when` raised: the test author's, for the verification
@@ -265,13 +271,20 @@ class FaultPlan:
         """Forget every fault; ids begin anew."""
         self._live = {"before_commit": [], "after_commit": []}
         self._spent.clear()
+        self._unfired.clear()
         self._planned = 0
         self.idle = True
         self.errors = []
 
-    def cancel(self) -> None:
-        """Take every fault away, those that are spent too."""
+    def left_unfired(self, handle: FaultHandle) -> None:
+        """Remember a fault that is out of force though it should have fired, until somebody cancels it."""
         with self._lock:
+            self._unfired.append(handle)
+
+    def cancel(self) -> None:
+        """Take every fault away, those that are spent too; none need fire any more."""
+        with self._lock:
+            self._unfired.clear()
             for handle in self.every():
                 self.discard(handle)
 
@@ -279,8 +292,9 @@ class FaultPlan:
         """Take ``handle`` out of force, and out of the list."""
         with self._lock:  # a test takes it away while the listener's thread uses another up
             self._end(handle)
-            if handle in self._spent:
-                self._spent.remove(handle)
+            for others in (self._spent, self._unfired):
+                if handle in others:
+                    others.remove(handle)
 
     def _end(self, handle: FaultHandle) -> None:
         live = self._live[handle.at]
@@ -288,15 +302,9 @@ class FaultPlan:
             self._live[handle.at] = [other for other in live if other is not handle]
             self.idle = not any(self._live.values())
 
-    def cancel_all(self) -> None:
-        """Take every fault out of force."""
-        with self._lock:
-            self._live = {moment: [] for moment in self._live}
-            self.idle = True
-
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""
-        return [handle for handle in self if handle.never_fired]
+        return [*self._unfired, *(handle for handle in self if handle.never_fired)]
 
     def choose(self, point: CommitPoint, entry: Entry, random: Random) -> Fault | None:
         """Return the fault that meets a valid request at a commit point, or None.

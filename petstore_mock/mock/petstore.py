@@ -387,7 +387,7 @@ class PetStoreMock:
 
     def cancel_faults(self) -> None:
         """Take every planned fault away, fired or not: none of them need fire any more."""
-        self.tenant.world.plan.cancel_all()
+        self.tenant.world.plan.cancel()
 
     # Looking back
 

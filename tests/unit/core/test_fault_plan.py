@@ -662,3 +662,23 @@ def test_counted_fault_that_never_fired_fails_the_test() -> None:
         petstore.verify()
     petstore.reset()
     petstore.verify()
+
+
+def test_fault_that_never_fired_in_a_block_that_raises_is_told_by_the_verification() -> None:
+    """An exception that the test expects must not excuse the fault that was to cause it."""
+    petstore = PetStoreMock()
+    with pytest.raises(ZeroDivisionError), petstore.inject(503, on="createPet", times=1) as fault:
+        raise ZeroDivisionError
+    with pytest.raises(VerificationError, match=r"inject\(server_error\(503\), on='createPet', times=1\) never fired"):
+        petstore.verify()
+    fault.cancel()
+    petstore.verify()
+    with pytest.raises(ZeroDivisionError), petstore.inject(503, times=1):
+        raise ZeroDivisionError
+    petstore.cancel_faults()
+    petstore.verify()
+    with pytest.raises(ZeroDivisionError), petstore.inject(503, times=1):
+        raise ZeroDivisionError
+    petstore.reset()
+    with pytest.raises(VerificationError, match="before a reset"):
+        petstore.verify()
