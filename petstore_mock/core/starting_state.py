@@ -19,7 +19,7 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from petstore_mock.core.world import World
 
-__all__ = ["Seed", "as_behaviour", "check_count", "check_type", "fill", "seed_each", "seed_of"]
+__all__ = ["Seed", "as_behaviour", "behaviour_of", "check_count", "check_type", "fill", "seed_each", "seed_of"]
 
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
@@ -61,6 +61,21 @@ def seed_of(text: str, folder: Path | None = None) -> int | Path:
     return Path(text) if folder is None else folder / text
 
 
+def behaviour_of(text: str, folder: Path | None = None) -> str | Path:
+    """Return what a text means: the name of a preset, or a file, whatever that is called; a preset's name wins.
+
+    Args:
+        text: the name or the path.
+        folder: what a relative path is relative to; the working directory unless given.
+    """
+    path = Path(text) if folder is None else folder / text
+    if text and text not in PRESETS:
+        with suppress(OSError):  # of a name that is too long for any file
+            if path.suffix == ".toml" or Path(text).name != text or path.is_file():
+                return path
+    return text
+
+
 def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour:
     """Return a behaviour as it is, by the name of its preset, or from its TOML file, whatever that is called.
 
@@ -71,24 +86,16 @@ def as_behaviour(behaviour: Behaviour | str | PathLike[str] | None) -> Behaviour
         return Behaviour()
     if isinstance(behaviour, Behaviour):
         return behaviour
-    if isinstance(behaviour, str) and not _means_file(behaviour):
+    if isinstance(behaviour, str):
+        behaviour = behaviour_of(behaviour)
+    if isinstance(behaviour, str):
         return Behaviour.preset(behaviour)
-    if isinstance(behaviour, (str, PathLike)):
+    if isinstance(behaviour, PathLike):
         return Behaviour.from_toml(as_path(behaviour, "behaviour"))
     raise PetStoreMockError(
         f"expected a Behaviour, the name of a preset or a TOML file; got behaviour={behaviour!r} "
         f"({type(behaviour).__name__})"
     )
-
-
-def _means_file(behaviour: str) -> bool:
-    """Tell the path of a file from the name of a preset."""
-    if not behaviour or behaviour in PRESETS:
-        return False
-    path = Path(behaviour)
-    with suppress(OSError):  # of a name that is too long for any file
-        return path.suffix == ".toml" or path.name != behaviour or path.is_file()
-    return False
 
 
 def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:

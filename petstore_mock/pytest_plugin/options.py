@@ -176,7 +176,7 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
         PetStoreMockError: a number of animals is too large.
         pytest.UsageError: it can't be right.
     """
-    from petstore_mock.core.starting_state import seed_of  # noqa: PLC0415  # as above
+    from petstore_mock.core.starting_state import behaviour_of, seed_of  # noqa: PLC0415  # as above
 
     match name:
         case "port":
@@ -187,8 +187,8 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
             return seed_of(text, base)
         case "cors":
             return text.replace(",", " ").split()
-        case "behaviour" if text.endswith(".toml"):
-            return base / text
+        case "behaviour":
+            return behaviour_of(text, base)
         case _:
             return text
 

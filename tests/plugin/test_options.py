@@ -38,6 +38,15 @@ petstore_strict = true
     inner(source, settings=settings).assert_outcomes(passed=1)
 
 
+def test_file_of_a_behaviour_needs_no_suffix(inner: Inner, pytester: pytest.Pytester) -> None:
+    (pytester.path / "mine").write_text('list_order = "by_name"\n')
+    source = """
+        def test_it(petstore):
+            assert petstore.behaviour.list_order == "by_name"
+    """
+    inner(source, settings="petstore_behaviour = mine").assert_outcomes(passed=1)
+
+
 _SHOWS_SEED = """
     @pytest.fixture(scope="session")
     def petstore_options():
