@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING, Final, Literal
 
-from petstore_mock.contract.behaviour import PRESETS
+from petstore_mock.contract.behaviour import PRESETS, gap_register
 from petstore_mock.contract.gaps import GAPS
 
 if TYPE_CHECKING:
@@ -31,25 +31,8 @@ _INDENT: Final = "    "
 def render_gaps(how: Literal["table", "json", "markdown"]) -> str:
     """Return the register, and for all but Markdown the presets, ending in a line break."""
     if how == "json":
-        return _json()
+        return json.dumps(gap_register(), indent=2, ensure_ascii=False) + "\n"
     return _markdown() if how == "markdown" else _table(min(shutil.get_terminal_size().columns, _WIDEST))
-
-
-def _json() -> str:
-    gaps = [
-        {
-            "name": gap.name,
-            "step": gap.step,
-            "section": gap.section,
-            "sentence": gap.sentence,
-            "do_not_assume": gap.lesson,
-            "default": gap.default,
-            "alternatives": list(gap.alternatives),
-        }
-        for gap in GAPS.values()
-    ]
-    presets = {name: dict(changes) for name, changes in PRESETS.items()}
-    return json.dumps({"gaps": gaps, "presets": presets}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _table(width: int) -> str:

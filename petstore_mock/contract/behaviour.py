@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from random import Random
 
-__all__ = ["PRESETS", "Behaviour", "GapChoices", "Policies", "check_gap", "policies"]
+__all__ = ["PRESETS", "Behaviour", "GapChoices", "Policies", "check_gap", "gap_register", "policies"]
 
 
 class GapChoices(TypedDict, total=False):
@@ -288,3 +288,20 @@ class Policies(NamedTuple):
 def policies(behaviour: Behaviour) -> Policies:
     """Return the functions that ``behaviour`` chooses, once for each behaviour."""
     return Policies(**{name: gap.alternatives[getattr(behaviour, name)] for name, gap in GAPS.items()})
+
+
+def gap_register() -> dict[str, Any]:
+    """Return the gaps and the presets as a JSON value."""
+    gaps = [
+        {
+            "name": gap.name,
+            "step": gap.step,
+            "section": gap.section,
+            "sentence": gap.sentence,
+            "do_not_assume": gap.lesson,
+            "default": gap.default,
+            "alternatives": list(gap.alternatives),
+        }
+        for gap in GAPS.values()
+    ]
+    return {"gaps": gaps, "presets": {name: dict(changes) for name, changes in PRESETS.items()}}

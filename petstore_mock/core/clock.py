@@ -59,6 +59,11 @@ class Clock:
         return datetime.fromtimestamp(self.now(), UTC)
 
     @property
+    def frozen(self) -> bool:
+        """Whether the fake's time stands still."""
+        return self._frozen is not None
+
+    @property
     def displaced(self) -> bool:
         """Whether the fake's time is another than the real one."""
         return self._frozen is not None or abs(self._offset) > 0

@@ -143,12 +143,15 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
         raise PetStoreMockError(
             f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
         )
-    added = []
-    for index, pet in enumerate(pets):
-        try:
-            added.append(_seed(world, pet))
-        except PetStoreMockError as error:
-            raise PetStoreMockError(f"animal {index} of {source}: {error}") from None
+    added: list[dict[str, Any]] = []
+    with world.lock:
+        before = world.seeding()
+        for index, pet in enumerate(pets):
+            try:
+                added.append(_seed(world, pet))
+            except PetStoreMockError as error:
+                world.take_back([pet["id"] for pet in added], before)
+                raise PetStoreMockError(f"animal {index} of {source}: {error}; none of them was added") from None
     return added
 
 

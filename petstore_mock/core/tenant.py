@@ -7,7 +7,7 @@ here what a world must answer for; none of them reaches into a world.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
 from petstore_mock.core.verification import Verification
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.world_registry import Worlds
+    from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["Tenant", "WorldOptions"]
+__all__ = ["Tenant", "WorldEvent", "WorldOptions"]
+
+WorldEvent = Literal["made", "reset", "ended"]
 
 
 class WorldOptions(TypedDict, total=False):
@@ -50,6 +54,7 @@ class Tenant:
         api_keys: fixed valid keys, the first of them :attr:`key`; without any each world gets its own.
         journal_limit: how many requests its journal keeps.
         ring: whether older ones may go silently.
+        listener: called with each entry of its journal, in the thread that adds it; it must be quick.
         options: its starting state.
 
     Attributes:
@@ -58,6 +63,8 @@ class Tenant:
         name: the name of its address, or None.
         key: a key that is valid from the start of the world on.
         strict: whether a contract violation by the client fails the verification.
+        at_change: told when the world is made anew, reset or ended; None for nobody.
+        snapshots: copies of the state that a door keeps for those who can hold no object, by number.
         visitors: how many waits and streams ask it now.
         at_end: told of each world before :meth:`reset`, or the end of one of :meth:`fresh`, clears it; None for nobody.
         expectation_problems: gives what went wrong with the expectations of ``httpserver``, if they are this tenant's.
@@ -75,6 +82,7 @@ class Tenant:
         api_keys: Sequence[str] = (),
         journal_limit: int = FIXTURE_LIMIT,
         ring: bool = False,
+        listener: Callable[[Entry], object] | None = None,
         **options: Unpack[WorldOptions],
     ) -> None:
         self.worlds = worlds
@@ -82,7 +90,10 @@ class Tenant:
         self.at_end: Callable[[World], None] | None = None
         self.expectation_problems: Callable[[], list[str]] = list
         self.visitors = 0
-        self._journal_limit, self._ring = journal_limit, ring
+        self.snapshots: dict[int, Snapshot] = {}
+        self._snapshot_number = 0
+        self.at_change: Callable[[Tenant, WorldEvent], None] | None = None
+        self._journal_limit, self._ring, self._listener = journal_limit, ring, listener
         self._fixed_keys = tuple(api_keys)
         self._keys: tuple[str, ...] = ()
         self.world = self._begin(schemas, options)
@@ -113,6 +124,8 @@ class Tenant:
             index=self.worlds.keys,
         )
         fill(world, options.get("seed"))
+        if self._listener is not None:
+            world.journal.listen(self._listener)
         self._verification = Verification(world)
         self.strict = self._base_strict = strict
         self._base_behaviour, self._base_at = behaviour, at
@@ -141,6 +154,19 @@ class Tenant:
             with self.world.lock:
                 return [self.world.seed_sample() for _ in range(pets_or_count)]
         return seed_each(self.world, pets_or_count, "seed_many")
+
+    # Faults
+
+    def inject(self, fault: int | Fault, **options: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultPlan.add
+        """Plan a fault; see ``PetStoreMock.inject``.
+
+        Raises:
+            PetStoreMockError: an argument can't be right.
+        """
+        with self.world.lock:
+            handle = self.world.plan.add(fault, **options)
+            handle.since = self.world.journal.total
+            return handle
 
     # Keys (§5)
 
@@ -185,6 +211,11 @@ class Tenant:
             if self.at_end is not None:
                 self.at_end(self.world)
             self._go_back()
+        self._changed("reset")
+
+    def _changed(self, event: WorldEvent) -> None:
+        if self.at_change is not None:
+            self.at_change(self, event)
 
     def _go_back(self) -> None:
         with self.world.lock:  # no request may meet the state before all its animals are back
@@ -230,6 +261,7 @@ class Tenant:
         self._set_keys(world, owner)
         self._verification.forget()
         self._go_back()
+        self._changed("made")
 
     def make_anew(self, **options: Unpack[WorldOptions]) -> None:
         """Begin another test's world at the same address: of ``options`` alone, but for keys that the tenant was given.
@@ -244,8 +276,10 @@ class Tenant:
             self.worlds.replace(former, world)
         else:
             self.worlds.add_named(self.name, world)
+        self.snapshots.clear()
         with former.lock:
             former.reset(())
+        self._changed("made")
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
@@ -256,6 +290,12 @@ class Tenant:
         if not isinstance(snapshot, Snapshot):
             raise PetStoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
         self.world.restore(snapshot, self.key, self.worlds.lost_keys(self.world, snapshot.keys.names))
+
+    def keep_snapshot(self) -> int:
+        """Keep a copy of the state, and return its number."""
+        number = self._snapshot_number = self._snapshot_number + 1
+        self.snapshots[number] = self.world.snapshot()
+        return number
 
     # Further worlds, and the end
 
@@ -279,6 +319,7 @@ class Tenant:
         """End the world: its keys are retired, its held answers let go. What still asks it has leaked."""
         if self.name is not None:
             self.worlds.end_named(self.name)
+            self._changed("ended")
             return
         if self.at_end is not None:
             self.at_end(self.world)
@@ -302,6 +343,17 @@ class Tenant:
         """
         __tracebackhide__ = True
         self._verification.verify(self.expectation_problems(), strict=self.strict, again=again)
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """What a test must answer for by now, as kind and words: ``unfired_fault``, ``violation`` or ``error``."""
+        return self._verification.problems(self.expectation_problems(), strict=self.strict)
+
+    def clear_requests(self) -> None:
+        """Forget the journal; its violations are answered for all the same."""
+        with self.world.lock:
+            self._verification.keep_violations(strict=self.strict)
+            self.world.journal.clear()
 
     def excuse(self) -> None:
         """Let nobody answer for what came so far."""

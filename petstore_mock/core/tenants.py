@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from petstore_mock.common.real_time import RealTime
-from petstore_mock.core.tenant import Tenant, WorldOptions
+from petstore_mock.core.tenant import Tenant, WorldEvent, WorldOptions
 from petstore_mock.core.world_registry import DEFAULT_WORLD
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["KEPT_REQUESTS", "MAX_WORLDS", "FullError", "Tenants", "WorldEvent", "check_name"]
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.journal.waiting import Announcer
 
-WorldEvent = Literal["made", "reset", "ended"]
+__all__ = ["KEPT_REQUESTS", "MAX_WORLDS", "FullError", "Tenants", "check_name"]
 
 MAX_WORLDS: Final = 10_000
 KEPT_REQUESTS: Final = 1_000  # of each world: a test looks back on its own few
@@ -53,6 +54,7 @@ class Tenants:
         max_worlds: how many others there may be.
         ttl: seconds after which one that nobody asked is over; None for never.
         kept_requests: how many requests the journal of each of the others keeps.
+        listener: called with each request of the others; it must be quick.
 
     Attributes:
         default: the world at the root.
@@ -65,8 +67,11 @@ class Tenants:
         max_worlds: int = MAX_WORLDS,
         ttl: float | None = None,
         kept_requests: int = KEPT_REQUESTS,
+        listener: Callable[[Entry], object] | None = None,
     ) -> None:
         self.default = default
+        default.at_change = self._tell
+        self._listener = listener
         self._max_worlds = max_worlds
         self._ttl = ttl
         self._kept_requests = kept_requests
@@ -115,10 +120,12 @@ class Tenants:
                     name=name,
                     journal_limit=self._kept_requests,
                     ring=True,
+                    listener=self._listener,
                     **options,
                 )
+                tenant.at_change = self._tell
+                self._tell(tenant, "made")
             tenant.world.asked = RealTime.perf_counter()
-            self.tell(tenant, "made")
             return tenant, made
 
     def end(self, tenant: Tenant) -> None:
@@ -128,7 +135,6 @@ class Tenants:
                 return
             del self._named[tenant.name]
             tenant.end()
-        self.tell(tenant, "ended")
 
     def end_all(self) -> None:
         """End every world but the default one."""
@@ -170,7 +176,32 @@ class Tenants:
         with self._lock:
             self._watchers = tuple(other for other in self._watchers if other != watcher)
 
-    def tell(self, tenant: Tenant, event: WorldEvent) -> None:
-        """Tell the watchers what became of a world."""
+    def _tell(self, tenant: Tenant, event: WorldEvent) -> None:
         for watcher in self._watchers:
             watcher(tenant, event)
+
+    def announcer(self, tenant: Tenant) -> Announcer:
+        """Return what tells a wait of each request of a world, and of what becomes of the world."""
+        return _Announcer(self, tenant)
+
+
+class _Announcer:
+    """Tells of the requests of one world, and of its resets and its end."""
+
+    def __init__(self, tenants: Tenants, tenant: Tenant) -> None:
+        self._tenants = tenants
+        self._tenant = tenant
+        self._journal = tenant.world.journal
+
+    def listen(self, listener: Callable[[Any], object]) -> None:
+        def changed(tenant: Tenant, _: WorldEvent) -> None:
+            if tenant is self._tenant:
+                listener(None)
+
+        self._changed = changed
+        self._journal.listen(listener)
+        self._tenants.watch(changed)
+
+    def unlisten(self, listener: Callable[[Any], object]) -> None:
+        self._tenants.unwatch(self._changed)
+        self._journal.unlisten(listener)

@@ -85,6 +85,26 @@ class Verification:
         error = ContractViolationError(text) if only_violations else VerificationError(text)
         raise error from next((one.source for one in problems if isinstance(one.source, BaseException)), None)
 
+    def problems(self, expectation_problems: Iterable[str], *, strict: bool) -> list[tuple[str, str]]:
+        """Return what is to be answered for, as kind and words; nothing counts as told by that.
+
+        Args:
+            expectation_problems: as above.
+            strict: as above.
+        """
+        with self._world.lock:
+            problems = [*self._kept, *self._present(expectation_problems, strict=strict)]
+            keys = tuple(self._world.keys)
+            more = [("error", f"and {self._kept_more} more before a reset()")] if self._kept_more else []
+        return [(one.kind, mask_text(one.text, keys)) for one in problems] + more
+
+    def keep_violations(self, *, strict: bool) -> None:
+        """Keep the violations of a journal that is to be cleared, while all else stays as it is."""
+        with self._world.lock:
+            untold = self._untold(self._violations()) if strict else []
+            keys = tuple(self._world.keys)
+            self._kept += [_Problem(one.kind, None, mask_text(one.text, keys)) for one in untold]
+
     def keep(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
         """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet.
 

@@ -210,6 +210,17 @@ class World:
             self._seeded = number
         return document
 
+    def seeding(self) -> tuple[int, int, tuple[Any, ...]]:
+        """Return where seeding stands, for :meth:`take_back`."""
+        return self.store.last, self._seeded, self.random.getstate()
+
+    def take_back(self, ids: Iterable[int], seeding: tuple[int, int, tuple[Any, ...]]) -> None:
+        """Take out again what was seeded since; as if it had never been."""
+        for pet_id in ids:
+            self.store.remove(pet_id)
+        self.store.last, self._seeded, random = seeding
+        self.random.setstate(random)
+
     def seed_sample(self) -> dict[str, Any]:
         """Add a plausible animal, the next of those of every status, and return it."""
         with self.lock:

@@ -7,6 +7,7 @@ answered before a read is in it, since an entry is added before its answer goes 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, overload
@@ -21,21 +22,29 @@ from petstore_mock.journal.rendering import render_line
 from petstore_mock.journal.waiting import running_loop, wait_async, wait_blocking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["Journal"]
+__all__ = ["EvictedError", "Journal"]
 
 # A test that looks back further than this has lost sight of it; and a million requests must not fill the memory.
 FIXTURE_LIMIT: Final = 10_000
 BYTES_LIMIT: Final = 32 * 1024 * 1024
 
+# Of what is gone, the violations stay: a test answers for them however many requests came since.
+_KEPT_VIOLATIONS: Final = 1_000
+_KEPT_VIOLATIONS_BYTES: Final = 4 * 1024 * 1024
+
 _LONGEST_WAIT: Final = 86400.0  # seconds: the operating system can't wait for any number of them
 _SHOWN: Final = 5  # requests that a failing assertion lists: what is meant is among the nearest, or in none
+
+
+class EvictedError(PetStoreMockError):
+    """What is asked depends on requests that are gone."""
 
 
 class Journal:
@@ -68,7 +77,10 @@ class Journal:
         self._keys = keys
         self._schemas = schemas
         self._size = 0
-        self._evicted_violations = 0
+        self._gone_by_operation: dict[str | None, int] = {}
+        self._gone_violations: tuple[Entry, ...] = ()  # replaced, never changed: readers take no lock
+        self._gone_violations_size = 0
+        self._lost_violations = 0
         self.listeners: tuple[
             Callable[[Entry], object], ...
         ] = ()  # replaced, never changed: `add` reads it without a lock
@@ -117,13 +129,25 @@ class Journal:
         while len(entries) > 1 and (len(entries) > self._limit or self._size > BYTES_LIMIT):
             gone = entries.popleft()
             self._size -= gone.weight
-            self._evicted_violations += gone.is_violation
+            self._gone_by_operation[gone.operation] = self._gone_by_operation.get(gone.operation, 0) + 1
+            if gone.is_violation:
+                self._evict_violation(gone)
+
+    def _evict_violation(self, gone: Entry) -> None:
+        weight = self._gone_violations_size + gone.weight
+        if len(self._gone_violations) < _KEPT_VIOLATIONS and weight <= _KEPT_VIOLATIONS_BYTES:
+            self._gone_violations = (*self._gone_violations, gone)
+            self._gone_violations_size = weight
+        else:
+            self._lost_violations += 1
 
     def clear(self) -> None:
         """Forget every entry; numbers begin at 1 again. The world's lock is held."""
         self._entries.clear()
         self._size = 0
-        self._evicted_violations = 0
+        self._gone_by_operation = {}
+        self._gone_violations = ()
+        self._gone_violations_size = self._lost_violations = 0
         self.total = 0
         self.clears += 1
 
@@ -225,9 +249,34 @@ class Journal:
             PetStoreMockError: some of them are gone.
         """
         kept = self._kept()
-        if self._evicted_violations and self._gone(kept):
+        if self._lost_violations and self._gone(kept):
             raise self._lost(kept)
-        return [entry for entry in kept if entry.is_violation]
+        first = kept[0].number if kept else math.inf  # one may have gone between the two looks
+        gone = [entry for entry in self._gone_violations if entry.number < first]
+        return [*gone, *(entry for entry in kept if entry.is_violation)]
+
+    @property
+    def violation_count(self) -> int:
+        """How many requests broke the contract, those that are gone included."""
+        kept = sum(entry.is_violation for entry in self._kept())
+        return kept + len(self._gone_violations) + self._lost_violations
+
+    @property
+    def evicted(self) -> int:
+        """How many of the requests are gone."""
+        return self.total - len(self._entries)
+
+    def count(self, operation: str | None = None) -> int:
+        """Return how many requests came for ``operation``, those that are gone included; None for all.
+
+        Raises:
+            PetStoreMockError: the interface has no such operation (suggests the nearest).
+        """
+        if operation is None:
+            return self.total
+        name = require_operation(operation).name
+        kept = sum(entry.operation == name for entry in self._kept())
+        return kept + self._gone_by_operation.get(name, 0)
 
     def for_operation(self, operation: OperationName) -> list[Entry]:
         """Return the entries of the requests that the route led to ``operation``, refused ones included.
@@ -273,6 +322,35 @@ class Journal:
         claim = f"expected {asked.claim('at least once' if times is None else _times(times))}"
         too_few = times is None or len(found) < times
         raise VerificationError(self._mask(_failure(claim, kept, found, asked if too_few else None)))
+
+    def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
+        """Say whether what :meth:`assert_called` asserts is so, and in words what came; counts what is gone, too.
+
+        Args:
+            operation: the operation; None for any request.
+            times: how many exactly; None for one or more.
+            where: the criteria.
+
+        Raises:
+            EvictedError: the criteria would have to be held against requests that are gone.
+            PetStoreMockError: no such operation or criterion.
+        """
+        asked = Criteria(operation, where, self._schemas)
+        kept = self._kept()
+        gone = self.total - len(kept)
+        if where and gone:
+            raise EvictedError(
+                f"expected criteria for requests that are still here; {gone} of {self.total} are gone: "
+                "assert sooner, keep more requests, or make a world a test"
+            )
+        found = [entry for entry in kept if asked.matches(entry)]
+        count = len(found) if where else self.count(asked.operation)
+        passed = count > 0 if times is None else count == times
+        claim = asked.claim("at least once" if times is None else _times(times))
+        if passed:
+            return True, f"expected {claim}; it came {_times(count)}"
+        too_few = times is None or count < times
+        return False, self._mask(_failure(f"expected {claim}", kept, found, asked if too_few else None))
 
     def assert_not_called(self, operation: OperationName | None = None) -> None:
         """Assert that no request for ``operation`` came; without one, no request at all.

@@ -370,20 +370,17 @@ class PetStoreMock:
         Raises:
             PetStoreMockError: an argument can't be right; says what would be.
         """
-        with self.tenant.world.lock:
-            handle = self.tenant.world.plan.add(
-                fault,
-                on=on,
-                times=times,
-                after=after,
-                when=when,
-                where=where,
-                at=at,
-                probability=probability,
-                off_contract=off_contract,
-            )
-            handle.since = self.tenant.world.journal.total
-            return handle
+        return self.tenant.inject(
+            fault,
+            on=on,
+            times=times,
+            after=after,
+            when=when,
+            where=where,
+            at=at,
+            probability=probability,
+            off_contract=off_contract,
+        )
 
     def cancel_faults(self) -> None:
         """Take every planned fault away, fired or not: none of them need fire any more."""

@@ -2,78 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from petstore_mock import faults
-from petstore_mock.contract.interface import OPERATIONS, OperationName
+from petstore_mock.contract.interface import OPERATIONS
+from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
 from petstore_mock.pytest_plugin.run import name_without_variant
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.pytest_plugin.isolation import Keeper
     from petstore_mock.pytest_plugin.run import Run
 
-__all__ = ["DOCUMENTED", "Coverage", "outcomes"]
+__all__ = ["Coverage"]
 
 _ATTRIBUTE: Final = "petstore_shown"  # of a report: it crosses xdist
-_PAGES: Final = ("empty page", "partial page", "full page")
-_STATUS: Final = ("status present", "status absent")
-
-
-def _documented() -> Iterator[tuple[str, OperationName]]:
-    """Yield every outcome that the interface documents (§4, §7), with the operation that has it."""
-    for operation in OPERATIONS.values():
-        details = (*_PAGES, *_STATUS) if operation.response_schema == "Pets" else _STATUS
-        for detail in details:
-            yield f"{operation.success} {detail}", operation.name
-        for status in sorted(operation.errors):
-            yield str(status), operation.name
-
-
-DOCUMENTED: Final = tuple(_documented())
-
-
-def outcomes(entry: Entry, limit: int) -> Iterator[str]:
-    """Yield what one request showed to the client: outcomes and kinds of faults.
-
-    Args:
-        entry: the request and its answer.
-        limit: how many animals a page of it holds.
-    """
-    fault = entry.fault
-    for met in (entry.delayed_by, fault):
-        if met is not None:
-            yield f"fault {met.kind}"
-    if entry.operation is None or entry.status is None:
-        return
-    if fault is not None and fault.breaks_contract:
-        return  # whatever came, it was no answer of the interface
-    operation = OPERATIONS[entry.operation]  # type: ignore[index]  # the route found it
-    if entry.status in operation.errors:
-        yield str(entry.status)
-    elif entry.status == operation.success and entry.response_body:
-        body = json.loads(entry.response_body)
-        animals = body if isinstance(body, list) else [body]
-        for detail in _details(animals):
-            yield f"{entry.status} {detail}"
-        if isinstance(body, list):
-            yield f"{entry.status} {_PAGES[0 if not body else 1 + (len(body) >= limit)]}"
-
-
-def _details(animals: list[dict[str, Any]]) -> set[str]:
-    return {_STATUS[0] if "status" in animal else _STATUS[1] for animal in animals}
-
-
-def _limit_of(entry: Entry, bounds: tuple[int, int, int]) -> int:
-    """Return how many animals a page holds: what the client asked for, as far as it is valid (§8)."""
-    minimum, maximum, default = bounds
-    text = entry.query.get("limit", "")
-    return min(max(int(text), minimum), maximum) if text.isdecimal() and len(text) < len(str(2**63)) else default
 
 
 class Coverage:
@@ -89,7 +36,7 @@ class Coverage:
         bounds = run.petstore.tenant.world.rules.limit_bounds
         shown = self._shown.setdefault(run.item.nodeid, set())
         for entry in entries:
-            shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, _limit_of(entry, bounds)))
+            shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, page_limit_of(entry, bounds)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

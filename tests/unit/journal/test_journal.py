@@ -144,17 +144,35 @@ def test_question_that_the_kept_entries_answer_does_not_raise() -> None:
         journal.assert_not_called("listPets")
 
 
-def test_violations_raise_only_if_one_is_gone() -> None:
+def test_violations_stay_when_other_requests_go(monkeypatch: pytest.MonkeyPatch) -> None:
     core = bounded()
     core.list()
     assert core.journal.violations == []
     core.list("?limit=0")
     for _ in range(3):
         core.list()
+    assert [entry.number for entry in core.journal.violations] == [5]
+    assert core.journal.violation_count == 1
+    monkeypatch.setattr(journal_module, "_KEPT_VIOLATIONS", 1)  # so many that some had to go
+    for _ in range(5):
+        core.list("?limit=0")
     with pytest.raises(PetStoreMockError, match="are gone"):
         _ = core.journal.violations
+    assert core.journal.violation_count == 6
     core.world.reset([core.key])
     assert core.journal.violations == []
+    assert core.journal.violation_count == 0
+
+
+def test_requests_that_are_gone_are_counted_by_operation() -> None:
+    core = bounded(ring=True)
+    created = core.journal.count("createPet")
+    core.create()
+    for _ in range(4):
+        core.list()
+    assert core.journal.count("createPet") == created + 1
+    assert core.journal.count() == core.journal.total
+    assert core.journal.evicted == core.journal.total - 3
 
 
 def test_kept_entries_can_be_shown_whatever_is_gone() -> None:

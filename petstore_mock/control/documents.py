@@ -1,0 +1,179 @@
+"""What the door shows of a world: its requests, its choices and its time as JSON values. Keys are masked."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from base64 import b64encode
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from petstore_mock.contract.interface import OPERATIONS
+from petstore_mock.faults import KINDS
+from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from petstore_mock.core.clock import Clock
+    from petstore_mock.core.tenant import Tenant
+    from petstore_mock.core.world_registry import Leak
+    from petstore_mock.journal.entry import Entry
+
+__all__ = ["behaviour_document", "clock_document", "coverage_document", "entry_document", "leak_document", "moment"]
+
+
+def moment(when: datetime) -> str:
+    """Return a moment as ISO 8601 text in UTC."""
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _json_of(content: bytes) -> Any:  # noqa: ANN401  # a JSON value
+    """Decode JSON that JSON can carry on: no NaN, and no lone surrogate.
+
+    Raises:
+        ValueError: ``content`` is no such text.
+    """
+    try:
+        value = json.loads(content)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("nests too deep") from error
+    return value
+
+
+def _body_members(entry: Entry) -> dict[str, Any]:
+    """Return the request's body: as the JSON value that it is, as text, or, if it is neither, in base64."""
+    content = entry.body
+    if not content:
+        return {"body": None}
+    try:
+        text = entry.masked(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        masked = entry.masked(content.decode("latin-1")).encode("latin-1")
+        return {"body_base64": b64encode(masked).decode("ascii")}
+    try:
+        return {"body": _json_of(text.encode())}
+    except ValueError:
+        return {"body_text": text}
+
+
+def _response_body(entry: Entry) -> Any:  # noqa: ANN401  # a JSON value
+    content = entry.response_body
+    if not content:
+        return None
+    text = entry.masked(content.decode("utf-8", "replace"))
+    try:
+        return _json_of(text.encode())
+    except ValueError:
+        return text
+
+
+def _violations(entry: Entry) -> list[dict[str, str]]:
+    """Return each rule of the contract that a request broke; a refused key is one."""
+    if entry.violations:
+        return [
+            {
+                "section": one.sentence.section,
+                "field": one.path,
+                "message": entry.masked(str(one)),
+                "sentence": one.sentence.text,
+            }
+            for one in entry.violations
+        ]
+    if not entry.is_violation:
+        return []
+    sentence = entry.sentence
+    field = "Authorization" if entry.status == 401 else entry.condition.subject if entry.condition is not None else ""
+    return [
+        {
+            "section": entry.section or "",
+            "field": field,
+            "message": entry.reason,
+            "sentence": sentence.text if sentence is not None else "",
+        }
+    ]
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    """Return one request with its answer and what was decided."""
+    query: dict[str, list[str]] = {}
+    for name, value in parse_qsl(entry.target.partition("?")[2], keep_blank_values=True):
+        query.setdefault(name, []).append(value)
+    fault = entry.fault
+    document: dict[str, Any] = {
+        "number": entry.number,
+        "at": moment(entry.moment),
+        "method": entry.method,
+        "path": entry.path,
+        "query": query,
+        "headers": entry.headers,
+        **_body_members(entry),
+        "status": entry.status,
+        "response_headers": entry.response_headers,
+        "response_body": _response_body(entry),
+        "operation": entry.operation,
+        "fault": None if fault is None else str(fault),
+        "executed": entry.executed,
+        "duration_ms": round(entry.duration * 1000, 3),
+        "violations": _violations(entry),
+        "decision": entry.decision,
+        "reason": entry.reason,
+        "outcome": entry.outcome,
+        "connection": entry.connection,
+    }
+    carried: dict[str, Any] = _carried(document)
+    return carried
+
+
+def _carried(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Return ``value`` as UTF-8 can carry it: a lone surrogate becomes a question mark."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_carried(name): _carried(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_carried(part) for part in value]
+    return value
+
+
+def behaviour_document(tenant: Tenant) -> dict[str, str]:
+    """Return every gap with its choice."""
+    return dataclasses.asdict(tenant.world.rules.behaviour)
+
+
+def clock_document(clock: Clock) -> dict[str, Any]:
+    """Return the time of a world."""
+    return {"now": moment(clock.moment), "frozen": clock.frozen}
+
+
+def leak_document(leak: Leak) -> dict[str, Any]:
+    """Return a request that a finished world still got."""
+    return {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.bore_key}
+
+
+def coverage_document(tenants: Iterable[Tenant]) -> dict[str, Any]:
+    """Return how many of the kept requests showed each documented outcome, and each kind of fault, to a client."""
+    counts: dict[tuple[str, str], int] = {}
+    for tenant in tenants:
+        bounds = tenant.world.rules.limit_bounds
+        for entry in tenant.entries:
+            for outcome in outcomes(entry, page_limit_of(entry, bounds)):
+                key = (entry.operation or "", outcome)
+                counts[key] = counts.get(key, 0) + 1
+    return {
+        "outcomes": [
+            {"operation": operation, "outcome": outcome, "shown": counts.get((operation, outcome), 0)}
+            for outcome, operation in DOCUMENTED
+        ],
+        "faults": [
+            {
+                "fault": kind,
+                "shown": sum(counts.get((operation, f"fault {kind}"), 0) for operation in OPERATIONS),
+                "operations": {operation: counts.get((operation, f"fault {kind}"), 0) for operation in OPERATIONS},
+            }
+            for kind in KINDS
+        ],
+    }

@@ -1,0 +1,450 @@
+"""What the door does with a world, an operation a method. Each leaves everything as it was when it refuses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock import faults
+from petstore_mock.common.real_time import RealTime
+from petstore_mock.contract.behaviour import Behaviour, gap_register
+from petstore_mock.contract.interface import BASE_PATH
+from petstore_mock.control.documents import (
+    behaviour_document,
+    clock_document,
+    coverage_document,
+    entry_document,
+    leak_document,
+    moment,
+)
+from petstore_mock.control.events import event_stream
+from petstore_mock.control.problems import ProblemError
+from petstore_mock.core.world_registry import DEFAULT_WORLD
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.har import har_document
+from petstore_mock.journal.journal import EvictedError
+from petstore_mock.journal.waiting import wait_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from petstore_mock.core.tenant import Tenant
+    from petstore_mock.core.tenants import Tenants
+    from petstore_mock.core.world import World
+    from petstore_mock.journal.entry import Entry
+
+__all__ = ["Answer", "Call", "Handlers"]
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DEFAULT_WAIT: Final = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the door, judged.
+
+    Attributes:
+        name: the world that it is about.
+        at_root: whether it came at the root.
+        origin: scheme, host and port of the service, as the client addresses it.
+        arguments: of the path.
+        query: of the query.
+        body: the decoded body; an empty object without one.
+    """
+
+    name: str
+    at_root: bool
+    origin: str
+    arguments: dict[str, str]
+    query: dict[str, Any]
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an operation answers: a JSON value, a stream of bytes, or nothing."""
+
+    status: int = 200
+    body: Any = None
+    stream: Iterator[bytes] | None = None
+
+
+class Handlers:
+    """Carries out what is asked of the door.
+
+    Args:
+        tenants: the worlds.
+        version: of the package.
+        started: when the stub began, by ``time.monotonic()``.
+        close_connections: closes the idle connections of these numbers, or all for None.
+    """
+
+    def __init__(
+        self,
+        tenants: Tenants,
+        version: str,
+        started: float,
+        close_connections: Callable[[frozenset[int] | None], None],
+    ) -> None:
+        self._tenants = tenants
+        self._version = version
+        self._started = started
+        self._close_connections = close_connections
+
+    # The stub
+
+    def health(self, _: Call) -> Answer:
+        """Say that the stub serves."""
+        uptime = round(RealTime.monotonic() - self._started, 3)
+        return Answer(body={"status": "ok", "version": self._version, "uptime": uptime, "worlds": len(self._tenants)})
+
+    def openapi(self, call: Call) -> Answer:
+        """Describe the door."""
+        from petstore_mock.control.openapi import door_document  # noqa: PLC0415  # for those who ask; and it knows us
+
+        return Answer(body=door_document(call.origin, self._version))
+
+    # Worlds
+
+    def make_world(self, call: Call) -> Answer:
+        """Make the world, or make it anew."""
+        options = dict(call.body)
+        if isinstance(options.get("behaviour"), dict):
+            options["behaviour"] = Behaviour().replace(**options["behaviour"])
+        former = self._tenants.find(call.name)
+        previous = None if former is None else _verification(former)
+        tenant, made = self._tenants.make(call.name, **options)
+        more = {} if previous is None else {"previous": previous}
+        return Answer(201 if made else 200, {**self._world(call, tenant), **more})
+
+    def show_world(self, call: Call) -> Answer:
+        """Show the world."""
+        return Answer(body=self._world(call, self._tenant(call)))
+
+    def reset_world(self, call: Call) -> Answer:
+        """Return to the starting state."""
+        tenant = self._tenant(call)
+        tenant.reset()
+        return Answer(body=self._world(call, tenant))
+
+    def verify_world(self, call: Call) -> Answer:
+        """Say what a test would fail for."""
+        return Answer(body=_verification(self._tenant(call)))
+
+    def end_world(self, call: Call) -> Answer:
+        """End the world."""
+        tenant = self._tenant(call)
+        if tenant is self._tenants.default:
+            raise ProblemError(409, "expected a world by address, /w/NAME; the default one lasts as long as the stub")
+        verification = _verification(tenant)
+        self._tenants.end(tenant)
+        return Answer(body=verification)
+
+    def list_worlds(self, call: Call) -> Answer:
+        """Show every world."""
+        worlds = [{**self._world(call, tenant), "passed": not tenant.problems} for tenant in self._tenants]
+        return Answer(body={"worlds": worlds})
+
+    def end_worlds(self, _: Call) -> Answer:
+        """End every world but the default one."""
+        self._tenants.end_all()
+        return Answer(204)
+
+    def list_leaks(self, _: Call) -> Answer:
+        """Show the requests to worlds that were over."""
+        leaks = tuple(self._tenants.default.worlds.leaks)
+        return Answer(body={"leaks": [leak_document(leak) for leak in leaks]})
+
+    def _tenant(self, call: Call) -> Tenant:
+        tenant = self._tenants.find(call.name)
+        if tenant is None:
+            raise ProblemError(404, f"expected the name of a world; got {call.name[:100]!r}: PUT world makes it")
+        return tenant
+
+    def _world(self, call: Call, tenant: Tenant) -> dict[str, Any]:
+        world = tenant.world
+        mount = "" if tenant.name is None else f"/w/{tenant.name}"
+        with world.lock:
+            return {
+                "name": _name_of(tenant),
+                "url": f"{call.origin}{mount}{BASE_PATH}",
+                "api_key": tenant.key,
+                "pets": len(world.store),
+                "requests": world.journal.total,
+                "violations": world.journal.violation_count,
+                "faults": sum(1 for _ in world.plan),
+            }
+
+    # Animals
+
+    def list_pets(self, call: Call) -> Answer:
+        """Show the animals."""
+        world = self._tenant(call).world
+        with world.lock:
+            return Answer(body={"pets": world.store.documents()})
+
+    def add_pets(self, call: Call) -> Answer:
+        """Add animals, all or none."""
+        tenant, sent = self._tenant(call), call.body
+        if isinstance(sent, list):
+            added = tenant.seed_many(sent)
+        elif set(sent) == {"count"}:
+            added = tenant.seed_many(sent["count"])
+        else:
+            added = [tenant.world.seed(sent, {})]
+        return Answer(201, {"pets": added})
+
+    def change_pet(self, call: Call) -> Answer:
+        """Change an animal."""
+        world = self._tenant(call).world
+        with world.lock:
+            return Answer(body=world.update(_pet_id(world, call), call.body))
+
+    def remove_pet(self, call: Call) -> Answer:
+        """Take an animal out."""
+        world = self._tenant(call).world
+        with world.lock:
+            world.remove(_pet_id(world, call))
+        return Answer(204)
+
+    # Faults
+
+    def list_faults(self, call: Call) -> Answer:
+        """Show the planned faults."""
+        return Answer(body={"faults": [handle.to_data() for handle in self._tenant(call).world.plan.every()]})
+
+    def plan_fault(self, call: Call) -> Answer:
+        """Plan a fault."""
+        options = dict(call.body)
+        fault = faults.from_data(options.pop("fault"))
+        handle = self._tenant(call).inject(fault, **options)
+        as_written = {"fault": call.body["fault"]}  # and not in its shortest form
+        return Answer(201, {**handle.to_data(), **as_written})
+
+    def cancel_faults(self, call: Call) -> Answer:
+        """Take every fault away."""
+        self._tenant(call).world.plan.cancel()
+        return Answer(204)
+
+    def cancel_fault(self, call: Call) -> Answer:
+        """Take a fault away."""
+        handles = self._tenant(call).world.plan.every()
+        wanted = call.arguments["fault_id"]
+        handle = next((one for one in handles if str(one.id) == wanted), None)
+        if handle is None:
+            ids = ", ".join(str(one.id) for one in handles[-10:]) or "no fault is planned"
+            raise ProblemError(404, f"expected the id of a planned fault, of {ids}; got {wanted[:40]!r}")
+        handle.cancel()
+        return Answer(204)
+
+    # Requests
+
+    def list_requests(self, call: Call) -> Answer:
+        """Show the journal, oldest first."""
+        journal, query = self._tenant(call).world.journal, call.query
+        kept, total = journal.kept, journal.total
+        first = kept[0].number if kept else total + 1
+        found = [entry for entry in kept if _is_asked_for(entry, query)]
+        last = query.get("last")
+        found = found[: query.get("limit", 1000)] if last is None else found[-last:]
+        return Answer(
+            body={"requests": [entry_document(entry) for entry in found], "total": total, "evicted": first - 1}
+        )
+
+    def clear_requests(self, call: Call) -> Answer:
+        """Forget the journal."""
+        self._tenant(call).clear_requests()
+        return Answer(204)
+
+    def wait_for_requests(self, call: Call) -> Answer:
+        """Wait until there are so many requests, the time is up, or the world begins anew or ends."""
+        tenant, asked = self._tenant(call), call.body
+        world = tenant.world
+        journal = world.journal
+        criteria = Criteria(asked.get("operation"), asked.get("where") or {}, world.schemas)
+        count, clears = asked.get("count", 1), journal.clears
+        narrow = bool(asked.get("where"))
+
+        def is_met() -> bool:
+            came = sum(map(criteria.matches, journal.kept)) if narrow else journal.count(criteria.operation)
+            return bool(came >= count)
+
+        with self._tenants.visiting(tenant):
+            wait_blocking(
+                self._tenants.announcer(tenant),
+                lambda: journal.clears != clears or is_met(),
+                float(asked.get("timeout", _DEFAULT_WAIT)),
+            )
+        found = [entry for entry in journal.kept if criteria.matches(entry)]
+        met = journal.clears == clears and is_met()
+        return Answer(body={"met": met, "requests": [entry_document(entry) for entry in found]})
+
+    def assert_requests(self, call: Call) -> Answer:
+        """Say whether requests came, and what came instead."""
+        asked = call.body
+        journal = self._tenant(call).world.journal
+        operation, times, where = asked.get("operation"), asked.get("times"), asked.get("where") or {}
+        try:
+            passed, message = journal.check(operation, times, where)
+        except EvictedError as lost:
+            raise ProblemError(409, str(lost)) from None
+        return Answer(body={"passed": passed, "message": message})
+
+    def show_archive(self, call: Call) -> Answer:
+        """Show the journal as HAR."""
+        return Answer(body=har_document(self._tenant(call).entries))
+
+    # Choices and time
+
+    def show_behaviour(self, call: Call) -> Answer:
+        """Show every gap with its choice."""
+        return Answer(body=behaviour_document(self._tenant(call)))
+
+    def change_behaviour(self, call: Call) -> Answer:
+        """Choose alternatives for gaps."""
+        tenant, gaps = self._tenant(call), dict(call.body)
+        preset = gaps.pop("preset", None)
+        behaviour = tenant.world.rules.behaviour if preset is None else Behaviour.preset(preset)
+        tenant.world.set_behaviour(behaviour.replace(**gaps))
+        return Answer(body=behaviour_document(tenant))
+
+    def list_gaps(self, call: Call) -> Answer:
+        """Show the register of gaps."""
+        self._tenant(call)
+        return Answer(body=gap_register())
+
+    def show_clock(self, call: Call) -> Answer:
+        """Show the fake's time."""
+        return Answer(body=clock_document(self._tenant(call).world.clock))
+
+    def change_clock(self, call: Call) -> Answer:
+        """Change the fake's time."""
+        world, asked = self._tenant(call).world, call.body
+        clock = world.clock
+        with world.lock:
+            before = clock.snapshot()
+            try:
+                if "travel_to" in asked:
+                    clock.travel_to(asked["travel_to"])
+                if "advance" in asked:
+                    clock.advance(**{unit: float(amount) for unit, amount in asked["advance"].items()})
+            except PetStoreMockError:
+                clock.restore(before)
+                raise
+            if "freeze" in asked:
+                (clock.freeze if asked["freeze"] else clock.unfreeze)()
+            return Answer(body=clock_document(clock))
+
+    # Keys and copies
+
+    def list_keys(self, call: Call) -> Answer:
+        """Show the API keys."""
+        world = self._tenant(call).world
+        with world.lock:
+            keys = [key for name in world.keys if (key := world.keys.get(name)) is not None]
+            shown = [
+                {
+                    "api_key": key.name,
+                    "expires": None if key.expires is None else moment(datetime.fromtimestamp(key.expires, UTC)),
+                    "revoked": bool(world.keys.problem(key)),
+                }
+                for key in keys
+            ]
+        return Answer(body={"keys": shown})
+
+    def issue_key(self, call: Call) -> Answer:
+        """Issue a further API key."""
+        expires = call.body.get("expires")
+        return Answer(201, {"api_key": self._tenant(call).issue_key(expires)})
+
+    def revoke_key(self, call: Call) -> Answer:
+        """Revoke an API key."""
+        tenant = self._tenant(call)
+        if call.arguments["api_key"] not in tenant.world.keys:
+            raise ProblemError(404, "expected a key of this world; got one that it never had")
+        tenant.revoke_key(call.arguments["api_key"])
+        return Answer(204)
+
+    def take_snapshot(self, call: Call) -> Answer:
+        """Keep a copy of the state."""
+        tenant = self._tenant(call)
+        return Answer(201, {"id": tenant.keep_snapshot()})
+
+    def restore_snapshot(self, call: Call) -> Answer:
+        """Return to a copy of the state."""
+        tenant = self._tenant(call)
+        tenant.restore(tenant.snapshots[_snapshot_id(tenant, call)])
+        return Answer(body=self._world(call, tenant))
+
+    def drop_snapshot(self, call: Call) -> Answer:
+        """Forget a copy of the state."""
+        tenant = self._tenant(call)
+        del tenant.snapshots[_snapshot_id(tenant, call)]
+        return Answer(204)
+
+    # Connections, coverage, events
+
+    def close_connections(self, call: Call) -> Answer:
+        """Close the idle kept connections: all of the service's, or those that one world used last."""
+        tenant = self._tenant(call)
+        self._close_connections(None if call.at_root else self._used_last_by(tenant))
+        return Answer(204)
+
+    def _used_last_by(self, tenant: Tenant) -> frozenset[int]:
+        latest = {entry.connection: entry.request.started for entry in tenant.entries if entry.connection}
+        for other in self._tenants:
+            if other is not tenant:
+                for entry in other.entries:
+                    if latest.get(entry.connection, entry.request.started) < entry.request.started:
+                        del latest[entry.connection]
+        return frozenset(latest)
+
+    def show_coverage(self, call: Call) -> Answer:
+        """Count the documented outcomes that were shown."""
+        return Answer(body=coverage_document([self._tenant(call)]))
+
+    def stream_events(self, call: Call) -> Answer:
+        """Tell of requests and worlds as they come."""
+        only = None if call.at_root else self._tenant(call)
+        stream = event_stream(self._tenants, only, _name_of)
+        return Answer(stream=stream if only is None else self._while_visiting(only, stream))
+
+    def _while_visiting(self, tenant: Tenant, stream: Iterator[bytes]) -> Iterator[bytes]:
+        with self._tenants.visiting(tenant):
+            yield from stream
+
+
+def _name_of(tenant: Tenant) -> str:
+    return tenant.name or DEFAULT_WORLD
+
+
+def _verification(tenant: Tenant) -> dict[str, Any]:
+    problems = tenant.problems
+    return {"passed": not problems, "problems": [{"kind": kind, "message": text} for kind, text in problems]}
+
+
+def _pet_id(world: World, call: Call) -> int:
+    text = call.arguments["pet_id"]
+    if not _NUMBER.fullmatch(text) or world.store.get(int(text)) is None:
+        raise ProblemError(404, f"expected the id of an animal in the store; got {text[:40]!r}")
+    return int(text)
+
+
+def _snapshot_id(tenant: Tenant, call: Call) -> int:
+    text = call.arguments["snapshot_id"]
+    found = next((number for number in tenant.snapshots if str(number) == text), None)
+    if found is None:
+        raise ProblemError(404, f"expected the id of a snapshot of this world; got {text[:40]!r}")
+    return found
+
+
+def _is_asked_for(entry: Entry, query: dict[str, Any]) -> bool:
+    return bool(
+        entry.number > query.get("after", 0)
+        and query.get("operation", entry.operation) == entry.operation
+        and query.get("status", entry.status) == entry.status
+        and query.get("violations", entry.is_violation) == entry.is_violation
+    )

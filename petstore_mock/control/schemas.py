@@ -1,0 +1,279 @@
+"""What goes in at the door and what comes out, as JSON Schema: the one source for its judgement and its description."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.behaviour import PRESETS
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.interface import OPERATIONS as SERVICE_OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LONGEST_WAIT", "MOST_PETS", "REQUEST_QUERY", "SCHEMAS", "Schema", "ref"]
+
+MOST_PETS: Final = 1_000_000  # of one request
+LONGEST_WAIT: Final = 25  # seconds: less than what clients and proxies give a request as a rule
+_INT64: Final = 2**63 - 1
+
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    """Return a reference to one of :data:`SCHEMAS`."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None, **more: Any) -> Schema:  # noqa: ANN401  # keywords of JSON Schema
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def _list_of(name: str, item: Schema) -> Schema:
+    return _object({name: {"type": "array", "items": item}})
+
+
+_TEXT: Final[Schema] = {"type": "string"}
+_FLAG: Final[Schema] = {"type": "boolean"}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": _INT64}
+_POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": _INT64}
+_SERVICE_OPERATION: Final[Schema] = {"type": "string", "enum": list(SERVICE_OPERATIONS)}
+_ANY_OPERATION: Final[Schema] = {"type": ["string", "null"], "enum": [*SERVICE_OPERATIONS, None]}
+_ANIMAL: Final[Schema] = {"type": "object", "description": "Fields of an animal (§2); what is missing is filled in."}
+_WHERE: Final[Schema] = {
+    "type": ["object", "null"],
+    "description": "Criteria: arguments by the interface's names, or status, json, body, query, headers, method, path.",
+}
+_GAPS: Final[Schema] = {
+    "type": "object",
+    "properties": {name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()},
+    "additionalProperties": False,
+}
+_NUMBER: Final[Schema] = {"type": "number", "minimum": -1e12, "maximum": 1e12}
+_FAULT: Final[Schema] = {
+    "description": "An HTTP status, or a kind of fault and its arguments.",
+    "oneOf": [
+        {"type": "integer", "minimum": 100, "maximum": 599},
+        {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]},
+    ],
+}
+_PLAN: Final[dict[str, Schema]] = {
+    "on": _ANY_OPERATION,
+    "times": {"type": ["integer", "null"], "minimum": 1, "maximum": _INT64},
+    "after": _COUNT,
+    "at": {"type": "string", "enum": ["before_commit", "after_commit"]},
+    "probability": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "off_contract": _FLAG,
+    "where": _WHERE,
+}
+
+SCHEMAS: Final[dict[str, Schema]] = {
+    "Problem": _object(
+        {"title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
+        {"violations": {"type": "array", "items": _object({"field": _TEXT, "message": _TEXT})}},
+    ),
+    "Health": _object(
+        {
+            "status": {"type": "string", "const": "ok"},
+            "version": _TEXT,
+            "uptime": {"type": "number"},
+            "worlds": _POSITIVE,
+        }
+    ),
+    "World": _object(
+        {
+            "name": _TEXT,
+            "url": _TEXT,
+            "api_key": _TEXT,
+            "pets": _COUNT,
+            "requests": _COUNT,
+            "violations": _COUNT,
+            "faults": _COUNT,
+        },
+        {"previous": ref("Verification"), "passed": _FLAG},
+    ),
+    "WorldOptions": _object(
+        {},
+        {
+            "seed": {
+                "description": "Animals, or how many.",
+                "oneOf": [
+                    {"type": "array", "items": _ANIMAL},
+                    {"type": "integer", "minimum": 0, "maximum": MOST_PETS},
+                    {"type": "null"},
+                ],
+            },
+            "behaviour": {
+                "description": "The name of a preset, or gaps with their alternatives.",
+                "oneOf": [{"type": "string", "enum": list(PRESETS)}, _GAPS, {"type": "null"}],
+            },
+            "at": {"type": ["string", "null"], "description": "The date at the start, ISO 8601."},
+            "strict": _FLAG,
+            "random_seed": {"type": "integer"},
+            "api_key": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9._~+/-]+=*$"},
+        },
+    ),
+    "Verification": _object(
+        {
+            "passed": _FLAG,
+            "problems": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "kind": {"type": "string", "enum": ["unfired_fault", "violation", "error"]},
+                        "message": _TEXT,
+                    }
+                ),
+            },
+        }
+    ),
+    "Pet": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
+    "Pets": _list_of("pets", ref("Pet")),
+    "NewPets": {
+        "oneOf": [
+            _object({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}),
+            {"type": "array", "items": _ANIMAL, "maxItems": MOST_PETS},
+            {**_ANIMAL, "not": {"required": ["count"]}},
+        ],
+    },
+    "PetChange": {"type": "object", "description": 'Fields of an animal; "status": null takes it away.'},
+    "NewFault": _object({"fault": _FAULT}, _PLAN),
+    "Fault": _object(
+        {
+            "id": _POSITIVE,
+            "fault": _FAULT,
+            **_PLAN,
+            "hits": _COUNT,
+            "spent": _FLAG,
+        }
+    ),
+    "Faults": _list_of("faults", ref("Fault")),
+    "Request": {
+        "type": "object",
+        "required": [
+            "number",
+            "at",
+            "method",
+            "path",
+            "query",
+            "headers",
+            "status",
+            "response_headers",
+            "response_body",
+            "operation",
+            "fault",
+            "executed",
+            "duration_ms",
+            "violations",
+        ],
+        "properties": {
+            "number": _POSITIVE,
+            "at": _TEXT,
+            "method": _TEXT,
+            "path": {"type": "string", "description": "From /v1 on, percent-decoded."},
+            "query": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
+            "headers": {"type": "object", "additionalProperties": _TEXT},
+            "body": {"description": "The JSON value, null where there is none."},
+            "body_text": _TEXT,
+            "body_base64": _TEXT,
+            "status": {"type": ["integer", "null"]},
+            "response_headers": {"type": "object", "additionalProperties": _TEXT},
+            "response_body": {"description": "The JSON value, or text."},
+            "operation": {"type": ["string", "null"]},
+            "fault": {"type": ["string", "null"]},
+            "executed": _FLAG,
+            "duration_ms": {"type": "number"},
+            "violations": {
+                "type": "array",
+                "items": _object({"section": _TEXT, "field": _TEXT, "message": _TEXT}, {"sentence": _TEXT}),
+            },
+        },
+    },
+    "Requests": _object({"requests": {"type": "array", "items": ref("Request")}, "total": _COUNT, "evicted": _COUNT}),
+    "Wait": _object(
+        {},
+        {
+            "operation": _ANY_OPERATION,
+            "count": {"type": "integer", "minimum": 1, "maximum": _INT64},
+            "where": _WHERE,
+            "timeout": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
+        },
+    ),
+    "Waited": _object({"met": _FLAG, "requests": {"type": "array", "items": ref("Request")}}),
+    "Assertion": _object(
+        {},
+        {
+            "operation": _ANY_OPERATION,
+            "times": {"type": ["integer", "null"], "minimum": 0, "maximum": _INT64},
+            "where": _WHERE,
+        },
+    ),
+    "Asserted": _object({"passed": _FLAG, "message": _TEXT}),
+    "Archive": _object({"log": {"type": "object"}}),
+    "Behaviour": {"type": "object", "additionalProperties": _TEXT},
+    "BehaviourChange": {
+        **_GAPS,
+        "properties": {**_GAPS["properties"], "preset": {"type": "string", "enum": list(PRESETS)}},
+    },
+    "Gaps": {"type": "object", "required": ["gaps", "presets"]},
+    "Clock": _object({"now": _TEXT, "frozen": _FLAG}),
+    "ClockChange": _object(
+        {},
+        {
+            "travel_to": _TEXT,
+            "advance": _object({}, dict.fromkeys(("days", "hours", "minutes", "seconds"), _NUMBER)),
+            "freeze": _FLAG,
+        },
+    ),
+    "Keys": _list_of(
+        "keys",
+        _object(
+            {
+                "api_key": _TEXT,
+                "expires": {"type": ["string", "null"]},
+                "revoked": _FLAG,
+            }
+        ),
+    ),
+    "Nothing": _object({}),
+    "NewKey": _object({}, {"expires": {"oneOf": [_NUMBER, _TEXT, {"type": "null"}]}}),
+    "Key": _object({"api_key": _TEXT}),
+    "Snapshot": _object({"id": _POSITIVE}),
+    "Coverage": _object(
+        {
+            "outcomes": {
+                "type": "array",
+                "items": _object({"operation": _SERVICE_OPERATION, "outcome": _TEXT, "shown": _COUNT}),
+            },
+            "faults": {"type": "array", "items": {"type": "object", "required": ["fault", "shown"]}},
+        }
+    ),
+    "Worlds": _list_of("worlds", ref("World")),
+    "Leaks": _list_of(
+        "leaks",
+        _object(
+            {
+                "world": _TEXT,
+                "request": _TEXT,
+                "status": {"type": "integer"},
+                "by_key": _FLAG,
+            }
+        ),
+    ),
+}
+
+# The query of ``GET requests``.
+REQUEST_QUERY: Final[dict[str, Schema]] = {
+    "operation": _SERVICE_OPERATION,
+    "status": {"type": "integer", "minimum": 100, "maximum": 599},
+    "violations": _FLAG,
+    "after": _COUNT,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1000},
+    "last": {"type": "integer", "minimum": 1, "maximum": 1000},
+}
