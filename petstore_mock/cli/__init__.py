@@ -157,6 +157,10 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
             metavar="ORIGIN",
             help="let pages of this origin use it in a browser, such as http://localhost:5173, or '*'; repeat it",
         ),
+        add("--tls", action="store_const", const=True, help="speak TLS, under a certificate of its own authority"),
+        add("--tls-cert", metavar="FILE", help="speak TLS under your certificate (PEM, with the chain)"),
+        add("--tls-key", metavar="FILE", help="its private key (PEM), unless it is in the same file"),
+        add("--tls-ca-out", metavar="FILE", help="write the certificate of the stub's own authority here, for clients"),
         add("--quiet", action="store_const", const=True, help="log no requests"),
         add("--log-format", choices=("text", "json"), help="how to print (default: text)"),
     ]

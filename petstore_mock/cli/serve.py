@@ -7,11 +7,13 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import signal
 import socket
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -29,6 +31,8 @@ from petstore_mock.transport.server import WireServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from petstore_mock.transport.tls_connection import ServerTls
+
 __all__ = ["ServeOptions", "serve"]
 
 # A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
@@ -43,7 +47,7 @@ _ADVICE: Final[Mapping[int | None, str]] = {
     errno.EACCES: "; choose a --port from 1024 up, or 0 for any free one",
     errno.EADDRNOTAVAIL: _OTHER_HOST,
 }
-_PROXIES: Final = ("http_proxy", "all_proxy", "ALL_PROXY")  # what curl heeds for http
+_PROXIES: Final = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")  # what curl heeds for http
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,10 @@ class ServeOptions:
     settings: Sequence[tuple[str, str]] = ()
     at: str | None = None
     cors: Sequence[str] = ()
+    tls: bool = False
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_ca_out: str | None = None
     quiet: bool = False
     log_format: str = "text"
 
@@ -74,7 +82,9 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
         worlds, keys = _make_worlds(options)
         if not options.quiet:
             worlds.current.journal.listen(log.note)
-        server = WireServer(worlds, options.host, options.port, new_loop=_loop_maker())
+        tls, ca_path = _make_tls(options, worlds)
+        server = WireServer(worlds, options.host, options.port, new_loop=_loop_maker(), tls=tls)
+        worlds.renew_connections = server.renew_connections
         # The first refused body would wait for jsonschema's import; who waits for the first answer must not.
         warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
         warming.daemon = True
@@ -82,7 +92,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
             with _signals_left_to_main():
                 _start(server, options)
                 warming.start()
-                log.start(_greeting(server, keys, options))
+                log.start(_greeting(server, keys, options, ca_path))
             _wait(signalled)
         finally:
             try:
@@ -161,7 +171,7 @@ def _until_signalled(end: Callable[[], None]) -> Generator[None]:
 
 def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--cors"):
-        worlds = Worlds(cors_of(options.cors))
+        worlds = Worlds(cors_of(options.cors), tls=options.tls or options.tls_cert is not None)
     with _named("--behaviour"):
         behaviour = as_behaviour(options.behaviour)
     with _named("--set"):
@@ -182,6 +192,40 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--seed"):
         fill(world, None if options.seed is None else seed_of(options.seed))
     return worlds, list(world.keys)
+
+
+def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, str | None]:
+    """Return how to speak TLS, None for not at all, and the file of the authority that clients are to trust, if any."""
+    if not worlds.tls:
+        for name, given in (("--tls-key", options.tls_key), ("--tls-ca-out", options.tls_ca_out)):
+            if given is not None:
+                raise PetStoreMockError(f"{name}: expected --tls or --tls-cert beside it")
+        return None, None
+    from petstore_mock.transport.tls_connection import ServerTls, own_context  # noqa: PLC0415  # few speak TLS
+
+    if options.tls_cert is not None:
+        if options.tls_ca_out is not None:
+            raise PetStoreMockError(
+                "--tls-ca-out: expected no --tls-cert beside it: its authority is none of the stub's"
+            )
+        with _named("--tls-cert"):
+            own = own_context(options.tls_cert, options.tls_key)
+        return ServerTls(lambda _: own, worlds.handshake_began), None
+    if options.tls_key is not None:
+        raise PetStoreMockError("--tls-key: expected --tls-cert beside it")
+    with _named("--tls"):
+        from petstore_mock.transport.certificates import authority  # noqa: PLC0415  # an extra
+
+    known = authority()
+    known.context(None, options.host)  # made before the first client comes
+    ca_path = str(known.ca_path)
+    if options.tls_ca_out is not None:
+        ca_path = options.tls_ca_out
+        try:
+            Path(ca_path).write_bytes(known.ca_path.read_bytes())
+        except OSError as error:
+            raise PetStoreMockError(f"--tls-ca-out: can't write {ca_path}: {error.strerror or error}") from error
+    return ServerTls(lambda flaw: known.context(flaw, options.host), worlds.handshake_began), ca_path
 
 
 @contextmanager
@@ -209,20 +253,31 @@ def _start(server: WireServer, options: ServeOptions) -> None:
         ) from error
 
 
-def _greeting(server: WireServer, keys: list[str], options: ServeOptions) -> str:
-    """Return where the stub is, with a line that works when it is pasted into a shell."""
+def _greeting(server: WireServer, keys: list[str], options: ServeOptions, ca_path: str | None) -> str:
+    """Return where the stub is, with a line that works when it is pasted into a shell.
+
+    Args:
+        server: the stub.
+        keys: its keys.
+        options: its options.
+        ca_path: the file of the authority that clients are to trust, None for none of its own.
+    """
     host = _ANY_ADDRESS.get(server.bound, options.host)
-    origin = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
+    scheme = "https" if server.speaks_tls else "http"
+    origin = f"{scheme}://{f'[{host}]' if ':' in host else host}:{server.port}"
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
     glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
-    curl = f"curl -i {direct}{glob}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
+    trust = f"--cacert {shlex.quote(ca_path)} " if ca_path is not None else ""
+    curl = f"curl -i {direct}{glob}{trust}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
-        return f"{json.dumps({'event': 'serving', 'url': origin + BASE_PATH, 'api_keys': keys, 'curl': curl})}\n"
+        told = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl}
+        return f"{json.dumps(told if ca_path is None else {**told, 'ca_path': ca_path})}\n"
     everywhere = " and on every other address of this machine" if server.bound in _ANY_ADDRESS else ""
     lines = [
         f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",
         *(f"API key: {key}" for key in keys),
+        *([] if ca_path is None else [f"CA certificate: {ca_path}"]),
         f"Try: {curl}",
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CommitPoint", "FaultHandle", "FaultPlan", "operations_of"]
 
 CommitPoint = Literal["before_commit", "after_commit"]
+_Point = Literal["before_commit", "after_commit", "handshake"]  # the last is of connections
 
 _KEPT_SPENT: Final = 1_000  # faults that have done their work and are still listed; as many as the stub keeps requests
 _KEPT_ERRORS: Final = 100  # of a `when` that raises at each of a million requests
@@ -64,7 +65,8 @@ class FaultHandle:
         preempted: how many requests for its operation met a fault that was injected earlier.
         differing: how many requests for its operation were not what ``where`` asks for.
         since: how many requests had come when it was planned.
-        required: whether it must fire, if it was planned for so many times; one that nobody chose need not.
+        required: whether it must fire, if it was planned for so many times or for connections; one that nobody chose
+            need not.
     """
 
     __slots__ = (
@@ -99,7 +101,7 @@ class FaultHandle:
         after: int,
         when: Callable[[ApiRequest], object] | None,
         where: Criteria | None,
-        at: CommitPoint,
+        at: _Point,
         probability: float,
         off_contract: bool,
     ) -> None:
@@ -132,7 +134,7 @@ class FaultHandle:
             f"after={self.after}" if self.after else "",
             "when=..." if self.when else "",
             f"where={self.where.shown()}" if self.where is not None else "",
-            f"at={self.at!r}" if self.at != "before_commit" else "",
+            f"at={self.at!r}" if self.at == "after_commit" else "",
             f"probability={self.probability}" if self.probability < 1 else "",
         ]
         return f"inject({', '.join([str(self.fault), *filter(None, options)])})"
@@ -162,8 +164,12 @@ class FaultHandle:
 
     @property
     def never_fired(self) -> bool:
-        """Whether it was planned for so many times, is still in force, and has not fired once, though it should."""
-        return self.required and self.times is not None and self.hits == 0 and self in self._plan
+        """Whether it is still in force and has not fired once, though it should.
+
+        One that meets requests should if it was planned for so many times; one that meets connections always.
+        """
+        planned = self.times is not None or self.at == "handshake"
+        return self.required and planned and self.hits == 0 and self in self._plan
 
     def why_not(self, refused: int = 0) -> str:
         """Return why it has not fired, in words.
@@ -171,9 +177,10 @@ class FaultHandle:
         Args:
             refused: how many requests for its operation were refused before any fault could meet them.
         """
+        what = "connection" if self.at == "handshake" else "request"
         reasons = [
-            f"{counted(self.preempted, 'request')} met a fault that was injected earlier" if self.preempted else "",
-            f"{counted(self.passed, 'request')} passed under after={self.after}" if self.passed else "",
+            f"{counted(self.preempted, what)} met a fault that was injected earlier" if self.preempted else "",
+            f"{counted(self.passed, what)} passed under after={self.after}" if self.passed else "",
             f"{counted(self.differing, 'request')} differed from where=, the last in that {self._difference}"
             if self.differing
             else "",
@@ -181,7 +188,7 @@ class FaultHandle:
             if refused
             else "",
         ]
-        return "; ".join(filter(None, reasons)) or "no request matched it"
+        return "; ".join(filter(None, reasons)) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
 
     def cancel(self) -> None:
         """Take the fault away; harmless when it is gone already."""
@@ -249,13 +256,13 @@ class FaultPlan:
     def __init__(self, lock: AbstractContextManager[object] | None = None, schemas: Schemas | None = None) -> None:
         self._lock = nullcontext() if lock is None else lock
         self._schemas = schemas
-        self._live: dict[CommitPoint, list[FaultHandle]] = {"before_commit": [], "after_commit": []}
+        self._live: dict[_Point, list[FaultHandle]] = {point: [] for point in get_args(_Point)}
         self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
         self._unfired: list[
             FaultHandle
         ] = []  # whose blocks ended with an exception, which may be one that was expected
         self._planned = 0  # so far: the last id
-        self.idle = True  # no fault is in force; kept, since every request asks
+        self.idle = True  # no fault for requests is in force; kept, since every request asks
         self.errors: list[PetStoreMockError] = []  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
@@ -269,7 +276,7 @@ class FaultPlan:
 
     def clear(self) -> None:
         """Forget every fault; ids begin anew."""
-        self._live = {"before_commit": [], "after_commit": []}
+        self._live = {point: [] for point in get_args(_Point)}
         self._spent.clear()
         self._unfired.clear()
         self._planned = 0
@@ -300,26 +307,26 @@ class FaultPlan:
         live = self._live[handle.at]
         if handle in live:
             self._live[handle.at] = [other for other in live if other is not handle]
-            self.idle = not any(self._live.values())
+            self.idle = not any(self._live[point] for point in get_args(CommitPoint))
 
     def never_fired(self) -> list[FaultHandle]:
         """Return the faults planned for so many times that have not fired once."""
         return [*self._unfired, *(handle for handle in self if handle.never_fired)]
 
-    def choose(self, point: CommitPoint, entry: Entry, random: Random) -> Fault | None:
-        """Return the fault that meets a valid request at a commit point, or None.
+    def choose(self, point: _Point, entry: Entry | None, random: Random) -> Fault | None:
+        """Return the fault that meets a valid request at a commit point, or a connection in its handshake, or None.
 
         Args:
-            point: before or after the commit.
-            entry: the request's, which has no answer yet.
+            point: before or after the commit, or the handshake.
+            entry: the request's, which has no answer yet; None for a connection.
             random: decides under ``probability``.
         """
         live = self._live[point]
         if not live:
             return None
-        operation = entry.operation
+        operation = None if entry is None else entry.operation
         for index, handle in enumerate(live):
-            if not handle.concerns(operation) or not self._wants(handle, entry):
+            if not handle.concerns(operation) or (entry is not None and not self._wants(handle, entry)):
                 continue
             # A `when` may have sent a request of its own, which used the fault up, or have taken faults away.
             if handle not in self._live[point]:
@@ -371,6 +378,9 @@ class FaultPlan:
             require_operation(on)
         if at == "after_commit" and on in {"listPets", "getPet"}:
             raise PetStoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
+        point: _Point = "handshake" if chosen.meets_handshakes else at
+        if point == "handshake":
+            _check_unasked(chosen, on=on, when=when, where=where, at=at)
         criteria = None if where is None else self._criteria(on, where)
         if not off_contract:
             for part in chosen.parts:
@@ -386,12 +396,12 @@ class FaultPlan:
             after=after,
             when=when,
             where=criteria,
-            at=at,
+            at=point,
             probability=probability,
             off_contract=off_contract,
         )
-        self._live[at] = [*self._live[at], handle]
-        self.idle = False
+        self._live[point] = [*self._live[point], handle]
+        self.idle = self.idle and point == "handshake"
         return handle
 
     def _criteria(self, on: str | None, where: Any) -> Criteria:  # noqa: ANN401  # checks whatever a test passes
@@ -401,6 +411,18 @@ class FaultPlan:
                 f"got where={where!r} ({type(where).__name__})"
             )
         return Criteria(on, where, self._schemas, unanswered=True)
+
+
+def _check_unasked(fault: Fault, *, on: object, when: object, where: object, at: object) -> None:
+    """Refuse what only a request could be asked."""
+    given = [name for name, value in (("on", on), ("when", when), ("where", where)) if value is not None]
+    if at != "before_commit":
+        given.append("at")
+    if given:
+        raise PetStoreMockError(
+            f"expected no {'=, '.join(given)}= with {fault}: it meets connections, before any request is known; "
+            "times=, after= and probability= count connections"
+        )
 
 
 def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # checks whatever a test author passes

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Delivery
 
-__all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover"]
+__all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover", "tell_browser"]
 
 
 def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse | DeferredResponse:
@@ -66,10 +66,15 @@ def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) 
 
 
 def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
-    """Take note of an answer as it goes out: a page of another origin may see errors and faults as well."""
-    if world.cors is not None:
-        response.head = world.cors.with_fields(response.head, entry.request)
+    """Take note of an answer as it goes out."""
+    tell_browser(world, entry.request, response)
     entry.answered(response)
+
+
+def tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
+    """Let a page of another origin see the answer, if it is allowed to: errors and faults as well."""
+    if world.cors is not None:
+        response.head = world.cors.with_fields(response.head, request)
 
 
 def _answer(
@@ -269,8 +274,7 @@ def refuse_leftover(world: World, condition: str, detail: str, request: ApiReque
     with world.lock:
         world.now = world.clock.now()
         response = refusal_response(world, Refusal(condition, detail=detail), request)
-        if world.cors is not None:
-            response.head = world.cors.with_fields(response.head, request)
+        tell_browser(world, request, response)
         return response
 
 

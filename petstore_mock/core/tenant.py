@@ -13,6 +13,7 @@ from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, c
 from petstore_mock.core.verification import Verification
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults import coerce
 from petstore_mock.journal.journal import FIXTURE_LIMIT
 
 if TYPE_CHECKING:
@@ -155,19 +156,6 @@ class Tenant:
                 return [self.world.seed_sample() for _ in range(pets_or_count)]
         return seed_each(self.world, pets_or_count, "seed_many")
 
-    # Faults
-
-    def inject(self, fault: int | Fault, **options: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultPlan.add
-        """Plan a fault; see ``PetStoreMock.inject``.
-
-        Raises:
-            PetStoreMockError: an argument can't be right.
-        """
-        with self.world.lock:
-            handle = self.world.plan.add(fault, **options)
-            handle.since = self.world.journal.total
-            return handle
-
     # Keys (§5)
 
     def issue_key(self, expires: float | str | date | None = None) -> str:
@@ -197,6 +185,31 @@ class Tenant:
                     "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
                 )
             found.revoked = True
+
+    # Faults
+
+    def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # the keywords of PetStoreMock.inject
+        """Plan a fault; see :meth:`petstore_mock.PetStoreMock.inject`.
+
+        One of the TLS handshake closes the connections that are open, so that it meets those that clients have kept.
+
+        Raises:
+            PetStoreMockError: an argument can't be right, or there is no handshake that the fault could meet.
+        """
+        world = self.world
+        chosen = coerce(fault)
+        if chosen.meets_handshakes and not self.worlds.tls:
+            raise PetStoreMockError(f"expected a mock that speaks TLS, PetStoreMock(tls=True), for {chosen}")
+        if chosen.meets_handshakes and self.name is not None:
+            raise PetStoreMockError(
+                f"expected the default world for {chosen}: a connection does not say which world it is for"
+            )
+        with world.lock:
+            handle = world.plan.add(chosen, **rule)
+            handle.since = world.journal.total
+        if chosen.meets_handshakes:
+            self.worlds.renew_connections()
+        return handle
 
     # Going back
 

@@ -184,7 +184,9 @@ class Verification:
 
 
 def _why_not(world: World, handle: FaultHandle) -> str:
-    """Say why a fault has not fired; only a valid request can meet one."""
+    """Say why a fault has not fired; only a valid request can meet one, but for those of connections."""
+    if handle.at == "handshake":
+        return handle.why_not()
     asked = [one for one in world.journal.kept if one.number > handle.since and handle.concerns(one.operation)]
     ended = [entry for entry in asked if entry.condition is not None]
     return handle.why_not(sum(entry.is_violation or entry.status in _BEFORE_FAULTS for entry in ended))

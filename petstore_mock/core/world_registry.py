@@ -18,8 +18,10 @@ from petstore_mock.core import pipeline
 from petstore_mock.core.keys import KeyIndex
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults.kinds import HandshakeFault
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.bearer import KEY_TEXT, bearer_key
+from petstore_mock.messages.handshake import Handshake
 from petstore_mock.messages.request import ApiRequest
 from petstore_mock.messages.response import ApiResponse
 
@@ -104,15 +106,20 @@ class Worlds:
 
     Args:
         cors: which pages of other origins may use the service; None for none.
+        tls: whether the listener speaks TLS.
 
     Attributes:
         keys: the keys of all of them.
         leaks: the first requests that bore a key, or went to the address, of a world that is over.
+        tls: whether the listener speaks TLS.
+        renew_connections: closes the listener's kept connections, those that are busy after their answer.
         leaked: called with each leak, in the listener's thread; it must be quick.
     """
 
-    def __init__(self, cors: Cors | None = None) -> None:
+    def __init__(self, cors: Cors | None = None, *, tls: bool = False) -> None:
         self._cors = cors
+        self.tls = tls
+        self.renew_connections: Callable[[], None] = _nothing_to_renew
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
         self._issued = 0
         self.keys = KeyIndex()
@@ -212,12 +219,18 @@ class Worlds:
 
     def push(self, world: World) -> None:
         """Make ``world`` the current one."""
-        world.cors = self._cors
+        self._admit(world)
         self._stack.append(world)
 
     def replace(self, former: World, world: World) -> None:
         """Put ``world`` in the place of ``former``, one of the stack."""
+        self._admit(world)
         self._stack = [world if other is former else other for other in self._stack]
+
+    def _admit(self, world: World) -> None:
+        """Tell ``world`` what is the listener's to say."""
+        world.cors = self._cors
+        world.journal.secure = self.tls
 
     def begin_test(self, world: World) -> None:
         """Make ``world``, which has got an owner, the current one, but for those that this owner has inside it.
@@ -243,7 +256,7 @@ class Worlds:
     def add_named(self, name: str, world: World) -> None:
         """Let requests to ``/w/NAME`` reach ``world``, and those at the root that bear its keys."""
         world.owner = name
-        world.cors = self._cors
+        self._admit(world)
         self._named[name] = world
         self._ended.pop(name, None)
         for key in world.keys:
@@ -311,6 +324,19 @@ class Worlds:
             if key is None and name is not None:
                 problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
+
+    def handshake_began(self, connection: int) -> Handshake:
+        """Enter the TLS handshake of a connection in the journal of the current world, and choose its fault.
+
+        A connection says nothing of worlds: like a request without a key, it belongs to the current one.
+        """
+        world = self._stack[-1]
+        with world.lock:
+            fault = world.plan.choose("handshake", None, world.random)
+            flaw = fault.flaw if isinstance(fault, HandshakeFault) else None
+            handshake = Handshake(connection, flaw, world.deferred)
+            world.journal.add_handshake(handshake)
+        return handshake
 
     def _nowhere(self, request: ApiRequest, found: _Unknown | None) -> ApiResponse:
         """Answer a request to the address of no world."""
@@ -406,6 +432,7 @@ class Worlds:
                 self._note_leak(Leak(owner, _shown(request), head.status))
             with world.lock:
                 response = ApiResponse(head, body, world.clock.http_date())
+                pipeline.tell_browser(world, request, response)
                 entry.answered(response)
                 entry.duration = RealTime.perf_counter() - request.started
                 world.journal.weigh_again(entry)
@@ -416,6 +443,10 @@ class Worlds:
 
 def _shown(request: ApiRequest) -> str:
     return request_line(request.method, request.target, request.credentials)
+
+
+def _nothing_to_renew() -> None:
+    """Do nothing where nobody listens."""
 
 
 def _unheard(_: Leak) -> None:

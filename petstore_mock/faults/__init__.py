@@ -18,6 +18,7 @@ from typing import Any, Final
 from petstore_mock.common.dates import as_moment, http_date
 from petstore_mock.common.suggestions import did_you_mean, nearest
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults import tls
 from petstore_mock.faults.kinds import (
     Answer,
     BadRequest,
@@ -59,6 +60,7 @@ __all__ = [
     "respond",
     "sequence",
     "server_error",
+    "tls",
     "truncate",
     "unauthorized",
     "wrong_content_type",
@@ -315,6 +317,11 @@ def sequence(*faults: int | Fault) -> FaultSequence:
             raise PetStoreMockError(
                 f"expected faults that are no sequences themselves; got {part}: pass its faults one by one"
             )
+    if len({part.meets_handshakes for part in parts}) > 1:
+        raise PetStoreMockError(
+            "expected faults that meet requests, or those of faults.tls, which meet connections; "
+            f"got {FaultSequence(parts)}"
+        )
     return FaultSequence(parts)
 
 
@@ -341,6 +348,9 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Fault]]] = MappingProxyType(
     }
 )
 KINDS: Final = tuple(_FUNCTIONS)  # all that a request can meet
+_BY_KIND: Final[Mapping[str, Callable[..., Fault]]] = MappingProxyType(
+    {**_FUNCTIONS, **{f"tls.{name}": getattr(tls, name) for name in tls.__all__}}
+)
 
 _BY_STATUS: Final[dict[int, Fault]] = {401: unauthorized(), 404: not_found(), 400: bad_request(), 429: rate_limited()}
 
@@ -400,13 +410,13 @@ def from_data(value: object) -> Fault:
         if not isinstance(given["faults"], (list, tuple)):
             raise PetStoreMockError(f"expected faults as an array of faults; got faults={given['faults']!r}")
         return sequence(*map(from_data, given["faults"]))
-    if not isinstance(kind, str) or kind not in _FUNCTIONS:
-        known = (*KINDS, "sequence")
+    if not isinstance(kind, str) or kind not in _BY_KIND:
+        known = (*_BY_KIND, "sequence")
         raise PetStoreMockError(
             f"expected kind to be one of {', '.join(known)}; got kind={kind!r} ({type(kind).__name__})"
             f"{did_you_mean(kind, known)}"
         )
-    members = {name: one.default is Parameter.empty for name, one in signature(_FUNCTIONS[kind]).parameters.items()}
+    members = {name: one.default is Parameter.empty for name, one in signature(_BY_KIND[kind]).parameters.items()}
     if kind == "respond":
         members["body_base64"] = False
     _check_members(kind, given, members)
@@ -414,7 +424,7 @@ def from_data(value: object) -> Fault:
         if given.get("body") is not None:
             raise PetStoreMockError("expected body or body_base64, as the body of an answer; got both")
         given["body"] = _decoded(given.pop("body_base64"))
-    return _FUNCTIONS[kind](**given)
+    return _BY_KIND[kind](**given)
 
 
 def _check_members(kind: str, given: Mapping[str, object], known: Mapping[str, bool]) -> None:

@@ -17,6 +17,7 @@ from petstore_mock.messages.response import Delivery
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from petstore_mock.messages.handshake import Flaw
     from petstore_mock.messages.response import Head
 
 __all__ = [
@@ -25,20 +26,29 @@ __all__ = [
     "Delay",
     "Dribble",
     "EmptyReply",
+    "Expired",
     "Fault",
     "FaultSequence",
+    "HandshakeFault",
+    "HandshakeHang",
+    "HandshakeReset",
     "Hang",
+    "IncompleteChain",
     "MalformedChunk",
     "MalformedJson",
     "NotFound",
+    "NotYetValid",
     "RateLimited",
     "Reset",
     "Respond",
     "Seconds",
+    "SelfSigned",
     "ServerError",
     "Truncate",
     "Unauthorized",
+    "UntrustedRoot",
     "WrongContentType",
+    "WrongHost",
     "json_body",
     "media_type",
 ]
@@ -83,6 +93,11 @@ class Fault:
     def needs_socket(self) -> bool:
         """Whether only a real connection can show it."""
         return self.delivery is not None
+
+    @property
+    def meets_handshakes(self) -> bool:
+        """Whether it meets connections, in their TLS handshake, and not requests."""
+        return False
 
     @property
     def breaks_contract(self) -> bool:
@@ -477,6 +492,104 @@ class Delay(Fault):
         return {"seconds": _plain_seconds(self.seconds)}
 
 
+# Those of the TLS handshake
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HandshakeFault(Fault):
+    """A flaw of the certificate or of the handshake itself, after the cases of badssl.com."""
+
+    loses_answer: ClassVar[bool] = True
+    flaw: ClassVar[Flaw]
+
+    @property
+    def needs_socket(self) -> bool:
+        """Whether only a real connection can show it: there is no handshake without one."""
+        return True
+
+    @property
+    def meets_handshakes(self) -> bool:
+        """Whether it meets connections."""
+        return True
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a client is left waiting."""
+        return self.flaw == "handshake_hang"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Expired(HandshakeFault):
+    """A certificate that is valid no longer."""
+
+    kind: ClassVar[str] = "tls.expired"
+    effect: ClassVar[str] = "the service's certificate had expired (RFC 5280 §4.1.2.5)"
+    flaw: ClassVar[Flaw] = "expired"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NotYetValid(HandshakeFault):
+    """A certificate that is not valid yet."""
+
+    kind: ClassVar[str] = "tls.not_yet_valid"
+    effect: ClassVar[str] = "the service's certificate was not valid yet (RFC 5280 §4.1.2.5)"
+    flaw: ClassVar[Flaw] = "not_yet_valid"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WrongHost(HandshakeFault):
+    """A certificate for another host."""
+
+    kind: ClassVar[str] = "tls.wrong_host"
+    effect: ClassVar[str] = "the service's certificate was for another host (RFC 9110 §4.3.4)"
+    flaw: ClassVar[Flaw] = "wrong_host"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SelfSigned(HandshakeFault):
+    """A certificate that nobody but itself vouches for."""
+
+    kind: ClassVar[str] = "tls.self_signed"
+    effect: ClassVar[str] = "the service's certificate was signed by itself (RFC 5280 §6.1)"
+    flaw: ClassVar[Flaw] = "self_signed"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UntrustedRoot(HandshakeFault):
+    """A certificate whose root the client does not know."""
+
+    kind: ClassVar[str] = "tls.untrusted_root"
+    effect: ClassVar[str] = "the service's certificate led to an unknown root (RFC 5280 §6.1)"
+    flaw: ClassVar[Flaw] = "untrusted_root"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class IncompleteChain(HandshakeFault):
+    """A certificate without the intermediate one that signed it."""
+
+    kind: ClassVar[str] = "tls.incomplete_chain"
+    effect: ClassVar[str] = "the service left out the certificate that signed its own (RFC 8446 §4.4.2)"
+    flaw: ClassVar[Flaw] = "incomplete_chain"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HandshakeReset(HandshakeFault):
+    """A RST in answer to the ClientHello."""
+
+    kind: ClassVar[str] = "tls.handshake_reset"
+    effect: ClassVar[str] = "the service reset the connection in the TLS handshake"
+    flaw: ClassVar[Flaw] = "handshake_reset"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HandshakeHang(HandshakeFault):
+    """No answer to the ClientHello, ever."""
+
+    kind: ClassVar[str] = "tls.handshake_hang"
+    effect: ClassVar[str] = "the service never answered in the TLS handshake"
+    flaw: ClassVar[Flaw] = "handshake_hang"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class FaultSequence(Fault):
     """Several faults, one for each request."""
@@ -494,6 +607,11 @@ class FaultSequence(Fault):
     def needs_socket(self) -> bool:
         """Whether one of them needs one."""
         return any(fault.needs_socket for fault in self.faults)
+
+    @property
+    def meets_handshakes(self) -> bool:
+        """Whether they do, which is the same for all of them."""
+        return self.faults[0].meets_handshakes
 
     @property
     def breaks_contract(self) -> bool:

@@ -61,6 +61,7 @@ class Entry:
         expected: whether the test said that this violation would come.
         by_expectation: whether an expectation of ``httpserver`` answered it.
         keys: gives the keys to be masked.
+        secure: whether it came over TLS.
     """
 
     __slots__ = (
@@ -80,6 +81,7 @@ class Entry:
         "outcome",
         "owner",
         "request",
+        "secure",
         "timestamp",
         "violations",
         "weight",
@@ -103,6 +105,7 @@ class Entry:
         self.outcome: str | None = None
         self.expected = False
         self.by_expectation = False
+        self.secure = False
         self.keys: Callable[[], Iterable[str]] = _no_keys
         self.weight = 0  # what the journal counted it as
 

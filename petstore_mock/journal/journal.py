@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.handshake import Handshake
 
 __all__ = ["EvictedError", "Journal"]
 
@@ -87,6 +88,8 @@ class Journal:
         self._listening = threading.Lock()
         self.total = 0  # the number of the latest entry
         self.clears = 0  # how often the numbers began anew
+        self.secure = False  # whether requests came over TLS
+        self._handshakes: deque[Handshake] = deque(maxlen=limit)
 
     @property
     def size(self) -> int:
@@ -103,6 +106,7 @@ class Journal:
         if entry.number != self.total + 1:  # a `when` has reset the world since
             entry.number = self.total + 1
         entry.keys = self._keys
+        entry.secure = self.secure
         entries = self._entries
         entries.append(entry)
         self.total = entry.number
@@ -112,6 +116,10 @@ class Journal:
             self._evict()
         for listener in self.listeners:
             listener(entry)
+
+    def add_handshake(self, handshake: Handshake) -> None:
+        """Append a TLS handshake that has begun. The world's lock is held."""
+        self._handshakes.append(handshake)
 
     def weigh_again(self, entry: Entry) -> None:
         """Count what ``entry`` has come to hold: its answer was held back and is there. The world's lock is held."""
@@ -144,6 +152,7 @@ class Journal:
     def clear(self) -> None:
         """Forget every entry; numbers begin at 1 again. The world's lock is held."""
         self._entries.clear()
+        self._handshakes.clear()
         self._size = 0
         self._gone_by_operation = {}
         self._gone_violations = ()
@@ -162,6 +171,14 @@ class Journal:
             self.listeners = tuple(other for other in self.listeners if other != listener)
 
     # Reading
+
+    @property
+    def handshakes(self) -> tuple[Handshake, ...]:
+        """The TLS handshakes of the connections that were opened since the reset, in order; the latest, of too many.
+
+        Each has ``connection``, ``outcome``, ``alert`` and ``flaw``, what a fault did to it.
+        """
+        return tuple(self._handshakes)
 
     def _kept(self) -> tuple[Entry, ...]:
         """Return the entries that are still here, as of one moment."""

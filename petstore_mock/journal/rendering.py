@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.handshake import Handshake
 
-__all__ = ["render_curl", "render_journal", "render_kept", "render_line", "render_violation"]
+__all__ = ["render_curl", "render_handshakes", "render_journal", "render_kept", "render_line", "render_violation"]
 
 _WIDEST: Final = 60  # of a column; a longer target pushes only its own line to the right
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
@@ -109,6 +110,12 @@ def render_kept(entries: Sequence[Entry]) -> str:
     gone = entries[0].number - 1 if entries else 0
     left_out = [f"left out: {counted(gone, 'earlier request')}, since the journal keeps the latest"] if gone else []
     return "\n".join([*left_out, render_journal(entries)])
+
+
+def render_handshakes(handshakes: Iterable[Handshake]) -> list[str]:
+    """Return a line for each of the latest TLS handshakes that did not go as handshakes go."""
+    odd = [one for one in handshakes if one.flaw is not None or one.alert is not None or not one.complete]
+    return [str(one) for one in odd[-_LINES:]]
 
 
 def _by_breach(broken: Iterable[Entry]) -> list[list[Entry]]:

@@ -25,7 +25,7 @@ def is_base_url(text: str) -> bool:
 
 def base_url_of(entry: Entry) -> str:
     """Return scheme and host that ``entry`` was sent to, by its ``Host``; those of the stub when it names none."""
-    url = f"http://{quote(entry.headers.get('host', ''), safe=':[].-')}"
+    url = f"http{'s' if entry.secure else ''}://{quote(entry.headers.get('host', ''), safe=':[].-')}"
     return url if is_base_url(url) else DEFAULT_BASE_URL
 
 

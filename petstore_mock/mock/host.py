@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_httpserver import RequestHandler
 
     from petstore_mock.core.cors import Cors
+    from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
 
@@ -33,10 +34,22 @@ class Host:
         address: the address to listen on.
         port: the port; 0 takes a free one.
         cors: which pages of other origins may use the service.
+        tls: whether to listen with TLS.
+
+    Attributes:
+        tls: its certificates; None without TLS.
+
+    Raises:
+        PetStoreMockError: trustme, which makes certificates, is not installed.
     """
 
-    def __init__(self, address: str, port: int, cors: Cors | None = None) -> None:
-        self.worlds = Worlds(cors)
+    def __init__(self, address: str, port: int, cors: Cors | None = None, *, tls: bool = False) -> None:
+        self.worlds = Worlds(cors, tls=tls)
+        self.tls: Tls | None = None
+        if tls:
+            from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
+
+            self.tls = Tls(address)
         self.app = WsgiApp(self.worlds)
         self._address = address
         self._port = port
@@ -55,7 +68,13 @@ class Host:
         if self._listener is None:
             from petstore_mock.transport.listener import Listener  # noqa: PLC0415
 
-            self._listener = Listener(self.worlds, host=self._address, port=self._port)
+            tls = None
+            if self.tls is not None:
+                from petstore_mock.transport.tls_connection import ServerTls  # noqa: PLC0415
+
+                tls = ServerTls(self.tls.context, self.worlds.handshake_began)
+            self._listener = Listener(self.worlds, host=self._address, port=self._port, tls=tls)
+            self.worlds.renew_connections = self._listener.renew_connections
         return self._listener
 
     @property

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.journal.journal import Journal
     from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.wsgi import WsgiApp
@@ -61,6 +62,7 @@ class PetStoreMock:
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
+        tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
 
     Attributes:
         tenant: its world, as the package's own doors hold it; internal.
@@ -85,11 +87,13 @@ class PetStoreMock:
         random_seed: int = 0,
         schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
+        tls: bool = False,
     ) -> None:
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
+        check_type("tls", tls, bool, what="True or False")
         rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
-        self.host = Host(host, port, cors_of(cors))
+        self.host = Host(host, port, cors_of(cors), tls=tls)
         self.tenant = self._outermost = Tenant(
             self.host.worlds,
             rules,
@@ -171,6 +175,17 @@ class PetStoreMock:
     def headers(self) -> dict[str, str]:
         """The header that authenticates: ``{"Authorization": "Bearer ..."}`` (§5)."""
         return {"Authorization": f"Bearer {self.tenant.key}"}
+
+    @property
+    def tls(self) -> Tls:
+        """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
+
+        Raises:
+            PetStoreMockError: it speaks plain HTTP.
+        """
+        if self.host.tls is None:
+            raise PetStoreMockError("expected a mock that speaks TLS, PetStoreMock(tls=True); this one does not")
+        return self.host.tls
 
     @property
     def app(self) -> WsgiApp:
@@ -350,6 +365,9 @@ class PetStoreMock:
         off_contract: bool = False,
     ) -> FaultHandle:
         """Plan a fault for valid requests; the first planned that fires wins.
+
+        Those of ``faults.tls`` meet connections instead: kept ones are closed, ``times``, ``after`` and ``probability``
+        count those that are opened from now on, and nothing else can be asked of them.
 
         Args:
             fault: an HTTP status, or a fault of ``petstore_mock.faults``.

@@ -41,6 +41,7 @@ _SETTINGS: Final = (
     "seed",
     "strict",
     "cors",
+    "tls",
 )  # keywords of PetStoreMock as well
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
@@ -56,6 +57,7 @@ _MOCK_KEYWORDS: Final = (
     "random_seed",
     "schemas",
     "cors",
+    "tls",
 )
 
 
@@ -67,7 +69,7 @@ def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     try:
         value = config.getini(f"petstore_{name}")
     except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
-        expected = f"expected {FLAG_WORDS} in " if name == "strict" else ""
+        expected = f"expected {FLAG_WORDS} in " if name in {"strict", "tls"} else ""
         raise pytest.UsageError(f"{expected}the setting petstore_{name}: {error}") from None
     base = config.inipath.parent if config.inipath is not None else config.rootpath
     return str(value or ""), f"the setting petstore_{name}", base
@@ -181,7 +183,7 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
     match name:
         case "port":
             return _number(text, source)
-        case "strict":
+        case "strict" | "tls":
             return _flag(text, source)
         case "seed":
             return seed_of(text, base)

@@ -62,7 +62,11 @@ class FailureReport:
             report.sections.append((SECTION, text))
 
     def _text(self, run: Run) -> str:
-        from petstore_mock.journal.rendering import render_journal, render_kept  # noqa: PLC0415  # only a failure does
+        from petstore_mock.journal.rendering import (  # noqa: PLC0415  # only a failure does
+            render_handshakes,
+            render_journal,
+            render_kept,
+        )
 
         entries, fresh = run.entries(), run.fresh_entries()
         lines = [f"also: {problem}" for problem in run.problems]
@@ -75,6 +79,8 @@ class FailureReport:
         for others in fresh:
             lines += ["in a world of fresh():", render_journal(others)]
             entries += others
+        if run.petstore is not None:
+            lines += render_handshakes(run.petstore.journal.handshakes)
         lines += _leaked_into(run)
         if self._directory is not None:
             lines.append(self._har(self._directory / f"{file_name(run.item.nodeid)}.har", entries))

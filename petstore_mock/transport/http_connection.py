@@ -10,7 +10,7 @@ import contextlib
 import math
 import re
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
@@ -77,7 +77,7 @@ class HttpConnection(TcpConnection):
         "_state",
     )
 
-    def __init__(self, state: ServerState, batch: WriteBatch, connections: set[HttpConnection], number: int) -> None:
+    def __init__(self, state: ServerState, batch: WriteBatch, connections: set[Any], number: int) -> None:
         super().__init__(batch.loop)
         self._batch = batch
         self._connections = connections
@@ -307,6 +307,11 @@ class HttpConnection(TcpConnection):
     def failed(self, error: BaseException, request: ApiRequest) -> ApiResponse:
         """Answer for an exception inside the fake."""
         return self._state.failed(error, request)
+
+    def refuse_plain_http(self, data: bytes) -> None:
+        """Refuse a client, whose ``data`` is no TLS where that is spoken, in words that it can read."""
+        self._buffer += data
+        self._refuse(RequestError("malformed_request", "this is plain HTTP: the address must begin with https://"))
 
     def _refuse(self, refused: RequestError) -> None:
         """Answer what never became a request, then close."""

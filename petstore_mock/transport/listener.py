@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.tls_connection import ServerTls
 
     Answer: TypeAlias = Callable[[], tuple[Head, bytes]]
 
@@ -55,16 +56,19 @@ class Listener(HTTPServer):
         handler: the core.
         host: where to listen.
         port: 0 for any free port; it is kept over a stop and a start, as a service that restarts keeps its own.
+        tls: how it speaks TLS; None for plain HTTP.
     """
 
-    def __init__(self, handler: Handler, host: str = "127.0.0.1", port: int = 0) -> None:
-        super().__init__(host=host, port=port)
+    def __init__(
+        self, handler: Handler, host: str = "127.0.0.1", port: int = 0, *, tls: ServerTls | None = None
+    ) -> None:
+        super().__init__(host=host, port=port, ssl_context=None if tls is None else tls.context)
         self._logging = threading.Lock()
         self._sizes: deque[int] = deque()  # of the bodies of each request in the log
         self._size = 0  # of all of them
         self._logged = 0  # in all: those in the log, and those that are gone
         self._clears = 0  # how often the expectations began anew
-        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self))
+        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), tls=tls)
 
     def is_running(self) -> bool:
         """Say whether it listens."""
@@ -86,6 +90,10 @@ class Listener(HTTPServer):
     def close_connections(self) -> None:
         """Close the kept connections that are idle; it is done when this returns."""
         self._wire.close_connections()
+
+    def renew_connections(self) -> None:
+        """Close the kept connections, those that are busy after their answer, so that clients shake hands anew."""
+        self._wire.renew_connections()
 
     @property
     def open_connections(self) -> int:

@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real_time import RealTime
@@ -17,12 +18,14 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import HttpConnection
 from petstore_mock.transport.server_state import ServerState
 from petstore_mock.transport.tcp_connection import WriteBatch
+from petstore_mock.transport.tls_connection import TlsLayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from petstore_mock.transport.handler import Handler
     from petstore_mock.transport.server_state import Expectations
+    from petstore_mock.transport.tls_connection import ServerTls
 
     _Address = tuple[int, int, tuple[Any, ...]]  # family, protocol, and what to bind to
 
@@ -65,6 +68,7 @@ class WireServer:
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
         linger_timeout: seconds that a client has to close after we have.
         new_loop: makes the event loop: asyncio's own, or uvloop's.
+        tls: how it speaks TLS; None for plain HTTP.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class WireServer:
         idle_timeout: float = 75.0,
         linger_timeout: float = 2.0,
         new_loop: Callable[[], asyncio.AbstractEventLoop] = _Loop,
+        tls: ServerTls | None = None,
     ) -> None:
         self.host = host
         self.bound = host  # the address that it stands for, once that is known; of several, the first
@@ -92,10 +97,11 @@ class WireServer:
             linger_timeout=linger_timeout,
         )
         self._new_loop = new_loop
+        self._tls = tls
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
         self._batch: WriteBatch | None = None
         self._swept = 0.0  # when the connections were last looked after
-        self._connections: set[HttpConnection] = set()
+        self._connections: set[HttpConnection | TlsLayer] = set()
         self._accepted = 0
         self._lock = threading.Lock()
         self._stopping = asyncio.Event()
@@ -110,6 +116,11 @@ class WireServer:
     def is_running(self) -> bool:
         """Whether it listens."""
         return self._loop is not None
+
+    @property
+    def speaks_tls(self) -> bool:
+        """Whether it speaks TLS."""
+        return self._tls is not None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -181,6 +192,12 @@ class WireServer:
         loop.call_soon_threadsafe(close)
         done.wait(STOP_PATIENCE)
 
+    def renew_connections(self) -> None:
+        """Close the kept connections, those that are busy after their answer: whoever comes next shakes hands anew."""
+        if self._loop is not None and self._tls is not None:
+            self._loop.call_soon_threadsafe(self._tls.retire_all)
+            self.close_connections()  # whose end waits for what was called before it
+
     def _close_idle(self) -> None:
         if self._batch is not None:
             self._batch.empty()  # what is answered but not sent makes a connection look idle
@@ -199,9 +216,19 @@ class WireServer:
     ) -> None:
         batch = self._batch = WriteBatch(loop)
 
-        def connect() -> HttpConnection:
+        def connect() -> HttpConnection | TlsLayer:
             self._accepted += 1
-            return HttpConnection(self._state, batch, self._connections, self._accepted)
+            speak_http = partial(HttpConnection, self._state, batch, self._connections, self._accepted)
+            if self._tls is None:
+                return speak_http()
+            return TlsLayer(
+                self._tls,
+                loop,
+                number=self._accepted,
+                connections=self._connections,
+                make=speak_http,
+                patience=self._state.head_timeout,
+            )
 
         servers = [await loop.create_server(connect, sock=sock, backlog=BACKLOG) for sock in listening]
         self._swept = RealTime.perf_counter()

@@ -14,7 +14,7 @@ from petstore_mock.common.real_time import RealTime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TcpConnection", "WriteBatch"]
+__all__ = ["READ_SIZE", "TcpConnection", "WriteBatch", "disown", "reset"]
 
 READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
@@ -154,9 +154,7 @@ class TcpConnection(asyncio.Protocol):
 
     def reset(self) -> None:
         """End the connection with a RST: alone, ``abort`` sends a FIN."""
-        sock = self._transport.get_extra_info("socket")
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
-        self._transport.abort()
+        reset(self._transport)
 
     def close_if_idle(self) -> None:
         """Close as a service closes a kept connection that nobody uses: without a word."""
@@ -165,12 +163,7 @@ class TcpConnection(asyncio.Protocol):
 
     def disown(self) -> None:
         """Close the descriptor and no more: in the child of a fork, the connection is the parent's."""
-        wrapper = self._transport.get_extra_info("socket")  # which can't be closed itself
-        sock: socket.socket | None = getattr(wrapper, "_sock", None)
-        if sock is not None:
-            sock.close()
-        else:  # uvloop has no socket object
-            os.close(wrapper.fileno())
+        disown(self._transport)
 
     def _sweep_idle(self, now: float, *, idle_timeout: float, linger_timeout: float) -> None:
         """End the connection if nothing has moved on it for too long."""
@@ -180,3 +173,20 @@ class TcpConnection(asyncio.Protocol):
         patience = linger_timeout if self._discarding and not unsent else idle_timeout
         if now - self._touched > patience:
             self._transport.abort()
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """End a connection with a RST: alone, ``abort`` sends a FIN."""
+    sock = transport.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
+    transport.abort()
+
+
+def disown(transport: asyncio.Transport) -> None:
+    """Close the descriptor of a connection and no more: in the child of a fork, the connection is the parent's."""
+    wrapper = transport.get_extra_info("socket")  # which can't be closed itself
+    sock: socket.socket | None = getattr(wrapper, "_sock", None)
+    if sock is not None:
+        sock.close()
+    else:  # uvloop has no socket object
+        os.close(wrapper.fileno())

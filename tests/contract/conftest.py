@@ -1,4 +1,4 @@
-"""The contract suite runs over WSGI, over ASGI and over the socket: what a fake answers must not depend on the door."""
+"""The contract suite runs over WSGI, ASGI, the socket and TLS: what a fake answers must not depend on the door."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ def _over_socket(stack: ExitStack, options: dict[str, Any]) -> Service:
     return service
 
 
-_DOORS = {"wsgi": _over_wsgi, "asgi": _over_asgi, "socket": _over_socket}
+def _over_tls(stack: ExitStack, options: dict[str, Any]) -> Service:
+    return _over_socket(stack, {**options, "tls": True})
+
+
+_DOORS = {"wsgi": _over_wsgi, "asgi": _over_asgi, "socket": _over_socket, "tls": _over_tls}
 if os.environ.get("PETSTORE_DOOR") == "prism":  # tests/peers/test_prism.py runs this suite once more
     from tests.peers.prism import over_prism
 

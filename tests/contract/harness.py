@@ -204,8 +204,10 @@ class SocketTransport:
     name = "socket"
 
     def __init__(self, petstore: PetStoreMock) -> None:
-        host, _, port = petstore.url.removeprefix("http://").partition("/")[0].partition(":")
+        scheme, _, address = petstore.url.partition("://")
+        host, _, port = address.partition("/")[0].partition(":")
         self._address = (host, int(port))
+        self._tls = petstore.tls.client_context() if scheme == "https" else None
         self._socket: socket.socket | None = None
 
     def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | None) -> Answer:
@@ -218,6 +220,8 @@ class SocketTransport:
     def send_raw(self, data: bytes, method: str = "GET") -> Answer:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=5)
+            if self._tls is not None:
+                self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])
         self._socket.sendall(data)
         response = http.client.HTTPResponse(self._socket, method=method)
         try:
@@ -241,7 +245,7 @@ class Service:
 
     Attributes:
         petstore: the object that users hold.
-        over: ``wsgi``, ``asgi`` or ``socket``.
+        over: ``wsgi``, ``asgi`` or ``socket``, under TLS as well.
     """
 
     def __init__(self, petstore: PetStoreMock, transport: Transport) -> None:

@@ -27,7 +27,7 @@ class Stub:
         assert process.stdout is not None
         self.stdout: IO[str] = process.stdout
         self.first = [self.stdout.readline().rstrip("\n") for _ in range(lines)]
-        found = re.search(r"http://[^ \"]+", self.first[0])
+        found = re.search(r"https?://[^ \"]+", self.first[0])
         assert found
         self.url = found[0]
         self.curl = self.first[-1].removeprefix("Try: ")

@@ -161,7 +161,21 @@ def test_every_kind_is_the_name_of_its_function() -> None:
     every = [*REPLACING, *CORRUPTING, faults.delay(1)]
     assert all(callable(getattr(faults, fault.kind)) for fault in every)
     assert sorted(fault.kind for fault in every) == list(faults.KINDS)
-    assert set(faults.__all__) == {*faults.KINDS, "Fault", "coerce", "sequence"}
+    assert set(faults.__all__) == {*faults.KINDS, "Fault", "coerce", "sequence", "tls"}
+
+
+@pytest.mark.parametrize("name", faults.tls.__all__)
+def test_a_fault_of_the_handshake_is_data_code_and_words(name: str) -> None:
+    fault = getattr(faults.tls, name)()
+    assert fault.meets_handshakes
+    assert fault.needs_socket
+    assert fault.delivery is None
+    assert fault.effect
+    assert (str(fault), fault.code()) == (f"tls.{name}()", f"faults.tls.{name}()")
+    assert faults.to_data(fault) == {"kind": f"tls.{name}"}
+    assert faults.from_data({"kind": f"tls.{name}"}) == fault
+    assert fault.takes_time == (name == "handshake_hang")
+    assert faults.sequence(fault, fault).meets_handshakes
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""A TLS handshake: what a fault may do to it, and what came of it. No I/O."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final, Literal
+
+from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from petstore_mock.messages.deferred import DeferredResponses
+
+__all__ = ["CERTIFICATE_FLAWS", "Flaw", "Handshake"]
+
+# The cases of badssl.com; then those that need no certificate.
+Flaw = Literal[
+    "expired",
+    "not_yet_valid",
+    "wrong_host",
+    "self_signed",
+    "untrusted_root",
+    "incomplete_chain",
+    "handshake_reset",
+    "handshake_hang",
+]
+_RUNNING: Final = "running"
+CERTIFICATE_FLAWS: Final[tuple[Flaw, ...]] = (
+    "expired",
+    "not_yet_valid",
+    "wrong_host",
+    "self_signed",
+    "untrusted_root",
+    "incomplete_chain",
+)
+
+
+class Handshake:
+    """One connection's TLS handshake, as the service saw it.
+
+    Attributes:
+        connection: the number of the connection, the same as that of the requests that came over it.
+        flaw: what a fault did to it, by the fault's name; None for nothing.
+        server_name: the host that the client named (SNI, RFC 6066 §3); None for an address, which has no such name.
+        version: the version of TLS that was agreed upon, such as ``TLSv1.3``; None as long as there is none.
+        cipher: the cipher suite, likewise.
+        alert: the alert that the client sent (RFC 8446 §6), such as ``unknown_ca`` or ``bad_certificate``; None for
+            none. Some clients judge a certificate after the handshake, and close without a word.
+        outcome: ``complete``, ``alert``, ``reset``, ``hang``, ``timed out``, ``closed`` or ``reset by the client``
+            (half-way), ``failed: ...``; ``running`` until then.
+        pending: where it is entered while a fault holds it up.
+    """
+
+    __slots__ = ("_settled", "alert", "cipher", "connection", "flaw", "outcome", "pending", "server_name", "version")
+
+    def __init__(self, connection: int, flaw: Flaw | None = None, pending: DeferredResponses | None = None) -> None:
+        self.connection = connection
+        self.flaw: Flaw | None = flaw
+        self.server_name: str | None = None
+        self.version: str | None = None
+        self.cipher: str | None = None
+        self.alert: str | None = None
+        self.outcome = _RUNNING
+        self._settled = threading.Event()
+        self.pending = pending
+
+    def settle(self, outcome: str) -> None:
+        """Take note of what came of it; the first word counts."""
+        if self.outcome == _RUNNING:
+            self.outcome = outcome
+            self._settled.set()
+
+    def wait(self, timeout: float = 1.0) -> Handshake:
+        """Return the handshake once it has come to something: a client may raise before its alert is here.
+
+        Raises:
+            PetStoreMockError: it is still running after ``timeout`` seconds.
+        """
+        if not self._settled.wait(timeout):
+            raise PetStoreMockError(f"expected a handshake that ends within timeout={timeout:g} s; got {self}")
+        return self
+
+    @property
+    def complete(self) -> bool:
+        """Whether both sides got to the end of it."""
+        return self.outcome == "complete"
+
+    def __str__(self) -> str:
+        fault = f"fault {self.flaw}(): " if self.flaw is not None else ""
+        alert = f", the client sent the alert {self.alert}" if self.alert is not None else ""
+        agreed = f" ({self.version})" if self.version is not None else ""
+        return f"{fault}TLS handshake of connection {self.connection}: {self.outcome}{agreed}{alert}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"

@@ -1,0 +1,151 @@
+"""Certificates of this process's own authority, sound and flawed (trustme). Imported where TLS is asked for."""
+
+from __future__ import annotations
+
+import atexit
+import ipaddress
+import os
+import shutil
+import tempfile
+import threading
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.transport.tls_connection import server_context
+
+try:
+    import trustme
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+except ImportError as error:
+    raise PetStoreMockError(
+        'expected trustme to be installed, which makes certificates: pip install "petstore-mock[tls]"; '
+        "serve takes your own with --tls-cert and --tls-key"
+    ) from error
+
+if TYPE_CHECKING:
+    import ssl
+
+    from petstore_mock.messages.handshake import Flaw
+
+__all__ = ["Authority", "authority"]
+
+_IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
+# By the real calendar, whatever time a test has frozen: it is the client's clock that judges.
+_LONG_AGO = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinfo=UTC))
+_STILL_TO_COME = (datetime(2090, 1, 1, tzinfo=UTC), datetime(2091, 1, 1, tzinfo=UTC))
+_WRONG_HOST: Final = "wrong.host.invalid"
+_SHOWN_NAME: Final = "petstore-mock"
+
+
+class Authority:
+    """A certificate authority that lives as long as the process; its key never leaves the memory.
+
+    Attributes:
+        ca_path: the file of its certificate, in PEM, for clients to trust.
+    """
+
+    def __init__(self) -> None:
+        self._ca = trustme.CA(organization_name=_SHOWN_NAME)
+        directory = tempfile.mkdtemp(prefix="petstore-mock-")
+        self.ca_path = Path(directory, "ca.pem")
+        self._ca.cert_pem.write_to_path(self.ca_path)
+        atexit.register(_remove, directory, os.getpid())
+        self._lock = threading.Lock()
+        self._contexts: dict[tuple[Flaw | None, str], ssl.SSLContext] = {}
+
+    def context(self, flaw: Flaw | None, host: str) -> ssl.SSLContext:
+        """Return the server's context with a certificate for ``host`` and loopback, sound but for its ``flaw``.
+
+        Each is made once; sessions of one can't be resumed under another.
+        """
+        with self._lock:
+            context = self._contexts.get((flaw, host))
+            if context is None:
+                context = self._contexts[flaw, host] = server_context()
+                key, chain = self._issue(flaw, (*_IDENTITIES, *(() if host in _IDENTITIES else (host,))))
+                with trustme.Blob(key + chain).tempfile() as path:
+                    context.load_cert_chain(path)
+            return context
+
+    def _issue(self, flaw: Flaw | None, identities: tuple[str, ...]) -> tuple[bytes, bytes]:
+        """Return a key and the chain of certificates that is sent with it, in PEM."""
+        ca, more = self._ca, []
+        before, after = None, None
+        match flaw:
+            case "expired":
+                before, after = _LONG_AGO
+            case "not_yet_valid":
+                before, after = _STILL_TO_COME
+            case "wrong_host":
+                identities = (_WRONG_HOST,)
+            case "self_signed":
+                return _self_signed(identities)
+            case "untrusted_root":
+                ca = trustme.CA(organization_name="nobody knows this root")
+                more = [ca.cert_pem.bytes()]
+            case "incomplete_chain":
+                ca = ca.create_child_ca()
+        leaf = ca.issue_cert(*identities, organization_name=_SHOWN_NAME, not_before=before, not_after=after)
+        # The first alone: trustme adds the intermediate one, which a chain that is incomplete lacks.
+        return leaf.private_key_pem.bytes(), b"".join((leaf.cert_chain_pems[0].bytes(), *more))
+
+
+@cache
+def authority() -> Authority:
+    """Return the authority of this process: its keys are made once."""
+    return Authority()
+
+
+def _self_signed(identities: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """Return a key and a certificate that nobody but itself vouches for, which trustme does not make."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"{_SHOWN_NAME}, by itself")])
+    names = [_general_name(identity) for identity in identities]
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2038, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    )
+    certificate = builder.sign(key, hashes.SHA256())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem, certificate.public_bytes(Encoding.PEM)
+
+
+def _general_name(identity: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(identity))
+    except ValueError:
+        return x509.DNSName(identity)
+
+
+def _remove(directory: str, process: int) -> None:
+    if os.getpid() == process:  # the child of a fork has it from its parent, who still needs it
+        shutil.rmtree(directory, ignore_errors=True)
