@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from petstore_mock import faults as faults
     from petstore_mock import stateful as stateful
     from petstore_mock import strategies as strategies
+    from petstore_mock import verify as verify
     from petstore_mock.contract.behaviour import Behaviour as Behaviour
     from petstore_mock.core.clock import Clock as Clock
     from petstore_mock.core.fault_plan import FaultHandle as FaultHandle
@@ -44,7 +45,7 @@ _HOMES = {
     "PetStoreMockError": "errors",
     "VerificationError": "errors",
 }
-_MODULES = ("faults", "stateful", "strategies")
+_MODULES = ("faults", "stateful", "strategies", "verify")
 
 __all__ = [
     "ApiRequest",
@@ -63,6 +64,7 @@ __all__ = [
     "faults",
     "stateful",
     "strategies",
+    "verify",
 ]
 
 

@@ -1,0 +1,714 @@
+"""Which choice a service makes where the interface shows nothing: one observer for each gap.
+
+An observer reads exchanges, whether the tool sent them or a recording has them, and yields what each shows: the
+alternative that was chosen, or None for something that is none of ours, and in both cases what was seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.contract.error_conditions import CONDITIONS
+from petstore_mock.contract.gap_policies import terse_code
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.interface import PET_STATUSES
+from petstore_mock.verify.exchange import NotJson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from petstore_mock.verify.exchange import Exchange
+    from petstore_mock.verify.facts import Facts
+
+__all__ = ["NEEDS", "Finding", "Sighting", "findings"]
+
+_PET_FIELDS: Final = frozenset({"id", "name", "categoryId", "status"})
+_ERROR_FIELDS: Final = frozenset({"code", "message", "status"})
+_ENOUGH_FOR_ORDER: Final = 5  # animals of a list: four are in any given order once in 24 times
+_ENOUGH_IDS: Final = 4  # created animals
+_ENOUGH_REQUESTS: Final = 5  # valid ones, to say that their number does not matter
+_ENOUGH_USES: Final = 11  # of the first key
+_LARGE: Final = 1024 * 1024
+_SURELY_SHOWN: Final = 50  # animals of a list of at most 100, below which no page is full
+_LEAP: Final = 1_000_000  # between two ids: more than other people create meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What one exchange, or some of them, show of a gap."""
+
+    choice: str | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of a gap.
+
+    Attributes:
+        gap: its name.
+        choice: the alternative, or None.
+        evidence: what showed it, or why it can't be told.
+        kind: ``learned``; ``not_observable``; ``neither`` where the service does something else than our alternatives;
+            ``contradictory`` where it did one thing and then another.
+        answers: how many sightings speak for it.
+    """
+
+    gap: str
+    choice: str | None
+    evidence: str
+    kind: str
+    answers: int = 0
+
+
+def findings(facts: Facts, unseen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Finding]:
+    """Return what the exchanges show of every gap.
+
+    Args:
+        facts: the exchanges.
+        unseen: why nothing can be seen of some gaps, by their names; for the rest it is what it takes.
+    """
+    return {name: _finding(name, list(_OBSERVERS[name](facts)), unseen.get(name, NEEDS[name])) for name in GAPS}
+
+
+def _finding(gap: str, sightings: Sequence[Sighting], needs: str) -> Finding:
+    if not sightings:
+        return Finding(gap, None, needs, "not_observable")
+    counted = Counter(sighting.choice for sighting in sightings)
+    if gap in _ONCE_IS_ENOUGH and counted.get(_ONCE_IS_ENOUGH[gap]):
+        sightings = [sighting for sighting in sightings if sighting.choice == _ONCE_IS_ENOUGH[gap]]
+        counted = Counter(sighting.choice for sighting in sightings)
+    first = sightings[0]
+    answers = f"{len(sightings)} answer{'s' if len(sightings) > 1 else ''}"
+    if len(counted) == 1:
+        if first.choice is None:
+            return Finding(
+                gap, None, f"none of {', '.join(GAPS[gap].alternatives)}: {first.words}", "neither", len(sightings)
+            )
+        return Finding(gap, first.choice, f"{answers}: {first.words}", "learned", len(sightings))
+    told = []
+    for choice, count in counted.most_common():
+        example = next(sighting for sighting in sightings if sighting.choice == choice)
+        told.append(f"{choice or 'something else'} {count} times ({example.words})")
+    return Finding(gap, None, f"contradictory: {', and '.join(told)}", "contradictory", len(sightings))
+
+
+# What shows in one answer is chosen, whatever the others show.
+_ONCE_IS_ENOUGH: Final[Mapping[str, str]] = {
+    "extra_response_fields": "present",
+    "key_rotation": "mid_session",
+    "deprecation_headers": "present",
+}
+
+
+# Selecting exchanges
+
+
+def _own(facts: Facts, operation: str) -> Iterator[Exchange]:
+    """Yield the answered exchanges of an operation that bore a valid key."""
+    for exchange in _answered(facts):
+        is_let_in = exchange.key is not None and exchange.key >= 0 and exchange.status not in {401, 429}
+        if exchange.operation == operation and is_let_in:
+            yield exchange
+
+
+def _answered(facts: Facts) -> Iterator[Exchange]:
+    for exchange in facts.exchanges:
+        if exchange.answer is not None and exchange.operation is not None and 200 <= exchange.answer.status < 500:
+            yield exchange
+
+
+def _came(exchange: Exchange) -> str:
+    return f"{exchange.line} -> {exchange.status}"
+
+
+def _is_refusal(exchange: Exchange) -> bool:
+    return exchange.status is not None and 400 <= exchange.status < 500
+
+
+def _page(exchange: Exchange) -> list[Any] | None:
+    return exchange.json if exchange.status == 200 and isinstance(exchange.json, list) else None
+
+
+def _limit_of(text: str | None) -> int | None:
+    return int(text) if text is not None and text.lstrip("-").isdecimal() and len(text) < 10 else None
+
+
+def _is_plain(exchange: Exchange) -> bool:
+    """Whether a list was asked for as the interface shows it."""
+    names = [name for name, _ in exchange.query]
+    limit = exchange.one("limit")
+    status = exchange.one("status")
+    return (
+        len(names) == len(set(names))
+        and set(names) <= {"limit", "status"}
+        and ("limit" not in names or (_limit_of(limit) is not None and 1 <= (_limit_of(limit) or 0) <= 100))
+        and ("status" not in names or status in PET_STATUSES)
+    )
+
+
+# What is accepted
+
+
+def _invalid_limit(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        names = [name for name, _ in one.query]
+        limit = _limit_of(one.one("limit"))
+        if names.count("limit") != 1 or limit is None or 1 <= limit <= 100:
+            continue
+        page = _page(one)
+        there = len(facts.standing(one.number, one.one("status")))
+        if _is_refusal(one):
+            yield Sighting("reject", _came(one))
+        elif page is None:
+            yield Sighting(None, _came(one))
+        elif limit < 1:
+            if len(page) >= 2:
+                yield Sighting("ignore", f"{_came(one)} with {len(page)} animals")
+            elif there >= 2:
+                yield Sighting("clamp" if len(page) == 1 else None, f"{_came(one)} with {len(page)} of {there} animals")
+        elif len(page) > 20:
+            yield Sighting("clamp" if len(page) <= 100 else None, f"{_came(one)} with {len(page)} animals")
+        elif there > 20:
+            yield Sighting("ignore", f"{_came(one)} with {len(page)} of at least {there} animals")
+
+
+def _invalid_status_filter(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        status = one.one("status")
+        if status is None or status in PET_STATUSES or [name for name, _ in one.query] != ["status"]:
+            continue
+        page = _page(one)
+        if _is_refusal(one):
+            yield Sighting("reject", _came(one))
+        elif page:
+            yield Sighting("ignore", f"{_came(one)} with {len(page)} animals")
+        elif page is not None and facts.standing(one.number):
+            yield Sighting("empty", f"{_came(one)} with []")
+
+
+def _unknown_query(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        names = {name for name, _ in one.query}
+        if names and not names & {"limit", "status"}:
+            yield Sighting("reject" if _is_refusal(one) else "ignore" if one.status == 200 else None, _came(one))
+
+
+def _repeated_query(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        if [name for name, _ in one.query] != ["limit", "limit"]:
+            continue
+        first, last = (_limit_of(value) or 0 for _, value in one.query)
+        page = _page(one)
+        if _is_refusal(one):
+            yield Sighting("reject", _came(one))
+        elif first == 1 and last >= 4 and page is not None and len(facts.standing(one.number)) >= 2:
+            choice = {0: None, 1: "first"}.get(len(page), "last")
+            yield Sighting(choice, f"{_came(one)} with {len(page)} animals")
+
+
+def _creates(facts: Facts) -> Iterator[tuple[Exchange, dict[str, Any]]]:
+    """Yield what createPet was sent, as far as it was a JSON object of at most the usual size."""
+    for one in _own(facts, "createPet"):
+        if isinstance(one.sent, dict) and len(one.body or b"") < _LARGE and _media_type_of(one) == "application/json":
+            yield one, one.sent
+
+
+def _media_type_of(one: Exchange) -> str:
+    found = [value for name, value in one.fields if name.lower() == "content-type"]
+    return found[0].partition(";")[0].strip().lower() if found else ""
+
+
+def _is_usual(sent: Mapping[str, Any], *but: str) -> bool:
+    """Whether all fields but some are as no service would refuse them."""
+    status = sent.get("status", "sold")
+    return (
+        ("name" in but or (isinstance(sent.get("name"), str) and 0 < len(sent["name"]) <= 255))
+        and ("categoryId" in but or (type(sent.get("categoryId")) is int and sent["categoryId"] > 0))
+        and ("status" in but or status in PET_STATUSES)
+        and ("further" in but or not sent.keys() - {"name", "categoryId", "status"})
+    )
+
+
+def _accepts(
+    facts: Facts, is_it: Callable[[Exchange, dict[str, Any]], bool], refused: str, created: str
+) -> Iterator[Sighting]:
+    for one, sent in _creates(facts):
+        if is_it(one, sent):
+            choice = refused if _is_refusal(one) else created if one.status == 201 else None
+            yield Sighting(choice, f"{_came(one)} for {_short(one)}")
+
+
+def _short(one: Exchange) -> str:
+    text = (one.body or b"").decode("utf-8", "replace")
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _repeats(one: Exchange) -> bool:
+    repeated = False
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        repeated = repeated or len(dict(found)) < len(found)
+        return dict(found)
+
+    json.loads(one.body or b"", object_pairs_hook=pairs)
+    return repeated
+
+
+def _unknown_body_field(facts: Facts) -> Iterable[Sighting]:
+    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+        return (
+            bool(sent.keys() - {"name", "categoryId", "status", "id"})
+            and _is_usual(sent, "further")
+            and not _repeats(one)
+        )
+
+    return _accepts(facts, is_it, "reject", "ignore")
+
+
+def _null_status(facts: Facts) -> Iterable[Sighting]:
+    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+        return "status" in sent and sent["status"] is None and _is_usual(sent, "status") and not _repeats(one)
+
+    return _accepts(facts, is_it, "reject", "as_omitted")
+
+
+def _integral_float(facts: Facts) -> Iterable[Sighting]:
+    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+        number = sent.get("categoryId")
+        return (
+            isinstance(number, float)
+            and number.is_integer()
+            and number > 0
+            and _is_usual(sent, "categoryId")
+            and not _repeats(one)
+        )
+
+    return _accepts(facts, is_it, "reject", "accept")
+
+
+def _duplicate_member(facts: Facts) -> Iterator[Sighting]:
+    for one, sent in _creates(facts):
+        if _is_usual(sent) and _repeats(one):
+            made = one.json if isinstance(one.json, dict) else {}
+            is_last = one.status == 201 and all(made.get(name) == value for name, value in sent.items())
+            yield Sighting(
+                "reject" if _is_refusal(one) else "last" if is_last else None, f"{_came(one)} for {_short(one)}"
+            )
+
+
+def _name_rule(facts: Facts) -> Iterator[Sighting]:
+    took: dict[str, Exchange] = {}
+    for one, sent in _creates(facts):
+        name = sent.get("name")
+        if isinstance(name, str) and _is_usual(sent, "name") and not _repeats(one):
+            kind = "empty" if not name else "long" if len(name) > 255 else ""
+            if kind and (_is_refusal(one) or one.status == 201):
+                took[kind] = one
+    if len(took) == 2:
+        empty, long = (took[kind].status == 201 for kind in ("empty", "long"))
+        words = ", ".join(
+            f"{took[kind].status} for {what}"
+            for kind, what in (("empty", 'the name ""'), ("long", "one of 256 characters"))
+        )
+        yield Sighting(
+            {(True, True): "any", (False, True): "non_empty", (True, False): "max_255"}.get((empty, long)), words
+        )
+
+
+def _category_rule(facts: Facts) -> Iterable[Sighting]:
+    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+        number = sent.get("categoryId")
+        return type(number) is int and number <= 0 and _is_usual(sent, "categoryId") and not _repeats(one)
+
+    return _accepts(facts, is_it, "positive", "any")
+
+
+def _malformed_pet_id(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "getPet"):
+        if not one.pet_id.lstrip("-").isdecimal() and one.status != 410:
+            yield Sighting({404: "not_found", 400: "bad_request"}.get(one.status or 0), _came(one))
+
+
+def _media_type(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "createPet"):
+        if isinstance(one.sent, dict) and _is_usual(one.sent) and _media_type_of(one) != "application/json":
+            choice = {415: "unsupported_415", 400: "bad_request", 201: "accept"}.get(one.status or 0)
+            yield Sighting(choice, f"{_came(one)} for Content-Type: {_media_type_of(one) or 'none'}")
+
+
+def _body_limit(facts: Facts) -> Iterator[Sighting]:
+    for one in facts.exchanges:
+        if one.operation == "createPet" and len(one.body or b"") > _LARGE and one.answer is not None:
+            choice = {413: "one_mebibyte", 400: "none", 201: "none"}.get(one.status or 0)
+            if one.status not in {401, 429}:
+                yield Sighting(choice, f"{_came(one)} for a body of {len(one.body or b''):,} bytes")
+
+
+def _unknown_route(facts: Facts) -> Iterator[Sighting]:
+    for one in facts.exchanges:
+        if one.target.partition("?")[0] == "/store/orders" and one.answer is not None and one.status != 429:
+            yield Sighting({404: "not_found", 501: "not_implemented"}.get(one.status or 0), _came(one))
+
+
+# What an answer says
+
+
+def _status_when_omitted(facts: Facts) -> Iterator[Sighting]:
+    for one, sent in _creates(facts):
+        if one.status == 201 and sent.get("status") is None and isinstance(one.json, dict):
+            status = one.json.get("status", "absent")
+            is_ours = isinstance(status, str) and status in GAPS["status_when_omitted"].alternatives
+            yield Sighting(status if is_ours else None, f"{_came(one)} with status {status!r}")
+
+
+def _list_order(facts: Facts) -> Iterator[Sighting]:
+    lists = [
+        one for one in _own(facts, "listPets") if len(one.pets) >= _ENOUGH_FOR_ORDER and len(one.pets) == len(one.json)
+    ]
+    if not lists:
+        return
+    ids = [[pet["id"] for pet in one.pets] for one in lists]
+    names = [[str(pet.get("name")) for pet in one.pets] for one in lists]
+    fitting = [
+        choice
+        for choice, fits in (
+            ("id_ascending", all(found == sorted(found) for found in ids)),
+            ("id_descending", all(found == sorted(found, reverse=True) for found in ids)),
+            ("by_name", all(found == sorted(found) for found in names)),
+        )
+        if fits
+    ]
+    count = f"lists of {min(map(len, ids))} to {max(map(len, ids))} animals"
+    if len(fitting) == 1:
+        yield from (Sighting(fitting[0], count) for _ in lists)
+    if fitting:
+        return
+    by_target: dict[str, list[list[int]]] = defaultdict(list)
+    for one, found in zip(lists, ids, strict=True):
+        by_target[one.target].append(found)
+    compared = [pair for found in by_target.values() for pair in pairwise(found)]
+    same = [_same_order(*pair) for pair in compared]
+    if not all(same):
+        yield Sighting("arbitrary", f"the same list came in another order, {same.count(False)} times of {len(same)}")
+    elif same:
+        yield Sighting("arbitrary_stable", f"{count}, by neither id nor name, and the same again {len(same)} times")
+
+
+def _same_order(first: list[int], second: list[int]) -> bool:
+    common = {*first} & {*second}
+    if len(common) < _ENOUGH_FOR_ORDER - 1 and len(first) >= _ENOUGH_FOR_ORDER:
+        return False  # other animals each time
+    return [one for one in first if one in common] == [one for one in second if one in common]
+
+
+def _page_fill(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        page = _page(one)
+        if page is None or not _is_plain(one):
+            continue
+        limit = _limit_of(one.one("limit")) or 20
+        there = facts.standing(one.number, one.one("status")) | {pet["id"] for pet in one.pets}
+        if len(page) < min(limit, len(there)):
+            yield Sighting("short" if page else None, f"{_came(one)} with {len(page)} of at least {len(there)} animals")
+        elif limit >= 2 and len(page) == limit:
+            yield Sighting("full", f"{_came(one)} with {len(page)} animals")
+
+
+def _id_assignment(facts: Facts) -> Iterator[Sighting]:
+    ids = [one.pets[0]["id"] for one in facts.created]
+    if len(ids) < _ENOUGH_IDS:
+        return
+    steps = [later - former for former, later in pairwise(ids)]
+    shown = ", ".join(map(str, ids[:4]))
+    if min(steps) > 0 and max(steps) < _LEAP:
+        if min(ids) > 2**53 and set(steps) == {1}:
+            yield Sighting("beyond_2_53", f"{len(ids)} ids: {shown}, ...")
+        else:
+            yield Sighting("sequential" if set(steps) == {1} else "sparse", f"{len(ids)} ids: {shown}, ...")
+    else:
+        is_wide = max(map(abs, steps)) >= _LEAP and min(ids) >= 0
+        yield Sighting("random_int64" if is_wide else None, f"{len(ids)} ids: {shown}, ...")
+
+
+def _error_codes(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        found = one.json
+        if not _is_refusal(one) or not isinstance(found, dict) or not isinstance(found.get("code"), str):
+            continue
+        code, status = found["code"], one.status or 0
+        choice = None
+        if code == f"{status}01":
+            choice = "numeric_strings"
+        elif code == terse_code("", status):
+            choice = "terse"
+        elif code in {condition.code for condition in CONDITIONS.values() if condition.status == status}:
+            choice = "standard"
+        yield Sighting(choice, f"{_came(one)} with code {code!r}")
+
+
+def _extra_response_fields(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        for document in one.json if isinstance(one.json, list) else [one.json]:
+            if isinstance(document, dict):
+                further = document.keys() - (_ERROR_FIELDS if _is_refusal(one) else _PET_FIELDS)
+                words = f"{_came(one)} with {', '.join(sorted(further)) or 'no further field'}"
+                yield Sighting("present" if further else "none", words)
+
+
+def _after_removal(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "getPet"):
+        if facts.is_removed(one) and one.pet_id.isdecimal() and facts.seen_before(int(one.pet_id), one.number):
+            yield Sighting({410: "gone", 404: "not_found", 200: "still_served"}.get(one.status or 0), _came(one))
+
+
+# How an answer looks
+
+
+def _json_style(facts: Facts) -> Iterator[Sighting]:
+    orders: dict[frozenset[str], set[tuple[str, ...]]] = defaultdict(set)
+    for one in _answered(facts):
+        for document in one.json if isinstance(one.json, list) else [one.json]:
+            if isinstance(document, dict) and len(document) > 1 and not _is_refusal(one):
+                orders[frozenset(document)].add(tuple(document))
+    mixed = sum(len(found) > 1 for found in orders.values())
+    for one in _answered(facts):
+        value = one.json
+        if isinstance(value, NotJson) or not value or not one.answer:
+            continue
+        body = one.answer.body
+        compact = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        escaped = json.dumps(value, separators=(",", ":")).encode("ascii")
+        if body == json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass"):
+            yield Sighting("pretty", f"{_came(one)}, indented")
+        elif body not in {compact, escaped}:
+            yield Sighting(
+                None, f"{_came(one)} with other white space or escapes: {body[:40].decode('utf-8', 'replace')}"
+            )
+        elif mixed:
+            yield Sighting(
+                "shuffled_members", f"objects with the same members came in {max(map(len, orders.values()))} orders"
+            )
+        elif compact != escaped:
+            yield Sighting("compact" if body == compact else "ascii", f"{_came(one)}, with letters beyond ASCII")
+
+
+def _paging_headers(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "listPets"):
+        if one.status != 200 or one.answer is None:
+            continue
+        link, total = one.answer.header("Link"), one.answer.header("X-Total-Count")
+        others = [
+            name
+            for name, _ in one.answer.fields
+            if name.lower() in {"content-range", "x-next-page", "x-total", "x-pagination"}
+        ]
+        choice = {(False, False): "none", (True, False): "link", (False, True): "total_count"}.get(
+            (bool(link), bool(total))
+        )
+        yield Sighting(
+            None if others else choice, f"{_came(one)} with {', '.join(others) or link or total or 'no paging header'}"
+        )
+
+
+def _location_header(facts: Facts) -> Iterator[Sighting]:
+    for one in facts.created:
+        location = one.answer.header("Location") if one.answer is not None else None
+        yield Sighting("absent" if location is None else "present", f"{_came(one)} with Location: {location or 'none'}")
+
+
+def _deprecation_headers(facts: Facts) -> Iterator[Sighting]:
+    for one in _own(facts, "getPet"):
+        if one.answer is not None and one.status in {200, 404, 410} and one.pet_id.isdecimal():
+            told = [name for name in ("Deprecation", "Sunset") if one.answer.header(name)]
+            yield Sighting(
+                "present" if told else "absent",
+                f"{_came(one)} with {' and '.join(told) or 'neither Deprecation nor Sunset'}",
+            )
+
+
+def _content_type(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        value = one.answer.header("Content-Type") if one.answer is not None else None
+        if value is None:
+            continue
+        media, semicolon, rest = value.partition(";")
+        if media.strip().lower() == "application/json":
+            is_charset = rest.strip().lower().strip('"').replace('"', "") == "charset=utf-8"
+            yield Sighting(
+                "plain" if not semicolon else "with_charset" if is_charset else None, f"{_came(one)}, {value}"
+            )
+
+
+def _content_coding(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        takes = any(name.lower() == "accept-encoding" and "gzip" in value.lower() for name, value in one.fields)
+        if takes and one.answer is not None and one.answer.body:
+            coding = one.answer.header("Content-Encoding")
+            choice = "identity" if coding in {None, "identity"} else "gzip" if coding in {"gzip", "x-gzip"} else None
+            yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
+
+
+def _answer_framing(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        framing = one.answer.framing if one.answer is not None else "unknown"
+        if framing in {"content_length", "chunked", "close"}:
+            yield Sighting(framing if framing != "close" else None, f"{_came(one)}, {framing.replace('_', '-')}")
+
+
+def _header_names(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        names = [name for name, _ in one.answer.fields] if one.answer is not None else []
+        if names and not (one.answer is not None and one.answer.framing == "unknown"):
+            is_lower = all(name == name.lower() for name in names)
+            yield Sighting("lower_case" if is_lower else "canonical", f"{_came(one)}, {', '.join(names[:3])}")
+
+
+def _connection(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        if one.answer is not None and one.answer.closes and one.status != 413:
+            yield Sighting(
+                "closed_after_answer", f"{_came(one)}, Connection: {one.answer.header('Connection') or 'none'}"
+            )
+        if "reused" in one.notes:
+            yield Sighting("kept", f"{_came(one)}, on the connection of the request before")
+
+
+# What happens without the client's doing
+
+
+def _rate_limit(facts: Facts) -> Iterator[Sighting]:
+    limited = [one for one in facts.exchanges if one.status == 429 and one.answer is not None]
+    for one in limited:
+        asked = one.answer.header("Retry-After") if one.answer is not None else None
+        choice = None if asked is None else "retry_after_seconds" if asked.isdecimal() else "retry_after_date"
+        yield Sighting(choice, f"{_came(one)} with Retry-After: {asked or 'none'}, at request {one.number}")
+    count = sum(1 for _ in _answered(facts))
+    if not limited and count >= _ENOUGH_REQUESTS:
+        yield Sighting("none", f"no 429 in {count} answers")
+
+
+def _key_rotation(facts: Facts) -> Iterator[Sighting]:
+    uses: Counter[int] = Counter()
+    for one in facts.exchanges:
+        if one.key is None or one.key < 0 or one.answer is None or one.operation is None:
+            continue
+        if one.status == 401 and uses[one.key] and not _works_later(facts, one):
+            yield Sighting("mid_session", f"{_came(one)} with a key that had worked {uses[one.key]} times")
+            return
+        uses[one.key] += one.status != 401
+    most = max(uses.values(), default=0)
+    if most >= _ENOUGH_USES:
+        yield Sighting("never", f"a key worked {most} times")
+
+
+def _works_later(facts: Facts, refused: Exchange) -> bool:
+    return any(
+        one.key == refused.key and one.number > refused.number and one.status not in {None, 401, 429}
+        for one in facts.exchanges
+    )
+
+
+def _visibility(facts: Facts) -> Iterator[Sighting]:
+    """Look at what was asked right after a create: whether the animal was there, and came later."""
+    for made in facts.created:
+        pet_id = made.pets[0]["id"]
+        after = [one for one in facts.exchanges if one.number == made.number + 1]
+        if not after:
+            continue
+        one = after[0]
+        if any(pet["id"] == pet_id for pet in one.pets):
+            yield Sighting("immediate", f"{_came(one)}, right after it was created")
+        elif facts.seen_after(pet_id, one.number) and _would_show(one, made.pets[0]) and not facts.is_removed(one):
+            yield Sighting("delayed", f"{_came(one)}, and later it was there")
+        elif facts.seen_after(pet_id, one.number) and one.operation == "listPets" and _would_show(one, made.pets[0]):
+            yield Sighting("delayed", f"{_came(one)} without it, and later it was there")
+
+
+def _would_show(one: Exchange, pet: Mapping[str, Any]) -> bool:
+    """Whether an exchange shows the animal where it is visible."""
+    if one.operation == "getPet":
+        return one.pet_id == str(pet["id"]) and one.status == 404
+    page = _page(one)
+    is_roomy = page is not None and one.one("limit") == "100" and len(page) < _SURELY_SHOWN
+    return is_roomy and one.one("status") in {None, pet.get("status")}
+
+
+_OBSERVERS: Final[Mapping[str, Callable[[Facts], Iterable[Sighting]]]] = {
+    "invalid_limit": _invalid_limit,
+    "invalid_status_filter": _invalid_status_filter,
+    "unknown_query": _unknown_query,
+    "repeated_query": _repeated_query,
+    "unknown_body_field": _unknown_body_field,
+    "null_status": _null_status,
+    "integral_float": _integral_float,
+    "duplicate_member": _duplicate_member,
+    "name_rule": _name_rule,
+    "category_rule": _category_rule,
+    "malformed_pet_id": _malformed_pet_id,
+    "media_type": _media_type,
+    "body_limit": _body_limit,
+    "unknown_route": _unknown_route,
+    "status_when_omitted": _status_when_omitted,
+    "list_order": _list_order,
+    "page_fill": _page_fill,
+    "id_assignment": _id_assignment,
+    "error_codes": _error_codes,
+    "extra_response_fields": _extra_response_fields,
+    "after_removal": _after_removal,
+    "json_style": _json_style,
+    "paging_headers": _paging_headers,
+    "location_header": _location_header,
+    "deprecation_headers": _deprecation_headers,
+    "content_type": _content_type,
+    "content_coding": _content_coding,
+    "answer_framing": _answer_framing,
+    "header_names": _header_names,
+    "connection": _connection,
+    "rate_limit": _rate_limit,
+    "key_rotation": _key_rotation,
+    "visibility": _visibility,
+}
+
+_CREATED = "it takes creating an animal (--allow-create)"
+NEEDS: Final[Mapping[str, str]] = {
+    "invalid_limit": "it takes two animals, or a refusal",
+    "invalid_status_filter": "it takes an animal, or a refusal",
+    "unknown_query": "no list with an unknown parameter was answered",
+    "repeated_query": "it takes two animals, or a refusal",
+    "unknown_body_field": _CREATED,
+    "null_status": _CREATED,
+    "integral_float": _CREATED,
+    "duplicate_member": _CREATED,
+    "name_rule": f"{_CREATED}: one without a name, one with a long one",
+    "category_rule": _CREATED,
+    "malformed_pet_id": "no getPet with an id that is no integer was answered",
+    "media_type": _CREATED,
+    "body_limit": "it takes sending a createPet of more than a mebibyte (--allow-create)",
+    "unknown_route": "GET /store/orders was not answered",
+    "status_when_omitted": _CREATED,
+    "list_order": f"it takes a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
+    "page_fill": "it takes more animals than a limit",
+    "id_assignment": f"it takes creating {_ENOUGH_IDS} animals (--allow-create)",
+    "error_codes": "no error was answered",
+    "extra_response_fields": "no animal and no error was answered",
+    "after_removal": "getPet's removal date has not come, by the service's own Date; or no list showed an animal",
+    "json_style": "no answer held a letter beyond ASCII, without which compact and ascii look alike (--allow-create)",
+    "paging_headers": "no list was answered",
+    "location_header": _CREATED,
+    "deprecation_headers": "no getPet was answered",
+    "content_type": "no JSON was answered",
+    "content_coding": "no answer with a body came to a request that takes gzip",
+    "answer_framing": "no answer told its length",
+    "header_names": "no header came",
+    "connection": "no second request was sent",
+    "rate_limit": f"fewer than {_ENOUGH_REQUESTS} requests were answered",
+    "key_rotation": f"no key was used {_ENOUGH_USES} times",
+    "visibility": f"{_CREATED} and reading it at once; where getPet is removed, from a list that is not full",
+}

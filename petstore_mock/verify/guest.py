@@ -1,0 +1,344 @@
+"""How the tool behaves at a service that is not its own: slow, polite, and knowing when to go."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+
+from petstore_mock.common.real_time import RealTime
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.verify.client import Connection, FailedError
+from petstore_mock.verify.exchange import Exchange, redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+    from typing import Self
+
+    from petstore_mock.verify.exchange import Fields
+
+__all__ = ["UNKNOWN_KEY", "Guest", "SkippedError", "StoppedError", "sleep"]
+
+UNKNOWN_KEY: Final = "no-such-key"
+_AGENT: Final = "petstore-mock-verify"
+_LONGEST_WAIT: Final = 60.0  # seconds that Retry-After may ask for
+_UNTOLD_WAIT: Final = 1.0  # seconds before another try after a 429 without Retry-After
+_MOST_5XX: Final = 3
+_FIRST_ANSWER: Final = 28.0  # seconds within which something readable must have come
+_FIRST_TRIES: Final = 3
+
+sleep = time.sleep  # a test need not wait as a guest does
+
+
+class SkippedError(Exception):
+    """A request is not sent: why nothing can be seen of it."""
+
+
+class StoppedError(Exception):
+    """No further request is sent, and nothing more can be checked."""
+
+
+class _Request(NamedTuple):
+    """What is to be sent; ``key`` is ``own``, ``none``, ``unknown``, or what stands in Authorization."""
+
+    probe: str
+    method: str
+    target: str
+    key: str = "own"
+    fields: Fields = ()
+    body: bytes | None = None
+
+
+class Guest:
+    """Sends requests one at a time, at most ``rate`` a second and ``max_requests`` in all.
+
+    Attributes:
+        exchanges: what was asked, in order.
+        spent: how many animals may have been left behind.
+        stopped: why no further request is sent, or None.
+        never_served: whether the reason holds for all that was seen: the service could not be checked at all.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        keys: Sequence[str],
+        *,
+        allow_create: int,
+        rate: float,
+        max_requests: int,
+        timeout: float,
+        receipt: str | PathLike[str] | None,
+        progress: Callable[[str], None],
+    ) -> None:
+        self.exchanges: list[Exchange] = []
+        self.spent = 0
+        self.stopped: str | None = None
+        self.never_served = False
+        self._connection = connection
+        self._keys = tuple(keys)
+        self._key = 0
+        self._worked: set[int] = set()
+        self._allow_create = allow_create
+        self._pause = 1 / rate
+        self._max_requests = max_requests
+        self._timeout = timeout
+        self._progress = progress
+        self._next = 0.0
+        self._begun = RealTime.monotonic()
+        self._server_errors = 0
+        self._receipt: TextIO | None = None
+        if receipt is not None:
+            try:
+                self._receipt = Path(receipt).open("a", encoding="utf-8")  # noqa: SIM115  # closed with the guest
+            except OSError as error:
+                raise PetStoreMockError(
+                    f"expected a file to write receipts to; got receipt={receipt!r}: {error}"
+                ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+        if self._receipt is not None:
+            self._receipt.close()
+
+    # Asking
+
+    @property
+    def lost_key(self) -> str | None:
+        """Why no request with a valid key can be sent, or None."""
+        if self._key < len(self._keys):
+            return None
+        return "no further key was given (--api-key may be given twice), and the last one is refused"
+
+    def ask(
+        self, probe: str, method: str, target: str, *, key: str = "own", fields: Fields = (), body: bytes | None = None
+    ) -> Exchange:
+        """Send the request of a probe, and return what came of it in the end.
+
+        Args:
+            probe: its name.
+            method: the method.
+            target: the target from the base address on.
+            key: ``own``, ``none`` or ``unknown``; anything else stands in Authorization as it is.
+            fields: further header fields.
+            body: the body.
+
+        Raises:
+            SkippedError: it can't be sent, by the user's limits.
+            StoppedError: no further request is sent at all.
+        """
+        if key == "own" and self.lost_key:
+            raise SkippedError(self.lost_key)
+        wanted = _Request(probe, method, target, key, fields, body)
+        exchange = self._send(wanted)
+        if not self._any_readable:
+            exchange = self._insist(exchange, wanted)
+        if exchange.status == 429:
+            exchange = self._try_later(exchange, wanted)
+        if exchange.status == 401 and key == "own":
+            exchange = self._renew_key(exchange, wanted)
+        if self._failed(exchange) and method == "GET":
+            exchange.notes.append("tried once more")
+            exchange = self._send(wanted)
+        if self._failed(exchange):
+            self._confirm(exchange)
+        if exchange.key is not None and exchange.key >= 0 and exchange.status in {200, 201, 400, 404}:
+            self._worked.add(exchange.key)
+        return exchange
+
+    def _send(self, wanted: _Request) -> Exchange:
+        """Send one request, in its turn, whatever comes of it."""
+        self._require_leave(wanted)
+        self._await_turn()
+        used = {"own": self._key, "none": None, "unknown": -1}.get(wanted.key)
+        number = len(self.exchanges) + 1
+        exchange = Exchange(number, wanted.probe, wanted.method, wanted.target, used, wanted.fields, wanted.body)
+        self._progress(f"{number}  {exchange.line}")
+        self.exchanges.append(exchange)
+        if wanted.method == "POST":
+            self.spent += 1  # until it is known that nothing was created
+        timeout = self._timeout if self._any_readable else min(self._timeout, self._patience())
+        key = self._keys[min(self._key, len(self._keys) - 1)]
+        target = wanted.target.replace("{key}", key)
+        fields = self._fields(wanted, key)
+        try:
+            exchange.answer = self._connection.ask(wanted.method, target, fields, wanted.body, timeout=timeout)
+        except FailedError as error:
+            exchange.failure = error.failure
+        finally:  # a Ctrl-C may have lost the answer
+            if wanted.method == "POST":
+                self._account(exchange)
+        if self._connection.reused:
+            exchange.notes.append("reused")
+        self._look_for_trouble(exchange)
+        return exchange
+
+    def _require_leave(self, wanted: _Request) -> None:
+        """Raise unless the user's limits allow a further request."""
+        if len(self.exchanges) >= self._max_requests:
+            raise SkippedError(f"--max-requests {self._max_requests} were sent")
+        if self.stopped is not None:
+            raise StoppedError(self.stopped)
+        if wanted.method == "POST" and self.spent >= self._allow_create:
+            why = "it would take writing: --allow-create N allows N animals to be left behind"
+            raise SkippedError(f"the {self.spent} animals that --allow-create allows are there" if self.spent else why)
+
+    def _await_turn(self) -> None:
+        now = RealTime.monotonic()
+        if now < self._next:
+            sleep(self._next - now)
+        self._next = max(now, self._next) + self._pause
+
+    @staticmethod
+    def _fields(wanted: _Request, key: str) -> list[tuple[str, str]]:
+        fields = [("User-Agent", _AGENT), ("Accept", "application/json"), *wanted.fields]
+        if "accept-encoding" not in {name.lower() for name, _ in wanted.fields}:
+            fields.append(("Accept-Encoding", "identity"))
+        credentials = {"own": f"Bearer {key}", "unknown": f"Bearer {UNKNOWN_KEY}", "none": ""}
+        authorization = credentials.get(wanted.key, wanted.key.replace("{key}", key))
+        return [*fields, ("Authorization", authorization)] if authorization else fields
+
+    def _look_for_trouble(self, exchange: Exchange) -> None:
+        """Stop at the third 5xx, and where there is nothing but redirects."""
+        if self._is_server_error(exchange):
+            self._server_errors += 1
+            if self._server_errors >= _MOST_5XX:
+                self.stop(f"{_MOST_5XX} answers were 5xx, the last one {exchange.status} to {exchange.line}")
+        if len(self.exchanges) >= _FIRST_TRIES and all(300 <= (one.status or 0) < 400 for one in self.exchanges):
+            self.stop(f"every answer is a redirect, the last one {exchange.status}, and none is followed")
+
+    def stop(self, why: str) -> None:
+        """Send no further request."""
+        self.stopped = why
+        readable = [exchange.status for exchange in self.exchanges if exchange.status is not None]
+        self.never_served = all(status >= 500 or status == 429 or 300 <= status < 400 for status in readable)
+
+    @staticmethod
+    def _is_server_error(exchange: Exchange) -> bool:
+        # 501 for a path that the interface only names is a choice (gap unknown_route), no failure.
+        return exchange.status is not None and exchange.status >= 500 and exchange.operation is not None
+
+    def _failed(self, exchange: Exchange) -> bool:
+        return exchange.failure is not None or self._is_server_error(exchange)
+
+    # Before anything readable came
+
+    @property
+    def _any_readable(self) -> bool:
+        return any(exchange.answer is not None for exchange in self.exchanges)
+
+    def _patience(self) -> float:
+        left = self._begun + _FIRST_ANSWER - RealTime.monotonic()
+        return max(left / max(_FIRST_TRIES + 1 - len(self.exchanges), 1), 0.1)
+
+    def _insist(self, exchange: Exchange, wanted: _Request) -> Exchange:
+        """Ask again, and for something else, before it is said that nobody answers."""
+        again = self._send(wanted)
+        if again.answer is not None:
+            return again
+        other = self._send(wanted._replace(probe="get-anything", target="/pets/1"))
+        if other.answer is not None:
+            return again
+        self.stop(f"nothing readable came: {exchange.came}{self._hint(exchange)}")
+        self.never_served = True
+        raise StoppedError(self.stopped)
+
+    def _hint(self, exchange: Exchange) -> str:
+        failure = exchange.failure
+        if failure is None or self._connection.is_tls or failure.kind not in {"not_http", "cut"}:
+            return ""
+        return " (if that is a TLS port, the address begins with https://)"
+
+    # What an answer asks for
+
+    def _try_later(self, exchange: Exchange, wanted: _Request) -> Exchange:
+        """Wait as long as a 429 asks, and ask again."""
+        answer = exchange.answer
+        asked = None if answer is None else answer.header("Retry-After")
+        wait = _wait_of(asked, None if answer is None else answer.date)
+        if wait > _LONGEST_WAIT:
+            self.stop(f"429 to {exchange.line}, with 'Retry-After: {asked}'")
+            raise StoppedError(self.stopped)
+        self._progress(f"{exchange.number}  {exchange.line}  429, waiting {wait:g} s")
+        sleep(wait)
+        again = self._send(wanted)
+        if again.status == 429:
+            self.stop(f"429 again after {wait:g} s to {exchange.line}")
+            raise StoppedError(self.stopped)
+        return again
+
+    def _send_patiently(self, wanted: _Request) -> Exchange:
+        exchange = self._send(wanted)
+        return self._try_later(exchange, wanted) if exchange.status == 429 else exchange
+
+    def _renew_key(self, exchange: Exchange, wanted: _Request) -> Exchange:
+        """Find out whether a refused key is refused for good; go on with the next one if so."""
+        while exchange.status == 401:
+            # A key that has worked is asked for once; one that has not may be refused by one operation alone.
+            for target in ("/pets?limit=1", "/pets/1")[: 1 if self._key in self._worked else 2]:
+                asked = self._send_patiently(_Request("key-again", "GET", target))
+                if asked.status not in {None, 401}:
+                    return exchange  # this request alone is refused, which its clause is to judge
+            self._key += 1
+            if self.lost_key:
+                if self._worked:
+                    raise SkippedError(self.lost_key)
+                self.stop("the key is refused from the first request on: check it, and that it is of this environment")
+                self.never_served = True
+                raise StoppedError(self.stopped)
+            exchange = self._send_patiently(wanted)
+        return exchange
+
+    def _confirm(self, exchange: Exchange) -> None:
+        """Find out whether the service is there: else that a request failed says nothing of the contract."""
+        for target in ("/pets?limit=1", "/pets/1"):
+            key = "none" if self.lost_key else "own"
+            control = self._send_patiently(_Request("still-there", "GET", target, key))
+            if control.status is not None and control.status < 500:
+                exchange.confirmed = True
+                return
+        self.stop(f"the service is no longer there: {control.came}")
+        raise StoppedError(self.stopped)
+
+    # What is left behind
+
+    def _account(self, exchange: Exchange) -> None:
+        """Note what a POST may have left behind."""
+        if exchange.status is not None and 300 <= exchange.status < 500:
+            self.spent -= 1
+            return
+        name = exchange.sent.get("name") if isinstance(exchange.sent, dict) else None
+        ids = [pet["id"] for pet in exchange.pets]
+        self._write({"id": ids[0] if ids else None, "name": name, "came": exchange.came})
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        if self._receipt is None:
+            return
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        text = json.dumps({"at": at, **entry}, ensure_ascii=False)
+        self._receipt.write(redacted(text, self._keys) + "\n")
+        self._receipt.flush()
+        with contextlib.suppress(OSError):  # a pipe or a terminal
+            os.fsync(self._receipt.fileno())
+
+
+def _wait_of(value: str | None, now: float | None) -> float:
+    """Return how many seconds ``Retry-After`` asks for (RFC 9110 §10.2.3)."""
+    if value is None:
+        return _UNTOLD_WAIT
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        until = parsedate_to_datetime(value).timestamp()
+    except ValueError:
+        return _UNTOLD_WAIT
+    return max(until - (time.time() if now is None else now), 0.0)

@@ -1,0 +1,152 @@
+"""A verdict as people and programs read it: text, Markdown, JUnit's XML and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as ET
+
+from petstore_mock.verify.verdict import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from petstore_mock.verify.gap_evidence import Finding
+    from petstore_mock.verify.verdict import Verdict
+
+__all__ = ["as_junit", "as_markdown", "as_text", "json_text"]
+
+_MARKS: Final[Mapping[str, str]] = {
+    "holds": "holds",
+    "broken": "BROKEN",
+    "not_observable": "not observable",
+    "could_not_check": "could not check",
+}
+_SECTIONS: Final[Mapping[str, str]] = {
+    "1": "What the service does",
+    "2": "Resources and their fields",
+    "4.1": "List animals",
+    "4.2": "Add an animal",
+    "4.3": "Get an animal",
+    "5": "Authentication",
+    "7": "Errors",
+}
+
+
+def json_text(verdict: Verdict) -> str:
+    """Return the verdict as JSON."""
+    return json.dumps(as_json(verdict), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_text(verdict: Verdict) -> str:
+    """Return the verdict as lines for a terminal, by section."""
+    lines = [f"{verdict.url}, {verdict.date}: {_summary(verdict)}"]
+    for section, clauses in groupby(verdict.clauses, key=lambda clause: clause.section):
+        lines += ["", f"§{section} {_SECTIONS[section]}"]
+        for clause in clauses:
+            lines.append(f"  {_MARKS[clause.result]:<15} {clause.id}: {clause.words}")
+            if clause.result != "holds":
+                lines.append(f"{'':18}{clause.detail}")
+            if clause.result == "broken":
+                lines.append(f"{'':18}{clause.curl}")
+    lines += ["", "Where the interface shows nothing"]
+    lines += [f"  {name}: {_choice(finding)}" for name, finding in verdict.gaps.items()]
+    if verdict.drift:
+        lines += ["", "No longer as recorded", *(f"  {drift}" for drift in verdict.drift)]
+    lines += ["", _summary(verdict)]
+    return "\n".join(lines) + "\n"
+
+
+def _choice(finding: Finding) -> str:
+    if finding.choice is not None:
+        return f"{finding.choice} ({finding.evidence})"
+    return f"not observable: {finding.evidence}" if finding.kind == "not_observable" else finding.evidence
+
+
+def _summary(verdict: Verdict) -> str:
+    counted: Counter[str] = Counter(clause.result for clause in verdict.clauses)
+    parts = [f"{counted[result]} {words.lower()}" for result, words in _MARKS.items() if counted[result]]
+    if verdict.drift:
+        parts.append(f"{len(verdict.drift)} drifted")
+    text = f"{', '.join(parts)}; {verdict.requests} requests"
+    if verdict.created:
+        text += f", at most {verdict.created} animals left behind"
+    if verdict.stopped:
+        text += f"; stopped: {verdict.stopped}"
+    return text
+
+
+def as_markdown(verdict: Verdict) -> str:
+    """Return the verdict as a Markdown document."""
+    lines = [f"# The contract at {verdict.url}", "", f"{verdict.date}: {_summary(verdict)}.", ""]
+    if verdict.broken:
+        lines += ["## Broken", ""]
+        for clause in verdict.broken:
+            lines += [
+                f"- **{clause.id}** (§{clause.section}): {_plain(clause.words)}",
+                f"  {_plain(clause.detail)}",
+                "",
+                f"  `{clause.curl}`",
+                "",
+            ]
+    if verdict.drift:
+        lines += ["## No longer as recorded", "", "| gap | recorded | came |", "|---|---|---|"]
+        lines += [f"| `{drift.gap}` | `{drift.expected}` | {_cell(drift.came)} |" for drift in verdict.drift]
+        lines.append("")
+    lines += ["## Clauses", "", "| clause | § | words | result | detail |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{clause.id}` | {clause.section} | {_cell(clause.words)} | {_MARKS[clause.result]} "
+        f"| {_cell(clause.detail)} |"
+        for clause in verdict.clauses
+    ]
+    lines += ["", "## Where the interface shows nothing", "", "| gap | choice | evidence |", "|---|---|---|"]
+    lines += [
+        f"| `{name}` | {f'`{finding.choice}`' if finding.choice else ''} | {_cell(finding.evidence)} |"
+        for name, finding in verdict.gaps.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    return text.replace("<", "&lt;")
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", "\\|").replace("\n", " ")
+
+
+def as_junit(verdict: Verdict) -> str:
+    """Return the verdict as JUnit's XML: a test a clause and a drifted gap; what could not be checked is an error."""
+    suite = ET.Element(
+        "testsuite", name="petstore-mock verify", timestamp=verdict.date.replace("Z", ""), hostname=_clean(verdict.url)
+    )
+    cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
+    cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
+    counted: Counter[str] = Counter()
+    for kind, name, result, detail in cases:
+        case = ET.SubElement(suite, "testcase", classname=f"petstore.{kind}", name=name, time="0")
+        tag = {"broken": "failure", "could_not_check": "error", "not_observable": "skipped"}.get(result)
+        if tag is not None:
+            counted[tag] += 1
+            ET.SubElement(case, tag, message=_clean(detail))
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(counted["failure"]))
+    suite.set("errors", str(counted["error"]))
+    suite.set("skipped", str(counted["skipped"]))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _clean(text: str) -> str:
+    """Return ``text`` without the characters that XML 1.0 can't hold, which a service may send."""
+    return "".join(_xml_characters(text))
+
+
+def _xml_characters(text: str) -> Iterator[str]:
+    for character in text:
+        code = ord(character)
+        fits = code in {0x9, 0xA, 0xD} or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+        yield character if fits else "\N{REPLACEMENT CHARACTER}"
