@@ -1,4 +1,4 @@
-"""The command ``petstore-mock``: the stub on a port, the gap register, the OpenAPI document.
+"""The command ``petstore-mock``: the stub on a port, the gap register, the OpenAPI document, ``verify`` and ``learn``.
 
 Each command's own module is imported when that command runs: ``serve`` must answer soon.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
+from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, verify
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -115,6 +116,24 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="a base address to name first, such as http://127.0.0.1:8080/v1",
     )
+    verifying = commands.add_parser(
+        "verify",
+        help="hold a service against the contract",
+        description="Ask a service, as a guest does, and hold what it answers against every clause of the contract. "
+        "Exits 0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 2 for wrong arguments, "
+        "3 if it could not be checked.",
+        allow_abbrev=False,
+    )
+    add_verify_options(verifying)
+    learning = commands.add_parser(
+        "learn",
+        help="write which choices a service makes where the contract says nothing",
+        description="Ask a service, or read recorded traffic, and write its choices as a behaviour for the fixture and "
+        "the stub. Exits 0 if something was learned, 1 on drift from --behaviour, 2 for wrong arguments, 3 if nothing "
+        "could be learned.",
+        allow_abbrev=False,
+    )
+    add_learn_options(learning)
     return parser
 
 
@@ -189,7 +208,7 @@ def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
         stderr: where the one sentence about what is wrong goes.
 
     Returns:
-        The exit code: 0, or 2 when the arguments can't be right or the port is taken.
+        The exit code: 0, or 2 when the arguments can't be right or the port is taken; ``verify`` has 1 and 3 as well.
     """
     try:
         with contextlib.redirect_stdout(stdout):  # --help and --version print by themselves
@@ -218,6 +237,9 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
             if not options.variables:
                 raise
             raise PetStoreMockError(f"{error} (the environment sets {', '.join(options.variables)})") from error
+    if options.command in {"verify", "learn"}:
+        _write_utf_8(stdout)
+        return (verify if options.command == "verify" else learn)(options, stdout, stderr)
     if options.command == "gaps":
         from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.verify.exchange import Answer, Exchange
+from petstore_mock.verify.exchange import Answer, Exchange, redacted
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import findings
 from petstore_mock.verify.learned import Learned
@@ -25,6 +26,8 @@ __all__ = ["learned_from_har"]
 
 _UNSEEN = {
     "connection": "a recording does not say which connection a request went over",
+    "answer_framing": "a recording's headers are as its writer has them, and not as they came",
+    "header_names": "a recording's headers are as its writer has them, and not as they came",
 }
 
 
@@ -54,7 +57,12 @@ def learned_from_har(path: str | PathLike[str], url: str | None) -> Learned:
         notes.append(f"{lacking} answers are recorded without their bodies, of which nothing was learned")
     known = [one for one in exchanges if one.answer is None or not one.answer.lacks_body]
     date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Learned(f"{base} (recorded)", date, findings(Facts(known), _UNSEEN), tuple(notes))
+    secrets = tuple(value.rpartition(" ")[2] for value in keys)
+    found = {
+        name: replace(finding, evidence=redacted(finding.evidence, secrets))
+        for name, finding in findings(Facts(known), _UNSEEN).items()
+    }
+    return Learned(redacted(f"{base} (recorded)", secrets), date, found, tuple(notes))
 
 
 def _entries(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
@@ -137,12 +145,8 @@ def _exchange(entry: Mapping[str, Any], base: str, number: int, keys: dict[str, 
     content = content if isinstance(content, dict) else {}
     found = _text(content)
     size = content.get("size")
-    names = {name.lower() for name, _ in came}
-    framing = (
-        "chunked" if "transfer-encoding" in names else "content_length" if "content-length" in names else "unknown"
-    )
     is_lacking = found is None and size != 0 and status not in {204, 304}
-    exchange.answer = Answer(status, came, found or b"", framing, None, is_lacking)  # type: ignore[arg-type]  # two of its names
+    exchange.answer = Answer(status, came, found or b"", lacks_body=is_lacking)
     # A recording of our own masks keys, and browsers leave them out: what was let in bore one.
     if exchange.key is None and exchange.operation is not None and status not in {401, 429}:
         exchange.key = keys.setdefault("", len(keys))

@@ -40,7 +40,7 @@ class Learned:
     @property
     def behaviour(self) -> Behaviour:
         """The choices as a ``Behaviour``; what could not be told stays at its default."""
-        return Behaviour().replace(**self.choices)
+        return Behaviour().replace(**self.choices)  # type: ignore[arg-type]  # the register has them
 
     @property
     def choices(self) -> dict[str, str]:
