@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Final
 
 from sphinx.ext.napoleon import GoogleDocstring
@@ -55,6 +56,13 @@ def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: obj
         lines[:] = GoogleDocstring(inspect.getdoc(obj) or "", app.config, app, "method", name, obj).lines()
 
 
+def _show_signature(  # what a function takes in order to refuse it is no part of its face
+    _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, signature: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    return signature and re.sub(r", \*\*unknown: [\w.~]*Never", "", signature), result
+
+
 def setup(app: Sphinx) -> None:
     """Have the last word, after napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", _read_property, priority=600)
+    app.connect("autodoc-process-signature", _show_signature)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
 from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, verify
+from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise _UsageError(f"{message} (see '{self.prog} --help')")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse what is none of the choices, as the rest of the package does; argparse calls it for each value."""
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(
+                action, f"expected one of {', '.join(known)}; got {value!r}{did_you_mean(value, known)}"
+            )
 
 
 def _port(text: str) -> int:
@@ -134,6 +144,17 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_learn_options(learning)
+
+    completion = commands.add_parser(
+        "completion",
+        help="print what lets a shell complete this command",
+        description='Print a script that lets a shell complete this command (pip install "petstore-mock[completion]").',
+        allow_abbrev=False,
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell: %(choices)s", metavar="SHELL")
+
+    for command in commands.choices.values():
+        command.set_defaults(help=command.format_help)
     return parser
 
 
@@ -186,11 +207,22 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
     serve.set_defaults(serve_options=options)
 
 
+def _meant(unknown: str, options: argparse.Namespace) -> str:
+    """Return what to do about an option that its command does not know, to end a sentence with, or nothing."""
+    name = unknown.partition("=")[0]
+    known = re.findall(r"--[a-z-]+", options.help())
+    if name in known:
+        return f"; {name} goes behind {options.command}"
+    return did_you_mean(name, known) if name.startswith("-") else ""
+
+
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     options, unknown = make_parser().parse_known_args(arguments)
     if unknown:  # argparse itself would name the help of the whole, which shows no option of a command
-        names = " ".join(unknown)
-        raise _UsageError(f"unrecognized arguments: {names} (see 'petstore-mock {options.command} --help')")
+        raise _UsageError(
+            f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], options)} "
+            f"(see 'petstore-mock {options.command} --help')"
+        )
     if options.command == "serve":
         try:
             options.variables = complete(options, options.serve_options)
@@ -246,6 +278,8 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         if options.format != "table":
             _write_utf_8(stdout)
         stdout.write(render_gaps(options.format))
+    elif options.command == "completion":
+        stdout.write(_completion(options.shell))
     else:
         from petstore_mock.contract.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
         from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
@@ -259,6 +293,21 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
 
             stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
+
+
+def _completion(shell: str) -> str:
+    """Return the script that completes the command in a shell.
+
+    Raises:
+        PetStoreMockError: what writes it is not installed.
+    """
+    try:
+        import shtab  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError:
+        raise PetStoreMockError(
+            'completion needs shtab, which is an extra: pip install "petstore-mock[completion]"'
+        ) from None
+    return str(shtab.complete(make_parser(), shell)) + "\n"
 
 
 def _write_utf_8(stdout: TextIO) -> None:

@@ -131,10 +131,14 @@ def _signals_left_to_main() -> Generator[None]:
 
 
 def _wait(signalled: SimpleQueue[None]) -> None:
-    """Wait for a signal. On Windows none interrupts a wait for a lock: there, look up often enough to let it in."""
+    """Wait for a signal, looking up now and then.
+
+    Not every signal ends the wait of a thread: on Windows none does, and where the command is embedded, another thread
+    may be the one that the system hands it to. Its handler runs in this one all the same, as soon as this one runs.
+    """
     while True:
         with contextlib.suppress(Empty):
-            signalled.get(timeout=None if os.name == "posix" else _LOOK_UP)
+            signalled.get(timeout=_LOOK_UP)
             return
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from petstore_mock.errors import PetStoreMockError
 
-__all__ = ["did_you_mean", "nearest"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["did_you_mean", "nearest", "refuse_unknown"]
 
 _LONGEST: Final = 100  # characters; nobody's slip, and to compare longer ones takes its time
 
@@ -28,6 +30,28 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return a question to end a message with, behind a full stop: ``. Did you mean 'getPet'?``, or nothing."""
     meant = nearest(name, known)
     return "" if meant is None else f". Did you mean {meant!r}?"
+
+
+def refuse_unknown(call: Callable[..., object], unknown: Mapping[str, object]) -> None:
+    """Refuse keywords that ``call`` does not have: in Python's own words nobody learns which one was meant.
+
+    A function takes them as ``**unknown: Never``, so that a type checker refuses them as well.
+
+    Raises:
+        PetStoreMockError: there is one; names those that there are, and the nearest.
+    """
+    __tracebackhide__ = True
+    for name in unknown:
+        import inspect  # noqa: PLC0415  # for a mistake only
+
+        kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        known = [
+            one.name for one in inspect.signature(call).parameters.values() if one.kind in kinds and one.name != "self"
+        ]
+        raise PetStoreMockError(
+            f"expected keywords of {call.__qualname__.removesuffix('.__init__')}, from {', '.join(known)}; "
+            f"got {name!r}{did_you_mean(name, known)}"
+        )
 
 
 def _fold(name: str) -> str:

@@ -330,7 +330,8 @@ class Handlers:
                 if "travel_to" in asked:
                     clock.travel_to(asked["travel_to"])
                 if "advance" in asked:
-                    clock.advance(**{unit: float(amount) for unit, amount in asked["advance"].items()})
+                    amounts: Any = {unit: float(amount) for unit, amount in asked["advance"].items()}
+                    clock.advance(**amounts)
             except PetStoreMockError:
                 clock.restore(before)
                 raise

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Final, Never
 
 from petstore_mock.common.dates import EARLIEST, LATEST, as_moment, http_date
+from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.errors import PetStoreMockError
 
 __all__ = ["Clock"]
@@ -88,12 +89,15 @@ class Clock:
         else:
             self._offset = target - time.time()
 
-    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, **unknown: Never
+    ) -> None:
         """Move the fake's time forward (or back, by negative amounts).
 
         Raises:
             PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
         """
+        refuse_unknown(Clock.advance, unknown)
         amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
         got = ", ".join(f"{name}={amount!r}" for name, amount in amounts.items() if amount != 0)
         try:

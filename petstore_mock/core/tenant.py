@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
 from petstore_mock.core.verification import Verification
 from petstore_mock.core.world import Snapshot, World
@@ -318,10 +319,12 @@ class Tenant:
         Raises:
             PetStoreMockError: an option can't be right.
         """
-        unknown = options.keys() - WorldOptions.__annotations__.keys()
-        if unknown:
-            known = ", ".join(WorldOptions.__annotations__)
-            raise PetStoreMockError(f"expected options of a world, from {known}; got {', '.join(sorted(unknown))}")
+        known = WorldOptions.__annotations__
+        if unknown := sorted(options.keys() - known.keys()):
+            raise PetStoreMockError(
+                f"expected options of a world, from {', '.join(known)}; "
+                f"got {', '.join(unknown)}{did_you_mean(unknown[0], known)}"
+            )
         options = {"self_check": self.world.self_check, "strict": self.strict, **options}
         inner = Tenant(self.worlds, self.world.schemas, **options)
         inner.at_end = self.at_end

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, Unpack
 
 from petstore_mock.common.paths import as_path
+from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
@@ -88,7 +89,9 @@ class PetStoreMock:
         schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
         tls: bool = False,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown(PetStoreMock.__init__, unknown)
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         check_type("tls", tls, bool, what="True or False")
@@ -363,6 +366,7 @@ class PetStoreMock:
         at: CommitPoint = "before_commit",
         probability: float = 1.0,
         off_contract: bool = False,
+        **unknown: Never,
     ) -> FaultHandle:
         """Plan a fault for valid requests; the first planned that fires wins.
 
@@ -380,6 +384,7 @@ class PetStoreMock:
             at: before the state changes, or after (the animal exists, its answer is lost).
             probability: the chance of each matching request to meet it, by ``random_seed``.
             off_contract: allow a status that the interface declares for other operations only (§7).
+            unknown: refused, with the nearest of the others.
 
         Returns:
             The handle, with ``.id``, ``.hits``, ``.spent`` and ``.cancel()``; as a context manager it ends the fault
@@ -388,6 +393,7 @@ class PetStoreMock:
         Raises:
             PetStoreMockError: an argument can't be right; says what would be.
         """
+        refuse_unknown(PetStoreMock.inject, unknown)
         return self.tenant.inject(
             fault,
             on=on,

@@ -219,10 +219,11 @@ def petstore_options() -> Mapping[str, Any]:
 @pytest.fixture(scope="session")
 def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """Give a fake pet store service that listens on loopback, as new in each test and each Hypothesis example.
-
-    It is one object a session: only its state is a test's own. What a fixture of wider scope than the test puts
-    into it is gone when the next test begins; ``petstore_options`` gives every test a starting state.
-    """
+    Talk to it: url, api_key, headers; app, asgi, requests_session() and httpx_client() in process.
+    Set the scene: seed(name="Rex"), seed_many(300), update(), remove(), configure(list_order="by_name"), clock.
+    Break the answer: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
+    Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
+    """  # noqa: D205  # `pytest --fixtures` shows the first paragraph alone
     from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # as above
     from petstore_mock.pytest_plugin.options import start_mock  # noqa: PLC0415  # as above
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -386,3 +389,18 @@ def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytes
 
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", int((pytester.path / "port").read_text()))) != 0
+
+
+def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
+    """Each name in them is one of the mock's: what is renamed is renamed there, too."""
+    shown = inner("", "--fixtures").stdout.str()
+    told = re.search(r"^petstore \[session scope\].*\n((?:    .*\n|\n)+)", shown, re.MULTILINE)
+    assert told
+    lines = [line.strip() for line in told[1].splitlines() if line.strip()]
+    assert len(lines) == 5
+    names = {
+        name for line in lines[1:] for name in re.findall(r"(?<=[ :])([a-z]\w+)(?=[(,.;])", line.partition(":")[2])
+    }
+    missing = {name for name in names - {"faults", "process"} if not hasattr(PetStoreMock, name)}
+    assert not missing
+    assert {"url", "seed", "inject", "journal", "pets"} <= names

@@ -8,8 +8,11 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -124,7 +127,7 @@ def test_every_option_has_a_help_text() -> None:
     # argparse has no public way to ask for what was declared.
     commands = next(one for one in cli.make_parser()._actions if one.dest == "command")  # noqa: SLF001
     assert isinstance(commands.choices, dict)
-    assert set(commands.choices) == {"serve", "gaps", "openapi", "verify", "learn"}
+    assert set(commands.choices) == {"serve", "gaps", "openapi", "verify", "learn", "completion"}
     for command in commands.choices.values():
         for action in command._actions:  # noqa: SLF001
             assert action.help, f"{command.prog} {action.option_strings}"
@@ -134,10 +137,24 @@ def test_every_option_has_a_help_text() -> None:
     ("arguments", "words"),
     [
         ([], "COMMAND"),
-        (["sirve"], "sirve"),
-        (["serve", "--prot", "1"], "unrecognized arguments: --prot 1 (see 'petstore-mock serve --help')"),
+        (
+            ["serv"],
+            "expected one of serve, gaps, openapi, verify, learn, completion; got 'serv'. Did you mean 'serve'?",
+        ),
+        (
+            ["serve", "--log-format", "jsno"],
+            "expected one of text, json; got 'jsno'. Did you mean 'json'?",
+        ),
+        (["serve", "--prt=1"], "unrecognized arguments: --prt=1. Did you mean '--port'?"),
+        (
+            ["serve", "--prot", "1"],
+            "unrecognized arguments: --prot 1. Did you mean '--port'? (see 'petstore-mock serve --help')",
+        ),
         (["gaps", "--json"], "unrecognized arguments: --json (see 'petstore-mock gaps --help')"),
-        (["--quiet", "serve"], "unrecognized arguments: --quiet (see 'petstore-mock serve --help')"),
+        (
+            ["--quiet", "serve"],
+            "unrecognized arguments: --quiet; --quiet goes behind serve (see 'petstore-mock serve --help')",
+        ),
         (["serve", "--por", "1"], "--por"),
         (["serve", "--port"], "--port"),
         (["serve", "--port", "-1"], "--port"),
@@ -818,3 +835,30 @@ def test_a_line_of_the_json_log_is_json_whatever_the_request_was(target: str) ->
     assert (line["condition"], line["section"]) == ("invalid_query", "7")
     assert line["reason"].endswith('got "\n"')
     assert line["time"] == "1970-01-01T00:00:00.000+00:00"
+
+
+# Completion
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["ser"], ["serve"]),
+        (["serve", "--log"], ["--log-format"]),
+        (["serve", "--log-format", ""], ["text", "json"]),
+        (["gaps", "--format", "m"], ["markdown"]),
+    ],
+)
+def test_bash_completes_commands_options_and_choices(words: list[str], offered: list[str]) -> None:
+    code, script, _ = run("completion", "bash")
+    assert code == 0
+    ask = f"COMP_WORDS=(petstore-mock {shlex.join(words)}); COMP_CWORD={len(words)}"
+    steps = f"{script}\n{ask}\n_shtab_petstore_mock\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", steps], capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout.split() == offered
+
+
+def test_completion_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert 'pip install "petstore-mock[completion]"' in complaint("completion", "zsh")

@@ -20,6 +20,9 @@ from petstore_mock.messages.request import ApiRequest
 from tests.core import deferred, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+if TYPE_CHECKING:
     from pathlib import Path
 
     from petstore_mock.messages.deferred import DeferredResponse
@@ -714,3 +717,24 @@ def test_cancelled_faults_need_not_fire(petstore: PetStoreMock) -> None:
     assert call(petstore).status == 200
     petstore.reset()
     petstore.verify()
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "said"),
+    [
+        (
+            lambda _: PetStoreMock,
+            {"behavior": "strict"},
+            "PetStoreMock, from host, .*; got 'behavior'. Did you",
+        ),
+        (lambda mock: mock.clock.advance, {"minute": 1}, "Clock.advance, .*; got 'minute'. Did you mean 'minutes'?"),
+        (lambda mock: partial(mock.inject, 503), {"tims": 1}, "inject, .*; got 'tims'. Did you mean 'times'?"),
+        (lambda mock: mock.fresh, {"sed": 1}, "options of a world, .*; got sed. Did you mean 'seed'?"),
+    ],
+    ids=["PetStoreMock", "advance", "inject", "fresh"],
+)
+def test_a_misspelt_keyword_is_told_with_the_nearest(
+    function: Callable[[Any], Any], arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(PetStoreMockError, match=said), function(PetStoreMock())(**arguments):
+        pass
