@@ -47,7 +47,7 @@ def steps(*, library: str, examples: int, one_core: bool = False) -> dict[str, f
         seconds = perf_counter() - start
         if verdict.bug is not None:
             raise verdict.bug
-        return {"steps": verdict.steps, "seconds": seconds, "waited": machine.run.waiting.spent}
+        return {"steps": verdict.report.calls, "seconds": seconds, "waited": verdict.report.waited}
 
     run(5)  # imports, and what is compiled once
     return run(examples)

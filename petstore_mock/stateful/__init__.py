@@ -15,7 +15,7 @@ as one sentence, a test to paste, and what went over the wire.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
 
@@ -27,28 +27,33 @@ from hypothesis.stateful import initialize, rule
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError
+from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.adapter import adapted, check_methods
 from petstore_mock.stateful.model.call import PetClient
 from petstore_mock.stateful.model.error_classification import Kind, UnknownErrorError, classify_exception
 from petstore_mock.stateful.model.reading import read_pet
 from petstore_mock.stateful.run import CheckRun
-from petstore_mock.stateful.search import find_bug, machine_settings
-from petstore_mock.stateful.step_generator import NUMBERS
-from petstore_mock.strategies.plans import varied_gaps
+from petstore_mock.stateful.scenario import Restrictions
+from petstore_mock.stateful.search import ClientQuestionWarning, find_bug, machine_settings
+from petstore_mock.stateful.step_generator import any_step
+from petstore_mock.strategies.plans import behaviours, varied_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from unittest import TestCase
+    from collections.abc import Callable, Collection, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.search import Verdict
+    from petstore_mock.stateful.steps import Step
 
 __all__ = [
+    "CheckReport",
     "ClientBugError",
+    "ClientMachine",
+    "ClientQuestionWarning",
     "Kind",
     "PetClient",
     "UnknownErrorError",
@@ -60,6 +65,11 @@ __all__ = [
 ]
 
 
+_EXAMPLES: Final = 200
+_ENDLESS: Final = 10**9
+_T = TypeVar("_T")
+
+
 def client_machine(
     make_client: Callable[[PetStoreMock], Any],
     *,
@@ -68,7 +78,10 @@ def client_machine(
     methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
+    names: SearchStrategy[str] | None = None,
+    category_ids: SearchStrategy[int] | None = None,
     patience: float = 2.0,
+    max_seconds: float | None = None,
 ) -> type[ClientMachine]:
     """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
 
@@ -83,7 +96,10 @@ def client_machine(
             of the client and the arguments.
         vary: the gaps that vary; all of them unless given.
         faults: draws the faults; ``st.nothing()`` for none.
+        names: draws the names that the client is given; any text unless given.
+        category_ids: draws the categories that it is given; any int64 unless given.
         patience: seconds after which a client that waits for an answer has no timeout.
+        max_seconds: seconds after which no further example begins.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -99,47 +115,47 @@ def client_machine(
     if not callable(read_pet):
         raise PetStoreMockError(f"expected read_pet to be a function of a result; got read_pet={read_pet!r}")
     check_methods(methods)
+    if max_seconds is not None and not _is_positive(max_seconds):
+        raise PetStoreMockError(f"expected max_seconds to be more than 0; got max_seconds={max_seconds!r}")
     varied = _differences(vary)
-    if faults is not None and not isinstance(faults, st.SearchStrategy):
-        raise PetStoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
-
-    drawn: SearchStrategy[list[Fault] | None] = st.none() if faults is None else st.just([])
-    if faults is not None and not faults.is_empty:
-        drawn = st.lists(faults, min_size=1, max_size=3)
+    chosen = st.builds(
+        Restrictions,
+        faults=_some("faults", faults),
+        names=_some("names", names),
+        category_ids=_some("category_ids", category_ids),
+    )
+    seconds = max_seconds  # within the class the name is taken
+    run_of_all = CheckRun(make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet)
 
     class Machine(ClientMachine):
-        run = CheckRun(make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet)
+        run = run_of_all
         differences = varied
-        drawn_faults = drawn
-        any_fault = faults is None
+        restrictions = chosen
+        max_seconds = seconds
 
-        @initialize(number=NUMBERS, faults=drawn)
-        def begin(self, number: int, faults: Sequence[Fault] | None) -> None:
-            super().begin(number, faults)
+        @initialize(
+            behaviour=behaviours(vary=[name for name, _ in varied]), restrictions=chosen, odd_keys=st.booleans()
+        )
+        def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
+            super().begin(behaviour, restrictions, odd_keys=odd_keys)
 
-        @rule()
-        def go_on(self) -> None:
-            super().go_on()
+        @rule(step=any_step(faults))
+        def take(self, step: Step) -> None:
+            super().take(step)
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
-    Machine.TestCase = _closing(Machine)  # type: ignore[assignment]  # a property of the class
     return Machine
 
 
-def _closing(machine: type[ClientMachine]) -> type[TestCase]:
-    """Return a test case that stops listening when it has run, and shrinks as :func:`check_client` does."""
-    base: Any = machine.TestCase
-
-    class ClientTestCase(base):  # type: ignore[misc]  # made by Hypothesis
-        settings = machine_settings()
-
-        def runTest(self) -> None:  # noqa: N802  # unittest's name
-            __tracebackhide__ = True
-            _raise_bug(find_bug(machine, machine_settings(self.settings)))
-
-        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # as Hypothesis marks its own
-
-    return ClientTestCase
+def _some(name: str, strategy: SearchStrategy[_T] | None) -> SearchStrategy[tuple[_T, ...] | None]:
+    """Return what draws some of the values that a strategy draws; None without one."""
+    if strategy is None:
+        return st.none()
+    if not isinstance(strategy, st.SearchStrategy):
+        raise PetStoreMockError(f"expected {name} to be a strategy; got {name}={strategy!r}: pass st.just(...)")
+    if strategy.is_empty and name != "faults":
+        raise PetStoreMockError(f"expected {name} to draw something; got {name}={strategy!r}")
+    return st.just(()) if strategy.is_empty else st.lists(strategy, min_size=1, max_size=3).map(tuple)
 
 
 def _differences(vary: Collection[str] | None) -> list[tuple[str, str]]:
@@ -173,11 +189,17 @@ def check_client(
     methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
+    names: SearchStrategy[str] | None = None,
+    category_ids: SearchStrategy[int] | None = None,
     patience: float = 2.0,
-    max_examples: int = 200,
+    max_examples: int | None = None,
+    max_seconds: float | None = None,
     settings: Settings | None = None,
-) -> None:
+) -> CheckReport:
     """Check a client, and raise when it has a bug.
+
+    On a terminal a line tells how far it is. What the interface leaves open and the client decides by itself, such as
+    a name that it refuses without asking the service, is told as a ``ClientQuestionWarning`` at the end.
 
     Args:
         make_client: as for :func:`client_machine`, as is all that is not told of here.
@@ -186,10 +208,16 @@ def check_client(
         methods: the client's own names of the three methods.
         vary: the gaps that vary.
         faults: draws the faults.
+        names: draws the names that the client is given.
+        category_ids: draws the categories that it is given.
         patience: seconds after which a client that waits for an answer has no timeout.
-        max_examples: how many examples are tried.
+        max_examples: how many examples are tried: 200, or as many as ``max_seconds`` allow.
+        max_seconds: seconds after which no further example begins; shrinking comes after them.
         settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins, and there is neither
             a deadline nor a health check.
+
+    Returns:
+        What the client was shown: examples, answers by operation, gaps, faults.
 
     Raises:
         ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.
@@ -203,12 +231,11 @@ def check_client(
         methods=methods,
         vary=vary,
         faults=faults,
+        names=names,
+        category_ids=category_ids,
         patience=patience,
+        max_seconds=max_seconds,
     )
-    _raise_bug(find_bug(machine, machine_settings(settings, max_examples)))
-
-
-def _raise_bug(verdict: Verdict) -> None:
-    __tracebackhide__ = True
-    if verdict.bug is not None:
-        raise verdict.bug.with_traceback(None)
+    if max_examples is None:
+        max_examples = _EXAMPLES if max_seconds is None else _ENDLESS
+    return find_bug(machine, machine_settings(settings, max_examples)).tell()

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.rendering import render_journal
+from petstore_mock.stateful import steps as steps_module
+from petstore_mock.stateful.model.call import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.stateful.model.call import Call, Outcome, Problem
+    from petstore_mock.stateful.model.call import Call, Problem
     from petstore_mock.stateful.scenario import Scenario
     from petstore_mock.stateful.script import Script
 
-__all__ = ["ClientBugError", "explain"]
+__all__ = ["ClientBugError", "explain", "explain_rule"]
 
 _HERE: Final = __file__.rpartition("stateful")[0]  # the package, whose frames say nothing of the client
 _REQUESTS: Final = 15  # that are shown
@@ -94,6 +96,39 @@ def explain(  # what an explanation is made of
     if script.odd_keys:
         sentence += f"\n{_ODD_KEYS_MATTER}"
     return ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
+
+
+def explain_rule(error: Exception, machine: type, journals: Mapping[str, Sequence[Entry]]) -> ClientBugError:
+    """Make the error that tells of what a rule or an invariant of a subclass raised.
+
+    Args:
+        error: what it raised, with Hypothesis's account of the steps.
+        machine: the subclass.
+        journals: as for :func:`explain`.
+    """
+    notes = getattr(error, "__notes__", ())
+    steps = [line for note in notes for line in note.splitlines() if line.startswith(("state", " "))]
+    own = machine.__qualname__
+    imported = f"from {machine.__module__} import {own}" if own.isidentifier() else f"# {own} is the machine."
+    code = "\n".join(steps)
+    names = [name for name in steps_module.__all__ if f"{name}(" in code]
+    ours = [name for name in ("Behaviour", "faults") if f"{name}{'(' if name == 'Behaviour' else '.'}" in code]
+    lines = [
+        *([f"from petstore_mock import {', '.join(ours)}"] if ours else []),
+        *(["from petstore_mock.stateful.scenario import Restrictions"] if "Restrictions(" in code else []),
+        *([f"from petstore_mock.stateful.steps import {', '.join(names)}"] if names else []),
+        "",
+        imported,
+        "",
+        "",
+        "def test_client() -> None:",
+        f"    with {own}.run:",
+        *(f"        {line}" for line in steps),
+    ]
+    told = error.sentence if isinstance(error, ClientBugError) else f"{own} found: {Outcome(error=error)}."
+    raised = "" if isinstance(error, ClientBugError) else _raised(Outcome(error=error))
+    test = "".join(f"{line}\n" for line in lines)
+    return ClientBugError(told, test, _wire(journals) if journals else "", raised)
 
 
 def _wire(journals: Mapping[str, Sequence[Entry]]) -> str:

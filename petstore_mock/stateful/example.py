@@ -28,12 +28,10 @@ from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
 from petstore_mock.stateful.model.oracle import Contradiction
-from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.scene import Scene
 from petstore_mock.stateful.watchdog import attempt
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.faults import Fault
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.adapter import AdaptedClient
     from petstore_mock.stateful.model.oracle import Oracle
     from petstore_mock.stateful.run import CheckRun
+    from petstore_mock.stateful.scenario import Scenario
     from petstore_mock.stateful.steps import Step
 
 __all__ = ["Example"]
@@ -58,25 +57,23 @@ class Example:
 
     Args:
         run: what all examples share.
-        behaviour: what the service does where the interface shows nothing.
-        odd_keys: whether every kind of character is in its keys that may be in one.
-        any_fault: whether its faults are the machine's own, and not those of the test's author.
+        beginning: its world; of its steps none has happened yet.
 
     Attributes:
         scene: its worlds and clients, and what others do there.
     """
 
-    def __init__(self, run: CheckRun, behaviour: Behaviour, *, odd_keys: bool = False, any_fault: bool = True) -> None:
-        run.begin_example()
+    def __init__(self, run: CheckRun, beginning: Scenario) -> None:
+        run.begin_example(beginning.behaviour)
         self._run = run
         self._before = run.listeners.open_connections()  # what a failure that Hypothesis keeps may still hold open
-        self._beginning = Scenario(behaviour, (), odd_keys, any_fault)
+        self._beginning = beginning
         self._steps: list[Step] = []
         self._results: list[Result] = []
         self._threads = Threads()
         self._failed = False
         self._leaves_faults = False  # whether one met no request that every client sends
-        self.scene = Scene(run, behaviour, odd_keys=odd_keys)
+        self.scene = Scene(run, beginning.behaviour, odd_keys=beginning.odd_keys)
 
     @property
     def scenario(self) -> Scenario:
@@ -100,6 +97,12 @@ class Example:
         if self.scene.script.fingerprint == before:  # there was nothing to change, or no time to wait
             self._steps.pop()
 
+    def catch_up(self) -> None:
+        """Take what rules of a subclass have done for granted: what they asked, and what they changed."""
+        for actor in self.scene.actors:
+            actor.seen = len(actor.petstore.journal)
+            actor.oracle.catch_up(actor.petstore.pets)
+
     def inject(self, fault: Fault, *, on: OperationName, times: int | None, after: int, at: CommitPoint) -> bool:
         """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""
         if_told = fault.tells_to_wait
@@ -118,12 +121,17 @@ class Example:
         if last is not None:
             self.call(last.operation, **last.arguments)
 
+    def create(self, name: str, category_id: int, status: str | None) -> None:
+        """Let the client add an animal, of a name and a category that it may be given."""
+        name, category_id = self._beginning.restrictions.allowed(name, category_id)
+        self.call("createPet", name=name, category_id=category_id, status=status)
+
     def plain_call(self, operation: OperationName) -> None:
         """Let the client make a plain call of an operation."""
         if operation == "listPets":
             self.call("listPets")
         elif operation == "createPet":
-            self.call("createPet", name="Rex", category_id=1)
+            self.create("Rex", 1, None)
         else:
             self.call("getPet", pet_id=next(iter(self.oracle.pets), 1))
 
@@ -159,7 +167,6 @@ class Example:
         question = (self.scene.script.fingerprint, actor.name, str(call))
         if (waits or if_told) and not self._run.waiting.allows(question, if_told=not waits):
             return
-        self._run.steps += 1
         listeners = self._run.listeners
         connections = listeners.open_connections()
         self._threads.before_call()
@@ -183,7 +190,11 @@ class Example:
         self._leaves_faults |= _met_a_fault_by_itself(call, entries)
         actor.last = call
         self.scene.script.needs_adapter |= not actor.client.is_plain
+        self._run.report.count(entries)
         problem = self._judge(call, outcome, entries)
+        if problem is not None and problem.question is not None:
+            self._run.report.ask(problem.question)
+            problem = None
         if problem is not None:
             self._fail(call, problem, outcome)
         place = self.scene.script.add_call(actor.name, call, raises=outcome.error is not None or _may_raise(entries))

@@ -1,9 +1,10 @@
-"""The state machine: draws what happens in an example, and lets it happen."""
+"""The state machine: plays examples in which one number decides, or Hypothesis where a subclass adds rules."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest import TestCase
 
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -11,6 +12,8 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import Fault
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.example import Example
+from petstore_mock.stateful.scenario import Restrictions, Scenario
+from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.step_generator import STEPS, StepGenerator
 
 if TYPE_CHECKING:
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.contract.interface import OperationName
+    from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import CheckRun
-    from petstore_mock.stateful.scenario import Scenario
+    from petstore_mock.stateful.steps import Step
 
 __all__ = ["ClientMachine"]
 
@@ -29,48 +35,77 @@ _ODD_KEYS: Final = 3  # one of so many examples has keys of every kind of charac
 class ClientMachine(RuleBasedStateMachine):
     """Checks a client against every world that the interface allows. Made by ``client_machine``.
 
+    A subclass may add rules, invariants and bundles, as with any ``RuleBasedStateMachine``; :attr:`client`,
+    :attr:`petstore` and :meth:`call` are for them.
+
     Attributes:
         run: what all examples share.
         differences: the gaps that vary, each with every alternative but its default.
-        drawn_faults: draws the faults of an example; None for the machine's own.
-        any_fault: whether the faults are the machine's own.
+        restrictions: draws what an example chooses from.
+        max_seconds: seconds after which no further example begins, or None.
+        is_extended: whether it is a subclass, which may have added rules.
         example: what happens now.
     """
 
     run: ClassVar[CheckRun]
     differences: ClassVar[Sequence[tuple[str, str]]]
-    drawn_faults: ClassVar[SearchStrategy[list[Fault] | None]]
-    any_fault: ClassVar[bool]
+    restrictions: ClassVar[SearchStrategy[Restrictions]]
+    max_seconds: ClassVar[float | None]
+    is_extended: ClassVar[bool]
+
+    def __init_subclass__(cls) -> None:
+        cls.is_extended = ClientMachine not in cls.__bases__
+        cls.TestCase = _test_case(cls)  # type: ignore[assignment]  # Hypothesis's would not stop listening
 
     def __init__(self) -> None:
         super().__init__()
         self.example: Example | None = None
-        self._generator = StepGenerator(0)
-        self._faults: Sequence[Fault] | None = None
 
-    def begin(self, number: int, faults: Sequence[Fault] | None) -> None:
-        """Begin an example, and let much happen in it.
+    # For the rules of a subclass
+
+    @property
+    def _now(self) -> Example:
+        if self.example is None:
+            raise PetStoreMockError("expected a rule or an invariant; got a look at an example that has not begun yet")
+        return self.example
+
+    @property
+    def client(self) -> Any:  # noqa: ANN401  # whatever make_client made
+        """The client whose turn it is."""
+        return self._now.scene.actor.client.client
+
+    @property
+    def petstore(self) -> PetStoreMock:
+        """The mock that it talks to."""
+        return self._now.scene.actor.petstore
+
+    def call(self, operation: OperationName, **arguments: Any) -> None:  # noqa: ANN401  # those of the three methods
+        """Let the client make one of the three calls, and judge it as the machine judges its own.
 
         Args:
-            number: all that happens comes of it.
-            faults: the faults that happen; the machine's own without it.
-        """
-        for fault in faults or ():
-            if not isinstance(fault, Fault):
-                raise PetStoreMockError(
-                    f"expected faults to draw objects of petstore_mock.faults; got {fault!r} ({type(fault).__name__})"
-                )
-        self._generator = StepGenerator(number)
-        self._faults = faults
-        behaviour = self._generator.behaviour(self.differences)
-        self.example = Example(self.run, behaviour, odd_keys=number % _ODD_KEYS == 1, any_fault=self.any_fault)
-        self.go_on()
+            operation: ``"listPets"``, ``"createPet"`` or ``"getPet"``.
+            arguments: those of the client's method: ``pet_id``, or ``name``, ``category_id`` and ``status``, and so on.
 
-    def go_on(self) -> None:
-        """Let more happen in the same world."""
-        assert self.example is not None  # noqa: S101  # initialize rules come first
-        for _ in range(STEPS):
-            self.example.take(self._generator.step(self._faults))
+        Raises:
+            ClientBugError: the client has a bug.
+        """
+        self._catch_up()
+        self._now.call(operation, **arguments)
+
+    # What happens
+
+    def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
+        """Begin an example."""
+        self.example = Example(self.run, Scenario(behaviour, (), odd_keys, _checked(restrictions)))
+
+    def take(self, step: Step) -> None:
+        """Let one thing happen."""
+        self._catch_up()
+        self._now.take(step)
+
+    def _catch_up(self) -> None:
+        if self.is_extended:
+            self._now.catch_up()
 
     def teardown(self) -> None:
         """End the example."""
@@ -79,42 +114,70 @@ class ClientMachine(RuleBasedStateMachine):
             example.end()
 
     @classmethod
-    def play(cls, number: int, faults: Sequence[Fault] | None, *, rounds: int = 1) -> None:
+    def play(cls, number: int, restrictions: Restrictions, *, rounds: int = 1) -> None:
         """Play an example from its beginning to its end.
 
         Args:
-            number: as for :meth:`begin`.
-            faults: as for :meth:`begin`.
-            rounds: how many times as much happens in it.
+            number: all that happens comes of it.
+            restrictions: what it chooses from.
+            rounds: how many times thirty steps it has.
 
         Raises:
             ClientBugError: the client has a bug.
         """
-        with cls._ending() as machine:
-            ClientMachine.begin(machine, number, faults)  # not the rule that a subclass makes of it
-            for _ in range(1, rounds):
-                ClientMachine.go_on(machine)
+        generator = StepGenerator(number)
+        behaviour, odd_keys = generator.behaviour(cls.differences), number % _ODD_KEYS == 1
+        with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions))) as example:
+            for _ in range(rounds * STEPS):
+                example.take(generator.step(restrictions))
 
     @classmethod
     def replay(cls, scenario: Scenario) -> ClientBugError | None:
         """Play a scenario without drawing anything; return the bug that it shows."""
         try:
-            with cls._ending() as machine:
-                machine.example = Example(
-                    cls.run, scenario.behaviour, odd_keys=scenario.odd_keys, any_fault=scenario.any_fault
-                )
+            with cls._example(scenario) as example:
                 for step in scenario.steps:
-                    machine.example.take(step)
+                    example.take(step)
         except ClientBugError as error:
             return error
         return None
 
     @classmethod
     @contextmanager
-    def _ending(cls) -> Generator[ClientMachine]:
-        """Yield a machine for one example, and end the example."""
-        machine = cls()
+    def _example(cls, beginning: Scenario) -> Generator[Example]:
+        """Begin an example, and end it."""
+        example = Example(cls.run, beginning)
         try:
-            yield machine
+            yield example
         finally:
-            machine.teardown()
+            example.end()
+
+
+def _test_case(machine: type[ClientMachine]) -> type[TestCase]:
+    """Return a test case that stops listening when it has run, and shrinks as ``check_client`` does."""
+
+    class ClientTestCase(TestCase):
+        settings = machine_settings()
+
+        def runTest(self) -> None:  # noqa: N802  # unittest's name
+            __tracebackhide__ = True
+            find_bug(machine, machine_settings(self.settings)).tell()
+
+        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # as Hypothesis marks its own
+
+    ClientTestCase.__name__ = ClientTestCase.__qualname__ = f"{machine.__name__}.TestCase"
+    return ClientTestCase
+
+
+def _checked(restrictions: Restrictions) -> Restrictions:
+    """Return what was drawn if it can be used."""
+    expected: tuple[tuple[str, Sequence[object] | None, type, str], ...] = (
+        ("faults", restrictions.faults, Fault, "objects of petstore_mock.faults"),
+        ("names", restrictions.names, str, "text"),
+        ("category_ids", restrictions.category_ids, int, "integers"),
+    )
+    for name, values, kind, what in expected:
+        for value in values or ():
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise PetStoreMockError(f"expected {name} to draw {what}; got {value!r} ({type(value).__name__})")
+    return restrictions

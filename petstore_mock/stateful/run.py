@@ -11,6 +11,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.logs import LogCapture, log_problem
+from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
 from petstore_mock.stateful.model.call import NO_CALL, require_client
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
+    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.model.call import PetClient
     from petstore_mock.stateful.model.error_classification import Kind
@@ -44,8 +46,7 @@ class CheckRun:
         read_pet: reads an animal that a client returned.
 
     Attributes:
-        examples: how many there were.
-        steps: how many calls there were.
+        report: what the client was shown.
         threads_were_left: examples that have left threads behind.
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
         lasting_threads: times that threads have outlasted the call that began them.
@@ -68,8 +69,7 @@ class CheckRun:
         self.waiting = WaitingBudget()
         self.watchdog = Watchdog(patience)
         self.log_capture = LogCapture()
-        self.examples = 0
-        self.steps = 0
+        self.report = CheckReport()
         self.threads_were_left = 0
         self.lasting_threads = 0
         self.begins_threads = False
@@ -105,9 +105,9 @@ class CheckRun:
             "adapted": adapted,
         }
 
-    def begin_example(self) -> None:
-        """Count another example, which is to know nothing of those before."""
-        self.examples += 1
+    def begin_example(self, behaviour: Behaviour) -> None:
+        """Begin another example, which is to know nothing of those before."""
+        self.report.begin_example(behaviour)
         self.watchdog.start()
         self.waiting.begin_example()
         self.listeners.close_connections()

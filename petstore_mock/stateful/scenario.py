@@ -8,25 +8,55 @@ takes time goes first, and a gap that is left is one that matters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, TypeVar
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import OPERATIONS
-from petstore_mock.faults import rate_limited, unauthorized
-from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, Inject, Step
+from petstore_mock.faults import rate_limited, server_error, unauthorized
+from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, GetUnknown, Inject, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.faults import Fault
     from petstore_mock.stateful.bug_report import ClientBugError
 
-__all__ = ["Scenario", "simplest"]
+__all__ = ["UNRESTRICTED", "Restrictions", "Scenario", "necessary", "simplest"]
 
 _LONGEST: Final = 15.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
+_T = TypeVar("_T")
+_PLAIN_CALLS: Final = dict(zip(("listPets", "getPet", "createPet"), PLAIN, strict=True))
+_PROVOCATIONS: Final = 12  # failures in a row, which no client meets without a word
 # The faults that happen to one request as these gaps do to one of many.
 _EVENTS: Final = {"key_rotation": unauthorized(), "rate_limit": rate_limited(1)}
+
+
+@dataclass(frozen=True)
+class Restrictions:
+    """What an example chooses from where the test's author says so; None for whatever the machine has.
+
+    Attributes:
+        faults: the faults that happen.
+        names: the names that the client is given.
+        category_ids: the categories that it is given.
+    """
+
+    faults: tuple[Fault, ...] | None = None
+    names: tuple[str, ...] | None = None
+    category_ids: tuple[int, ...] | None = None
+
+    def allowed(self, name: str, category_id: int) -> tuple[str, int]:
+        """Return the name and the category, or others in the place of those that the client must not be given."""
+        return _one_of(self.names, name), _one_of(self.category_ids, category_id)
+
+
+UNRESTRICTED: Final = Restrictions()
+
+
+def _one_of(values: tuple[_T, ...] | None, value: _T) -> _T:
+    return value if values is None or value in values else values[0]
 
 
 @dataclass(frozen=True)
@@ -37,13 +67,18 @@ class Scenario:
         behaviour: what the service did where the interface shows nothing.
         steps: what happened.
         odd_keys: whether its keys were of every kind of character that may be in one.
-        any_fault: whether another fault may stand for one that it has: not when the test's author chose them.
+        restrictions: what it may choose from, shrinking included.
     """
 
     behaviour: Behaviour
     steps: tuple[Step, ...]
     odd_keys: bool = False
-    any_fault: bool = True
+    restrictions: Restrictions = UNRESTRICTED
+
+    @property
+    def any_fault(self) -> bool:
+        """Whether another fault may stand for one that it has: not when the test's author chose them."""
+        return self.restrictions.faults is None
 
     def simpler(self) -> Iterator[Scenario]:
         """Yield simpler scenarios, the much simpler ones first."""
@@ -60,6 +95,20 @@ class Scenario:
         for index, step in enumerate(self.steps):
             for other in step.simpler(any_fault=self.any_fault):
                 yield self._with(*self.steps[:index], other, *self.steps[index + 1 :])
+
+    def without(self, gap: str) -> Iterator[Scenario]:
+        """Yield the scenario without a gap, and with failures before it or in it that need none."""
+        plain = replace(self, behaviour=self.behaviour.replace(**{gap: GAPS[gap].default}))
+        yield plain
+        refused: Step = GetUnknown()
+        yield replace(plain, steps=(*[refused] * 2 * _PROVOCATIONS, *self.steps))
+        yield replace(plain, steps=(refused,) * 2 * _PROVOCATIONS)
+        if self.any_fault:
+            for operation in OPERATIONS:
+                for fault in (unauthorized(), server_error(500), rate_limited(0)):
+                    fails = Inject(fault, operation, _PROVOCATIONS)
+                    calls = [_PLAIN_CALLS[operation]] * _PROVOCATIONS
+                    yield replace(plain, steps=(fails, *calls, *self.steps))
 
     def _with(self, *steps: Step) -> Scenario:
         return replace(self, steps=steps)
@@ -93,17 +142,19 @@ def _is_slow_fault(step: Step) -> TypeGuard[Inject]:
     return isinstance(step, Inject) and step.takes_time
 
 
-def simplest(
-    scenario: Scenario, found: ClientBugError, play: Callable[[Scenario], ClientBugError | None]
-) -> ClientBugError:
+Play: TypeAlias = "Callable[[Scenario], ClientBugError | None]"  # plays a scenario; returns the bug that it shows
+
+
+def simplest(scenario: Scenario, found: ClientBugError, play: Play, *, deadline: float | None = None) -> ClientBugError:
     """Play ever simpler scenarios, and return how the simplest that fails is told.
 
     Args:
         scenario: one that failed.
         found: how it is told.
-        play: plays a scenario and returns the bug that it shows.
+        play: plays a scenario.
+        deadline: when to stop, by the real clock.
     """
-    deadline = RealTime.monotonic() + _LONGEST
+    deadline = RealTime.monotonic() + _LONGEST if deadline is None else deadline
     tried = {repr(scenario)}
     again = True
     while again:
@@ -119,4 +170,27 @@ def simplest(
             if error is not None:
                 scenario, found, again = other, error, True
                 break
+    return found
+
+
+def necessary(scenario: Scenario, found: ClientBugError, play: Play) -> ClientBugError:
+    """Return how a scenario is told that has no gap but what it needs.
+
+    A gap that shrinking can't take away need not be why the client fails: a key that is retired makes ten calls fail,
+    and so do ten plain refusals. Before a gap is blamed, the client meets such failures without it.
+
+    Args:
+        scenario: one that failed, shrunk.
+        found: how it is told.
+        play: plays a scenario.
+    """
+    deadline = RealTime.monotonic() + _LONGEST
+    for name in scenario.behaviour.differences():
+        for other in scenario.without(name):
+            if RealTime.monotonic() > deadline:
+                return found
+            error = play(other)
+            if error is not None:
+                told = simplest(other, error, play, deadline=deadline)
+                return told if told.scenario is None else necessary(told.scenario, told, play)
     return found

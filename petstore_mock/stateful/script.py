@@ -22,7 +22,7 @@ __all__ = ["Script", "seed_code"]
 
 _INDENT: Final = "    "
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test-{}=="
-_MODULES: Final = ("contextlib", "copy", "gc", "logging", "threading", "time", "traceback", "unittest")
+_MODULES: Final = ("contextlib", "copy", "email.utils", "gc", "logging", "threading", "time", "traceback", "unittest")
 _MEANINGS: Final = {
     "make_client": ": it makes the client of a mock",
     "classify": ": it says what an exception means",
@@ -172,7 +172,7 @@ def _written(steps: Iterable[_Line]) -> Iterator[str]:
 
 def _imports(code: str, given: Mapping[str, Any]) -> list[str]:
     def used(names: Iterable[str]) -> list[str]:
-        return [name for name in names if re.search(rf"\b{name}\b", code)]
+        return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
 
     lines = [f"import {name}" for name in used(_MODULES)]
     if lines:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import copy
+import re
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+from unittest import SkipTest
 
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
-from hypothesis.errors import Flaky
+from hypothesis.errors import Flaky, HypothesisException
+from hypothesis.stateful import run_state_machine_as_test
 
-from petstore_mock.stateful.bug_report import ClientBugError
-from petstore_mock.stateful.scenario import simplest
+from petstore_mock.common.real_time import RealTime
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.stateful.bug_report import ClientBugError, explain_rule
+from petstore_mock.stateful.exposure import CheckReport, ProgressLine
+from petstore_mock.stateful.scenario import Restrictions, Scenario, necessary, simplest
 from petstore_mock.stateful.step_generator import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from petstore_mock.faults import Fault
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.machine import ClientMachine
-    from petstore_mock.stateful.scenario import Scenario
+    from petstore_mock.stateful.run import CheckRun
 
-__all__ = ["Verdict", "find_bug", "machine_settings", "shrink"]
+__all__ = ["ClientQuestionWarning", "Verdict", "find_bug", "machine_settings", "shrink"]
 
+_REPRODUCE: Final = "@reproduce_failure"
 # Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
 _DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
 
@@ -32,13 +40,30 @@ class Verdict:
 
     Attributes:
         bug: the bug that was found, shrunk; or None.
-        examples: how many examples there were, the failing one included and shrinking left out.
-        steps: how many calls the client made in them.
+        report: what the client was shown, the failing example included and shrinking left out.
     """
 
     bug: ClientBugError | None
-    examples: int
-    steps: int
+    report: CheckReport
+
+    def tell(self) -> CheckReport:
+        """Raise the bug, or ask the questions and return what the client was shown."""
+        __tracebackhide__ = True
+        if self.bug is not None:
+            raise self.bug.with_traceback(None)
+        for question in self.report.questions:
+            warnings.warn(question, ClientQuestionWarning, stacklevel=3)
+        return self.report
+
+
+class ClientQuestionWarning(UserWarning):
+    """Asks whether a client means what it does, where the interface leaves it open."""
+
+    __module__ = "petstore_mock.stateful"  # where people find it
+
+
+class _TimeIsOver(SkipTest):
+    """Ends a search: what Hypothesis hands on at once, without a word."""
 
 
 def machine_settings(given: Settings | None = None, max_examples: int | None = None) -> Settings:
@@ -65,7 +90,10 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> Verdict:
         try:
             run.try_client()
         except ClientBugError as error:
-            return Verdict(error, 1, 0)
+            run.report.examples = 1
+            return Verdict(error, _copied(run))
+        if machine.is_extended:
+            return Verdict(_native(machine, settings), _copied(run))
         first, last, flaky = _search(machine, settings)
         found = last.bug
         if found is None or found.scenario is None:
@@ -74,8 +102,13 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> Verdict:
             shrunk = shrink(machine, found.scenario, found)
         if flaky is not None and shrunk is found:
             shrunk = found.not_always(flaky)
-    shrunk.__notes__ = []  # Hypothesis's own account of the steps: the test to paste says it better
+    # Of Hypothesis's own account only how to have the example again: the test to paste says the steps better.
+    shrunk.__notes__ = [note for note in getattr(found, "__notes__", ()) if _REPRODUCE in note]
     return replace(first, bug=shrunk)
+
+
+def _copied(run: CheckRun) -> CheckReport:
+    return replace(copy.deepcopy(run.report), waited=run.waiting.spent)
 
 
 def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, Verdict, Flaky | None]:
@@ -87,31 +120,63 @@ def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, 
     run = machine.run
     without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
     verdicts: list[Verdict] = []  # an example that fails is played again
+    progress = ProgressLine(run.report)
+    began = RealTime.monotonic()
 
-    @Settings(settings, phases=without_shrinking)
-    @given(number=NUMBERS, faults=machine.drawn_faults)
-    def example(number: int, faults: Sequence[Fault] | None) -> None:
+    def example(number: int, restrictions: Restrictions) -> None:
+        run.report.seconds = RealTime.monotonic() - began
+        if not verdicts and machine.max_seconds is not None and run.report.seconds >= machine.max_seconds:
+            raise _TimeIsOver("max_seconds")
+        progress.update()
         try:
-            machine.play(number, faults, rounds=settings.stateful_step_count)
+            machine.play(number, restrictions, rounds=settings.stateful_step_count)
         except ClientBugError as error:
-            verdicts.append(Verdict(error, run.examples, run.steps))
+            verdicts.append(Verdict(error, _copied(run)))
             raise
 
+    # Hypothesis's database knows a test by its name.
+    maker = f"{getattr(run.make_client, '__module__', '')}_{getattr(run.make_client, '__qualname__', '')}"
+    example.__name__ = f"check_{re.sub(r'[^0-9A-Za-z]', '_', maker)}"
+    drawing = Settings(settings, phases=without_shrinking)(
+        given(number=NUMBERS, restrictions=machine.restrictions)(example)
+    )
     for name in _DECORATED:
         if hasattr(machine, name):
-            setattr(example, name, getattr(machine, name))
+            setattr(drawing, name, getattr(machine, name))
     flaky = None
     try:
-        example()
-    except ClientBugError:
-        pass
+        with suppress(ClientBugError, _TimeIsOver):
+            drawing()
     except Flaky as error:
         if not verdicts:
             raise
         flaky = error
-    else:
-        verdicts.append(Verdict(None, run.examples, run.steps))
+    finally:
+        progress.clear()
+    if not verdicts:
+        verdicts.append(Verdict(None, _copied(run)))
     return verdicts[0], verdicts[-1], flaky
+
+
+def _native(machine: type[ClientMachine], settings: Settings) -> ClientBugError | None:
+    """Run a machine to which a subclass has added rules: by Hypothesis's own runner, which shrinks them as well."""
+    journals: list[dict[str, list[Entry]]] = []
+
+    def teardown(self: ClientMachine) -> None:
+        if self.example is not None:
+            journals[:] = [self.example.scene.journals()]
+        machine.teardown(self)
+
+    recording = type(machine.__name__, (machine,), {"teardown": teardown, "__module__": machine.__module__})
+    try:
+        run_state_machine_as_test(recording, settings=settings)
+    except (HypothesisException, PetStoreMockError, SkipTest):
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a rule or an invariant raises
+        bug = explain_rule(error, machine, journals[0] if journals else {})
+        bug.__notes__ = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
+        return bug
+    return None
 
 
 def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugError) -> ClientBugError:
@@ -122,11 +187,11 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
     """
     watchdog = machine.run.watchdog
     shrunk = simplest(scenario, found, machine.replay)
-    if not watchdog.never_times_out or shrunk.scenario is None:
-        return shrunk
+    if watchdog.never_times_out and shrunk.scenario is not None:
 
-    def play(scenario: Scenario) -> ClientBugError | None:
-        watchdog.never_times_out.clear()
-        return machine.replay(scenario)
+        def play(scenario: Scenario) -> ClientBugError | None:
+            watchdog.never_times_out.clear()
+            return machine.replay(scenario)
 
-    return play(shrunk.scenario) or simplest(scenario, found, play)
+        return play(shrunk.scenario) or simplest(scenario, found, play)
+    return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay)

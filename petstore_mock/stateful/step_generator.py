@@ -7,6 +7,7 @@ world.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import cycle, islice, product
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -37,14 +38,18 @@ from petstore_mock.stateful.steps import (
     TravelPastRemoval,
     Update,
 )
+from petstore_mock.strategies.values import category_ids, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from hypothesis.strategies import SearchStrategy
+
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.faults import Fault
+    from petstore_mock.stateful.scenario import Restrictions
 
-__all__ = ["NUMBERS", "STEPS", "StepGenerator"]
+__all__ = ["NUMBERS", "STEPS", "StepGenerator", "any_step"]
 
 NUMBERS: Final = st.integers(0, 2**64 - 1)
 STEPS: Final = 30  # of an example
@@ -150,6 +155,19 @@ _MEANINGFUL_NAMES: Final = ("&amp;", "%41", "%s", "{0}", "\\u0041", "null", "1.0
 _MEANINGFUL: Final = 5
 
 
+def any_step(faults: SearchStrategy[Fault] | None) -> SearchStrategy[Step]:
+    """Return a strategy for a step, for Hypothesis's own runner, which shrinks it to a plain call.
+
+    Args:
+        faults: draws the faults; the machine's own without it.
+    """
+    drawn = st.sampled_from((*_QUICK_FAULTS, *_SLOW_FAULTS)) if faults is None else faults
+    creations = st.builds(CreatePet, names(), category_ids(), st.sampled_from(_STATUSES))
+    plans = st.tuples(drawn, st.sampled_from(_PLANS))
+    injections = plans.map(lambda drawn: Inject(drawn[0], *drawn[1]))
+    return st.sampled_from(PLAIN) | st.sampled_from(_TABLE) | creations | injections
+
+
 class StepGenerator:
     """Chooses what happens in one example.
 
@@ -172,12 +190,17 @@ class StepGenerator:
         some = random.sample(differences, min(random.choice((0, 1, 3, 5, 7, 9)), len(differences)))
         return Behaviour(**dict(some))  # type: ignore[arg-type]  # from the register
 
-    def step(self, faults: Sequence[Fault] | None) -> Step:
-        """Choose a step.
+    def step(self, restrictions: Restrictions) -> Step:
+        """Choose a step, from what may be chosen."""
+        step = self._step(restrictions.faults)
+        if not isinstance(step, CreatePet):
+            return step
+        names, category_ids = restrictions.names, restrictions.category_ids
+        if names is not None:
+            step = replace(step, name=self._random.choice(names))
+        return step if category_ids is None else replace(step, category_id=self._random.choice(category_ids))
 
-        Args:
-            faults: the faults to choose from; the machine's own without it.
-        """
+    def _step(self, faults: Sequence[Fault] | None) -> Step:
         random = self._random
         has_faults = faults is None or len(faults) > 0
         place = random.randrange(_FROM_TABLE + _CREATIONS + (_INJECTIONS if has_faults else 0))

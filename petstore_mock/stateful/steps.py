@@ -133,7 +133,7 @@ class CreatePet(Step):
     status: str | None = None
 
     def perform(self, example: Example) -> None:
-        example.call("createPet", name=self.name, category_id=self.category_id, status=self.status)
+        example.create(self.name, self.category_id, self.status)
 
     def _with_simpler_fields(self) -> Iterator[Step]:
         if self.status is not None:
@@ -353,7 +353,7 @@ class Inject(Step):
             example.plain_call(operation)
 
     def simpler(self, *, any_fault: bool) -> Iterator[Step]:
-        yield from PLAIN
+        yield from (*PLAIN, GetUnknown())
         if any_fault and self.fault not in SIMPLE_FAULTS:
             yield from (replace(self, fault=fault) for fault in SIMPLE_FAULTS)
         simple: Mapping[str, Any] = {"times": 1, "after": 0, "committed": False}

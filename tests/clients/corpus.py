@@ -55,4 +55,4 @@ def find(name: str, *, seed: int = 0, max_examples: int = 200) -> Finding:
     machine = with_seed(seed)(client_machine(make_buggy(name)))
     started = time.perf_counter()
     verdict = find_bug(machine, settings(machine_settings(max_examples=max_examples), database=None))
-    return Finding(verdict.bug, verdict.examples, time.perf_counter() - started)
+    return Finding(verdict.bug, verdict.report.examples, time.perf_counter() - started)

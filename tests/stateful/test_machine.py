@@ -256,7 +256,7 @@ def test_the_test_case_takes_settings_as_hypothesis_makes_them() -> None:
     machine = client_machine(make_correct("http.client"))
     machine.TestCase.settings = settings(database=None, max_examples=2, deadline=1)
     machine.TestCase().runTest()
-    assert machine.run.steps <= 60, "an example is one round"
+    assert machine.run.report.calls <= 60, "an example is one round"
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_seed_on_the_class_decides_what_is_drawn(monkeypatch: pytest.MonkeyPat
     def drawn(number: int) -> list[int]:
         machine = seed(number)(client_machine(make_correct("http.client")))
         numbers: list[int] = []
-        monkeypatch.setattr(machine, "play", lambda number, _faults, rounds: numbers.append(number * rounds))
+        monkeypatch.setattr(machine, "play", lambda number, _, rounds: numbers.append(number * rounds))
         assert find_bug(machine, machine_settings(settings(database=None), 20)).bug is None
         return numbers
 
@@ -293,7 +293,7 @@ def test_as_many_rounds_make_an_example_as_hypothesis_is_told_steps(count: int) 
     machine = client_machine(make_correct("http.client"))
     chosen = settings(machine_settings(settings(database=None), 2), stateful_step_count=count)
     assert find_bug(machine, chosen).bug is None
-    assert 40 * count < machine.run.steps <= 60 * count
+    assert 40 * count < machine.run.report.calls <= 60 * count
 
 
 def test_the_test_case_stops_listening_by_itself() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful.bug_report import ClientBugError
-from petstore_mock.stateful.scenario import Scenario, simplest
+from petstore_mock.stateful.scenario import Restrictions, Scenario, simplest
 from petstore_mock.stateful.steps import CreatePet, Inject
 
 
@@ -44,7 +44,8 @@ def by_a_refusal(scenario: Scenario) -> ClientBugError | None:
 @pytest.mark.parametrize("any_fault", [True, False])
 def test_what_the_service_does_after_many_requests_is_shrunk_to_one_fault(any_fault: bool) -> None:
     """Unless the faults are those that the test's author chose."""
-    scenario = Scenario(Behaviour(key_rotation="mid_session"), (CreatePet(),) * 15, any_fault=any_fault)
+    restrictions = Restrictions(faults=None if any_fault else (faults.unauthorized(),))
+    scenario = Scenario(Behaviour(key_rotation="mid_session"), (CreatePet(),) * 15, restrictions=restrictions)
     shrunk = simplest(scenario, ClientBugError("", "", ""), by_a_refusal)
     once = Inject(faults.unauthorized(), "createPet")
     assert (shrunk.sentence == f"{{}} {(once,)}") is any_fault

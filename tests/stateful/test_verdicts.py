@@ -14,7 +14,8 @@ import requests
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.scenario import Scenario, simplest
+from petstore_mock.stateful.search import shrink
 from petstore_mock.stateful.steps import (
     CloseConnections,
     CreatePet,
@@ -515,3 +516,93 @@ def test_as_many_redirections_as_curl_follows_are_allowed() -> None:
             return answer
 
     assert sentence(FollowsFifty, Redirect(302, "listPets", "round")) is None
+
+
+class FollowsByGet(HttpClientPets):
+    """Follows a redirection of a POST by a GET, as browsers and some libraries do, and tells what that was answered."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        there = urlsplit(answer.headers.get("Location") or "")
+        if answer.status in {301, 303} and there.port == self.port:
+            return self.send("GET", there.path.removeprefix(self.base), None)
+        return answer
+
+
+@pytest.mark.parametrize("status", [301, 303])
+def test_a_client_may_tell_what_became_of_a_redirection_that_its_library_followed(status: int) -> None:
+    lists_fail = Inject(faults.server_error(), times=2)
+    assert sentence(FollowsByGet, lists_fail, Redirect(status, "createPet")) is None
+
+
+class BudgetSpentError(Exception):
+    """The client has met ten failures, and asks no more."""
+
+
+class HasABudget(HttpClientPets):
+    """Counts failures for as long as it lives, plain refusals as well."""
+
+    failed = 0
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        self.failed += answer.status >= 400
+        return super().checked(answer, success)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        if self.failed >= 10:
+            raise BudgetSpentError
+        return super().ask(method, path, body)
+
+
+@pytest.mark.parametrize("gap", ["key_rotation", "rate_limit"])
+def test_what_plain_refusals_do_as_well_is_not_put_down_to_a_gap(gap: str) -> None:
+    """Shrinking alone can't tell: without the gap, the same steps fail no more."""
+    machine = client_machine(lambda petstore: HasABudget(petstore.url, petstore.api_key))
+    behaviour = Behaviour(**{gap: {"key_rotation": "mid_session", "rate_limit": "retry_after_seconds"}[gap]})  # type: ignore[arg-type]
+    scenario = Scenario(behaviour, (ListPets(),) * 60)
+    with machine.run, machine.run.waiting.unlimited():
+        found = machine.replay(scenario)
+        assert found is not None
+        shrunk = simplest(scenario, found, machine.replay)
+        assert gap in shrunk.sentence
+        told = shrink(machine, scenario, found)
+    assert "It happens only with" not in told.sentence
+    assert "client.get_pet(1)" in told.test, told.test
+    assert raised_by(told.test, lambda petstore: HasABudget(petstore.url, petstore.api_key)) is not None
+    assert raised_by(told.test, make_correct("http.client")) is None
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.5, 0.9, 0.97])
+@pytest.mark.parametrize("kind", ["patient", "impatient"])
+def test_the_test_of_an_early_request_says_the_same_at_every_phase_of_the_clock(phase: float, kind: str) -> None:
+    """A date has whole seconds: how far the next one is away depends on when the test runs."""
+
+    class AsksAgain(HttpClientPets):
+        waits = True
+
+        def list_pets(self, **query: Json) -> Json:
+            try:
+                return super().list_pets(**query)
+            except ApiError as error:
+                if error.status != 429:
+                    raise
+                if self.waits:
+                    time.sleep(max(parsedate_to_datetime(self.after).timestamp() - time.time(), 0) + 0.01)
+                return super().list_pets(**query)
+
+        def checked(self, answer: Answer, success: int) -> Answer:
+            self.after = answer.headers.get("Retry-After") or "0"
+            return super().checked(answer, success)
+
+    class AsksAtOnce(AsksAgain):
+        waits = False
+
+    behaviour = Behaviour(rate_limit="retry_after_date")
+    found = None
+    while found is None:  # where it runs into the next second it has waited long enough
+        found = told(AsksAtOnce, *[ListPets()] * 6, behaviour=behaviour)
+    assert "with 'Retry-After: " in found.sentence
+    time.sleep((phase - time.time()) % 1)
+    client = AsksAgain if kind == "patient" else AsksAtOnce
+    error = raised_by(found.test, lambda petstore: client(petstore.url, petstore.api_key))
+    assert (error is None) is (kind == "patient"), found.test

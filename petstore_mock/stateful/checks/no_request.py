@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["TELL_TO_WAIT", "no_request_problem"]
 
 TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
+# What no rule of a house refuses.
+_ORDINARY_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")
+_ORDINARY_CATEGORIES: Final = range(1, 1_000)
 _TOO_MANY_REQUESTS: Final = 429
 _LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
 
@@ -34,7 +38,9 @@ def no_request_problem(call: Call, outcome: Outcome, journal: Journal) -> Proble
     section = OPERATIONS[call.operation].section
     kind = outcome.kind
     if outcome.error is not None and not isinstance(kind, int):
-        return Problem(sentence, *_unsent(call, outcome, journal), check)
+        problem = Problem(sentence, *_unsent(call, outcome, journal), check)
+        problem.question = _house_rule(call, outcome)
+        return problem
     if isinstance(kind, int):
         if _is_told_to_wait(kind, journal):
             return None
@@ -80,6 +86,32 @@ def _unsent(call: Call, outcome: Outcome, journal: Journal) -> tuple[str, str]:
     if call.operation == "createPet":
         return "2", "no limits of name and categoryId are shown: the client itself refuses what the interface allows"
     return section, "the interface allows the call: the client itself refuses it, or fails at it"
+
+
+def _house_rule(call: Call, outcome: Outcome) -> str | None:
+    """Return the question whether a client means to refuse an animal by itself, as it may: §2 shows no limits.
+
+    It does not mean to when it fails over text that it can't encode, nor when the animal is an ordinary one.
+    """
+    error = outcome.error
+    if call.operation != "createPet" or error is None or outcome.kind is not None:
+        return None
+    name, category_id = call.arguments["name"], call.arguments["category_id"]
+    is_own = type(error).__module__ != "builtins" or (
+        isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+    )
+    is_ordinary = _ORDINARY_NAME.fullmatch(name) is not None and category_id in _ORDINARY_CATEGORIES
+    if not is_own or is_ordinary:
+        return None
+    odd = [
+        *(["names="] if _ORDINARY_NAME.fullmatch(name) is None else []),
+        *(["category_ids="] if category_id not in _ORDINARY_CATEGORIES else []),
+    ]
+    return (
+        f"{call} {outcome} and sent no request: is that a rule of the client's own? The interface shows no limits "
+        f"of name and categoryId (\u00a72), so the machine can't tell; "
+        f"{' or '.join(odd)} of check_client keeps such values from being drawn"
+    )
 
 
 def _is_told_to_wait(status: int, journal: Journal) -> bool:

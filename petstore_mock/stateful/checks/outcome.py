@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
@@ -162,7 +163,9 @@ def _allowed(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Ora
     if found.value and not found.kinds:
         # One that was answered has none to tell of; unless it looked elsewhere, and the animal may be on no page.
         earlier = [entry for entry in earlier if entry.operation == call.operation != last.operation]
-    found.kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in earlier))
+    # What a redirection led to is told as well: a library may follow that of a POST by a GET (RFC 9110 §15.4.4).
+    followed = (later for entry, later in pairwise(entries) if entry.status in REDIRECTS and later not in told)
+    found.kinds = found.kinds.union(*(_by_last(call, entry, oracle).kinds for entry in (*earlier, *followed)))
     return found
 
 

@@ -212,12 +212,14 @@ class Problem:
         section: the section of the interface, or the RFC, that it went against.
         words: what that section says.
         check: lines of a test that fail for it; the call itself stands in them as ``{call}``.
+        question: what is to be asked instead, where the interface leaves it open whether it is wrong.
     """
 
     sentence: str
     section: str
     words: str
     check: Sequence[str] = field(default=("{call}",))
+    question: str | None = None
 
     def await_threads(self, *, go_on: bool) -> None:
         """Let the check wait for what threads of the client send, where it looks at what was sent.

@@ -75,6 +75,13 @@ class Oracle:
         """Note that an answer to createPet was lost: from here on two worlds are possible."""
         self.maybes.append(dict(sent))
 
+    def catch_up(self, pets: Iterable[Mapping[str, Any]]) -> None:
+        """Start anew from the animals that there are, since somebody has acted whose acts are not known."""
+        now = {pet["id"]: known_fields(pet) for pet in pets}
+        self.vanished += [pet_id for pet_id in self.pets if pet_id not in now]
+        self.pets = now
+        self.maybes.clear()
+
     # What is seen
 
     def is_settled(self, pet_id: int, number: int) -> bool:
