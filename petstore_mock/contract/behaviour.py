@@ -118,6 +118,9 @@ class Behaviour:
         """Return the gaps that differ from the default, with their alternatives."""
         return {name: getattr(self, name) for name, gap in GAPS.items() if getattr(self, name) != gap.default}
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis prints
+        printer.text(repr(self))
+
     def replace(self, gaps: Mapping[str, object] | None = None, /, **named: Unpack[GapChoices]) -> Behaviour:
         """Return a copy with other alternatives for some gaps: ``replace(list_order="by_name")``.
 

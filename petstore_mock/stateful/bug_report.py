@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Final
 
+import hypothesis
+
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.rendering import render_journal
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientBugError", "explain", "explain_rule"]
 
-_HERE: Final = __file__.rpartition("stateful")[0]  # the package, whose frames say nothing of the client
+# Ours and Hypothesis's, whose frames say nothing of the client.
+_LEFT_OUT: Final = (__file__.rpartition("stateful")[0], hypothesis.__file__.rpartition("__init__")[0])
 _REQUESTS: Final = 15  # that are shown
 _ODD_KEYS_MATTER: Final = (
     "It happens only with a key of all that a key may consist of: letters of both cases, digits and -._~+/, with = at "
@@ -106,8 +109,11 @@ def explain_rule(error: Exception, machine: type, journals: Mapping[str, Sequenc
         machine: the subclass.
         journals: as for :func:`explain`.
     """
-    notes = getattr(error, "__notes__", ())
-    steps = [line for note in notes for line in note.splitlines() if line.startswith(("state", " "))]
+    notes, error.__notes__ = getattr(error, "__notes__", ()), []
+    told = [line for note in notes for line in note.splitlines()]
+    first = next((place for place, line in enumerate(told) if line.startswith("state = ")), len(told))
+    last = next((place for place, line in enumerate(told) if line.startswith("state.teardown")), len(told))
+    steps = told[first : last + 1]
     own = machine.__qualname__
     imported = f"from {machine.__module__} import {own}" if own.isidentifier() else f"# {own} is the machine."
     code = "\n".join(steps)
@@ -125,10 +131,10 @@ def explain_rule(error: Exception, machine: type, journals: Mapping[str, Sequenc
         f"    with {own}.run:",
         *(f"        {line}" for line in steps),
     ]
-    told = error.sentence if isinstance(error, ClientBugError) else f"{own} found: {Outcome(error=error)}."
+    sentence = error.sentence if isinstance(error, ClientBugError) else f"{own} found: {Outcome(error=error)}."
     raised = "" if isinstance(error, ClientBugError) else _raised(Outcome(error=error))
     test = "".join(f"{line}\n" for line in lines)
-    return ClientBugError(told, test, _wire(journals) if journals else "", raised)
+    return ClientBugError(sentence, test, _wire(journals) if journals else "", raised)
 
 
 def _wire(journals: Mapping[str, Sequence[Entry]]) -> str:
@@ -154,7 +160,7 @@ def _raised(outcome: Outcome) -> str:
     if outcome.error is None or outcome.kind is not None or outcome.ran_away:
         return ""
     told = traceback.TracebackException.from_exception(outcome.error)
-    own = [frame for frame in told.stack if not frame.filename.startswith(_HERE)]
+    own = [frame for frame in told.stack if not frame.filename.startswith(_LEFT_OUT)]
     shown = _FRAMES_OF_A_WAIT if outcome.stood_still else _FRAMES
     told.stack = traceback.StackSummary.from_list(own[-shown:])
     lines = told.stack.format() if outcome.stood_still else told.format(chain=False)

@@ -47,6 +47,10 @@ class Restrictions:
     names: tuple[str, ...] | None = None
     category_ids: tuple[int, ...] | None = None
 
+    def __repr__(self) -> str:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return f"Restrictions({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
     def allowed(self, name: str, category_id: int) -> tuple[str, int]:
         """Return the name and the category, or others in the place of those that the client must not be given."""
         return _one_of(self.names, name), _one_of(self.category_ids, category_id)
@@ -98,7 +102,7 @@ class Scenario:
 
     def without(self, gap: str) -> Iterator[Scenario]:
         """Yield the scenario without a gap, and with failures before it or in it that need none."""
-        plain = replace(self, behaviour=self.behaviour.replace(**{gap: GAPS[gap].default}))
+        plain = replace(self, behaviour=self.behaviour.replace({gap: GAPS[gap].default}))
         yield plain
         refused: Step = GetUnknown()
         yield replace(plain, steps=(*[refused] * 2 * _PROVOCATIONS, *self.steps))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError, explain_rule
 from petstore_mock.stateful.exposure import CheckReport, ProgressLine
 from petstore_mock.stateful.scenario import Restrictions, Scenario, necessary, simplest
-from petstore_mock.stateful.step_generator import NUMBERS
+from petstore_mock.stateful.step_generator import NUMBERS, STEPS
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientQuestionWarning", "Verdict", "find_bug", "machine_settings", "shrink"]
 
+# What makes one test another to Hypothesis's database, beside its source: here it is the same for every client.
+_DIGEST: Final = "_hypothesis_internal_add_digest"
 _REPRODUCE: Final = "@reproduce_failure"
 # Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
 _DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
@@ -134,9 +135,8 @@ def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, 
             verdicts.append(Verdict(error, _copied(run)))
             raise
 
-    # Hypothesis's database knows a test by its name.
-    maker = f"{getattr(run.make_client, '__module__', '')}_{getattr(run.make_client, '__qualname__', '')}"
-    example.__name__ = f"check_{re.sub(r'[^0-9A-Za-z]', '_', maker)}"
+    maker = f"{getattr(run.make_client, '__module__', '')}.{getattr(run.make_client, '__qualname__', '')}"
+    setattr(example, _DIGEST, maker.encode())
     drawing = Settings(settings, phases=without_shrinking)(
         given(number=NUMBERS, restrictions=machine.restrictions)(example)
     )
@@ -169,12 +169,14 @@ def _native(machine: type[ClientMachine], settings: Settings) -> ClientBugError 
 
     recording = type(machine.__name__, (machine,), {"teardown": teardown, "__module__": machine.__module__})
     try:
-        run_state_machine_as_test(recording, settings=settings)
+        steps = settings.stateful_step_count * STEPS
+        run_state_machine_as_test(recording, settings=Settings(settings, stateful_step_count=steps))
     except (HypothesisException, PetStoreMockError, SkipTest):
         raise
     except Exception as error:  # noqa: BLE001  # whatever a rule or an invariant raises
+        reproduce = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
         bug = explain_rule(error, machine, journals[0] if journals else {})
-        bug.__notes__ = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
+        bug.__notes__ = reproduce
         return bug
     return None
 

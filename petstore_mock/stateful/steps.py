@@ -51,6 +51,15 @@ SIMPLE_FAULTS: Final = (server_error(500), reset())  # the faults that may stand
 class Step(ABC):
     """Something that happens in an example."""
 
+    def __repr__(self) -> str:
+        simplest = type(self)()
+        names = (field.name for field in fields(self))  # type: ignore[arg-type]  # every kind is a dataclass
+        given = (name for name in names if getattr(self, name) != getattr(simplest, name))
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in given)})"
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis prints
+        printer.text(repr(self))
+
     @property
     def takes_time(self) -> bool:
         """Whether it takes real time, whatever the client does."""
@@ -90,7 +99,7 @@ class Step(ABC):
 # Calls
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ListPets(Step):
     """The client lists animals."""
 
@@ -101,7 +110,7 @@ class ListPets(Step):
         example.call("listPets", limit=self.limit, status=self.status)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GetKnown(Step):
     """The client gets an animal that is there: the newest, or one of those before."""
 
@@ -112,7 +121,7 @@ class GetKnown(Step):
         example.call("getPet", pet_id=1 if pet_id is None else pet_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GetUnknown(Step):
     """The client gets an animal that was never there, or one that has vanished."""
 
@@ -124,7 +133,7 @@ class GetUnknown(Step):
         example.call("getPet", pet_id=pet_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CreatePet(Step):
     """The client adds an animal."""
 
@@ -142,7 +151,7 @@ class CreatePet(Step):
         yield from (replace(self, category_id=number) for number in simpler_integers(self.category_id))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Repeat(Step):
     """The client makes its latest call again."""
 
@@ -150,7 +159,7 @@ class Repeat(Step):
         example.repeat()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SpoilAndRepeat(Step):
     """The caller changes what the latest call returned, and makes it again."""
 
@@ -166,7 +175,7 @@ PLAIN: Final[tuple[Step, ...]] = (ListPets(), GetKnown(), CreatePet())
 # Other actors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Seed(Step):
     """Another actor adds an animal, at times with an id from the edge of int64."""
 
@@ -183,7 +192,7 @@ class Seed(Step):
             example.scene.seed({"id": pet_id, "name": self.name, "categoryId": self.category_id, **status})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeedLong(Step):
     """Another actor adds an animal whose answer is larger than one read; the client looks at it, and it goes again."""
 
@@ -199,7 +208,7 @@ class SeedLong(Step):
             example.scene.remove(pet_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeedMany(Step):
     """Another actor adds animals, more than a page of them at times, and the client looks at them or not."""
 
@@ -213,7 +222,7 @@ class SeedMany(Step):
             example.call("listPets")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Update(Step):
     """Another actor changes an animal, or takes its status away, and the client looks at it."""
 
@@ -230,7 +239,7 @@ class Update(Step):
             _look(example, pet_id, by_list=self.by_list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Remove(Step):
     """Another actor removes an animal, and the client looks for it."""
 
@@ -260,7 +269,7 @@ def _look(example: Example, pet_id: int, *, by_list: bool) -> None:
 # The service
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CloseConnections(Step):
     """The service closes its idle connections, and the client makes a call."""
 
@@ -271,7 +280,7 @@ class CloseConnections(Step):
         example.plain_call(self.operation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RevokeKey(Step):
     """The key becomes invalid, and the client makes a call."""
 
@@ -282,7 +291,7 @@ class RevokeKey(Step):
         example.plain_call(self.operation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TravelPastRemoval(Step):
     """The day after getPet's removal comes, and the client calls it."""
 
@@ -292,7 +301,7 @@ class TravelPastRemoval(Step):
         example.plain_call("getPet")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Switch(Step):
     """The example goes on with another client, which has another key and sees another world."""
 
@@ -303,7 +312,7 @@ class Switch(Step):
         example.plain_call(self.operation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Redirect(Step):
     """A call is redirected, to another service or to the same (:meth:`Scene.redirect`)."""
 
@@ -317,7 +326,7 @@ class Redirect(Step):
         example.scene.stop_redirecting()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inject(Step):
     """A call meets a fault.
 
