@@ -52,6 +52,7 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 generated: $(TEST)  ## write the parts of the documents that are made from the code
 	$(BIN)/python -m tests.docs.generated
 	$(BIN)/python -m tests.live.fault_clients
+	$(BIN)/python -m tests.live.tls_clients
 
 docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site

@@ -214,6 +214,7 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
             )
         with _named("--tls-cert"):
             own = own_context(options.tls_cert, options.tls_key)
+        worlds.own_certificate = True
         return ServerTls(lambda _: own, worlds.handshake_began), None
     if options.tls_key is not None:
         raise PetStoreMockError("--tls-key: expected --tls-cert beside it")

@@ -16,6 +16,7 @@ from petstore_mock.core.world import Snapshot, World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import coerce
 from petstore_mock.journal.journal import FIXTURE_LIMIT
+from petstore_mock.messages.handshake import CERTIFICATE_FLAWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -204,6 +205,12 @@ class Tenant:
         if chosen.meets_handshakes and self.name is not None:
             raise PetStoreMockError(
                 f"expected the default world for {chosen}: a connection does not say which world it is for"
+            )
+        if self.worlds.own_certificate and any(
+            getattr(part, "flaw", None) in CERTIFICATE_FLAWS for part in chosen.parts
+        ):
+            raise PetStoreMockError(
+                f"expected --tls, without a certificate of your own, which can't be spoilt, for {chosen}"
             )
         with world.lock:
             handle = world.plan.add(chosen, **rule)

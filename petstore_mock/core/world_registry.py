@@ -112,6 +112,7 @@ class Worlds:
         keys: the keys of all of them.
         leaks: the first requests that bore a key, or went to the address, of a world that is over.
         tls: whether the listener speaks TLS.
+        own_certificate: whether it does so under a certificate of the user's own, of which nobody can make a wrong one.
         renew_connections: closes the listener's kept connections, those that are busy after their answer.
         leaked: called with each leak, in the listener's thread; it must be quick.
     """
@@ -119,6 +120,7 @@ class Worlds:
     def __init__(self, cors: Cors | None = None, *, tls: bool = False) -> None:
         self._cors = cors
         self.tls = tls
+        self.own_certificate = False
         self.renew_connections: Callable[[], None] = _nothing_to_renew
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
         self._issued = 0

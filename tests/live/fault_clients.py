@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured"]
+__all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured", "name_of"]
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
 _BEGIN: Final = "<!-- faults: made by `make generated` -->"
@@ -198,7 +198,7 @@ def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float 
     try:
         CLIENTS[client](call)
     except Exception as error:  # noqa: BLE001  # which one, is the question
-        cell = ", then ".join([*map(str, call.seen), _name(error)])
+        cell = ", then ".join([*map(str, call.seen), name_of(error)])
     else:
         cell = ", then ".join(map(str, call.seen))
     asked = len(petstore.journal) - before
@@ -215,7 +215,7 @@ def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
         return dict(zip(CLIENTS, cells, strict=True))
 
 
-def _name(error: BaseException) -> str:
+def name_of(error: BaseException) -> str:
     if isinstance(error, EndedError):
         return str(error)
     reset = any(isinstance(cause, OSError) and cause.errno == errno.ECONNRESET for cause in _chain(error))

@@ -11,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ import pytest
 import requests
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
+from petstore_mock.core.tenant import Tenant
 from petstore_mock.messages.handshake import CERTIFICATE_FLAWS, Handshake
 from petstore_mock.transport.certificates import authority
 from petstore_mock.transport.server import WireServer
@@ -159,6 +161,27 @@ def test_a_mock_without_tls_has_no_certificates() -> None:
         _ = PetStoreMock().tls
     with pytest.raises(PetStoreMockError, match="expected tls to be True or False"):
         PetStoreMock(tls="yes")  # type: ignore[arg-type]
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)
+    for name in ("petstore_mock.transport.certificates", "petstore_mock.mock.tls"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(PetStoreMockError, match=r'pip install "petstore-mock\[tls\]"'):
+        PetStoreMock(tls=True)
+
+
+def test_a_world_of_an_address_has_no_connections_of_its_own(petstore: PetStoreMock) -> None:
+    tenant = Tenant(petstore.host.worlds, petstore.tenant.world.schemas, name="other")
+    with pytest.raises(PetStoreMockError, match=r"expected the default world for tls\.expired"):
+        tenant.inject(faults.tls.expired())
+
+
+def test_a_certificate_of_ones_own_is_not_spoilt(petstore: PetStoreMock) -> None:
+    petstore.host.worlds.own_certificate = True
+    with pytest.raises(PetStoreMockError, match="which can't be spoilt"):
+        petstore.inject(faults.tls.expired())
+    petstore.inject(faults.tls.handshake_reset()).cancel()
 
 
 def test_urls_that_are_shown_are_those_that_were_asked(petstore: PetStoreMock, tmp_path: Path) -> None:

@@ -484,3 +484,41 @@ def test_origins_of_pages_are_a_setting(inner: Inner, monkeypatch: pytest.Monkey
     inner(source, settings="petstore_cors = http://a.example http://b.example").assert_outcomes(passed=1)
     monkeypatch.setenv("PETSTORE_MOCK_CORS", "http://a.example")
     inner(source, settings="petstore_cors = http://b.example").assert_outcomes(failed=1)
+
+
+def test_tls_is_a_setting(inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """
+        import urllib.request
+
+        def test_it(petstore):
+            assert petstore.url.startswith("https://127.0.0.1:")
+            request = urllib.request.Request(f"{petstore.url}/pets", headers=petstore.headers)
+            with urllib.request.urlopen(request, context=petstore.tls.client_context(), timeout=10) as answer:
+                assert answer.status == 200
+    """
+    inner(source, settings="petstore_tls = true").assert_outcomes(passed=1)
+    monkeypatch.setenv("PETSTORE_MOCK_TLS", "off")
+    inner(source, settings="petstore_tls = true").assert_outcomes(failed=1)
+    monkeypatch.setenv("PETSTORE_MOCK_TLS", "perhaps")
+    assert "PETSTORE_MOCK_TLS" in output(inner(source))
+
+
+def test_a_failing_test_shows_the_handshakes_that_failed(inner: Inner, output: Output) -> None:
+    source = """
+        import socket, ssl
+        from petstore_mock import faults
+
+        def test_it(petstore):
+            petstore.inject(faults.tls.expired())
+            host, port = petstore.httpserver.host, petstore.httpserver.port
+            with socket.create_connection((host, port), 10) as raw:
+                petstore.tls.client_context().wrap_socket(raw, server_hostname=host)
+
+        def test_that_it_must_be_met(petstore):
+            petstore.inject(faults.tls.expired())
+    """
+    result = inner(source, settings="petstore_tls = true")
+    result.assert_outcomes(failed=2)
+    text = output(result)
+    assert "fault expired(): TLS handshake of connection 1: " in text
+    assert "inject(tls.expired()) never fired: no connection met it" in text
