@@ -466,11 +466,32 @@ class Journal:
         """
         write_har(path, self._all(), base_url=base_url)
 
+    def to_svg(self, path: str | PathLike[str] | None = None, *, last: int = 50) -> str:
+        """Draw the exchange of client and service: requests, answers, commits, faults, retries and time.
 
-def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # checks whatever a test passes
-    if isinstance(times, bool) or not isinstance(times, int) or times < least:
+        Args:
+            path: a file to write it to as well; an existing one is replaced.
+            last: draw so many requests, the latest; earlier ones are counted.
+
+        Returns:
+            The picture, as the text of an SVG file.
+
+        Raises:
+            PetStoreMockError: ``last`` is no count, or the file can't be written.
+        """
+        from petstore_mock.journal.exchange_svg import exchange_svg, write_svg  # noqa: PLC0415  # few tests draw
+
+        _check_count(last, 1, "last")
+        svg = exchange_svg(self._kept()[-last:])
+        if path is not None:
+            write_svg(path, svg)
+        return svg
+
+
+def _check_count(count: Any, least: int, name: str = "times") -> None:  # noqa: ANN401  # checks whatever a test passes
+    if isinstance(count, bool) or not isinstance(count, int) or count < least:
         raise PetStoreMockError(
-            f"expected times as a whole number of at least {least}; got times={times!r} ({type(times).__name__})"
+            f"expected {name} as a whole number of at least {least}; got {name}={count!r} ({type(count).__name__})"
         )
 
 
