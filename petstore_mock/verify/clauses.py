@@ -25,6 +25,8 @@ __all__ = ["CLAUSES", "Breach", "Clause", "Silent"]
 _LARGEST: Final = 2**63 - 1
 _DEFAULT_LIMIT: Final = 20
 _MOST: Final = 100
+_NUMBER: Final = "an integer in int64"
+_TEXT: Final = "a string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +208,17 @@ def _status_carried(exchange: Exchange, _facts: Facts) -> Breach | Silent | None
     )
 
 
-def _error_shaped(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge an Error body as a whole, where the status itself is another clause's."""
-    found: Breach | Silent | None = Silent("no such error came")
-    for name, is_right, what in (
-        ("code", _is_text, "a string"),
-        ("message", _is_text, "a string"),
-        ("status", is_integer, "an integer"),
-    ):
-        found = _error(name, is_right, what)(exchange, facts)
-        if found is not None:
-            return found
-    return _media_type(exchange, facts)
+def _error_of(status: int) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+    """Judge an Error body as a whole, as it comes with a status."""
+    fields = (("code", _is_text, _TEXT), ("message", _is_text, _TEXT), ("status", is_integer, "an integer"))
+    judges = [*(_error(*field) for field in fields), _media_type]
+
+    def judge(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
+        if exchange.status != status:
+            return Silent(f"no {status} came")
+        return next((found for one in judges if (found := one(exchange, facts)) is not None), None)
+
+    return judge
 
 
 def _at_most(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
@@ -452,10 +453,6 @@ _GOT: Final = ("get-known", "get-known-after", "get-made*")
 _KEYLESS: Final = ("list-no-key", "list-key-in-query")
 
 
-def _error_400(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    return _error_shaped(exchange, facts) if exchange.status == 400 else Silent("no such error came")
-
-
 def _counts(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     text = exchange.one("limit")
     if text is None or not 1 <= int(text) <= _MOST or len(exchange.query) > 1 + (exchange.one("status") is not None):
@@ -472,9 +469,6 @@ def _refused_get(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
         return Silent("getPet's removal date has come, by the service's own Date")
     return None if exchange.status == 401 else Breach("expected 401")
 
-
-_NUMBER: Final = "an integer in int64"
-_TEXT: Final = "a string"
 
 # What a body breaks, and the probe that sends it.
 _REFUSED: Final = (
@@ -652,7 +646,7 @@ CLAUSES: Final = (
     ),
     # §7
     Clause("7-status", "7", "The status field of the Error body carries the HTTP status", _ANY, _status_carried),
-    Clause("7-401-error", "7", "401: Error body, as application/json", ("*-no-key", "*-unknown-key"), _error_shaped),
-    Clause("7-404-error", "7", "404: Error body, as application/json", ("get-absent", "get-largest"), _error_shaped),
-    Clause("7-400-error", "7", "400: Error body, as application/json", ("create-*",), _error_400),
+    Clause("7-401-error", "7", "401: Error body, as application/json", ("*-no-key", "*-unknown-key"), _error_of(401)),
+    Clause("7-404-error", "7", "404: Error body, as application/json", ("get-absent", "get-largest"), _error_of(404)),
+    Clause("7-400-error", "7", "400: Error body, as application/json", ("create-*",), _error_of(400)),
 )

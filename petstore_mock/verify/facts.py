@@ -50,6 +50,10 @@ class Facts:
         """Whether an answer to a later request shows the animal."""
         return any(at > number for at, _ in self._sightings.get(pet_id, ()))
 
+    def read_after(self, pet_id: int, number: int) -> bool:
+        """Whether a list or a get after request ``number`` shows the animal: a create says nothing of what is kept."""
+        return any(at > number for at, _ in self._read.get(pet_id, ()))
+
     def standing(self, number: int, status: str | None = None) -> set[int]:
         """Return the ids of the animals that were there at request ``number``, of ``status`` if one is given."""
         found = set()

@@ -25,14 +25,14 @@ class Learned:
 
     Attributes:
         source: the service's base address, or the recording.
-        date: when.
+        began: when.
         gaps: what is known of every gap.
         notes: what else is to be told: bodies that a recording lacks, why a run ended early.
         verdict: the run's, where a service was asked.
     """
 
     source: str
-    date: str
+    began: str
     gaps: Mapping[str, Finding]
     notes: tuple[str, ...] = ()
     verdict: Verdict | None = None
@@ -49,7 +49,7 @@ class Learned:
 
     def to_toml(self) -> str:
         """Return a file for ``behaviour=`` and ``serve --behaviour``: a line a gap, with what showed it."""
-        lines = [f"# Learned from {self.source}, {self.date}: {len(self.choices)} of {len(self.gaps)} gaps."]
+        lines = [f"# Learned from {self.source}, {self.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
         lines += [f"# {_line(note)}" for note in self.notes]
         lines.append("")
         for name, finding in self.gaps.items():
@@ -70,7 +70,7 @@ def _line(text: str) -> str:
 def learned_from(verdict: Verdict) -> Learned:
     """Return what a run has learned."""
     notes = () if verdict.stopped is None else (f"It ended early: {verdict.stopped}",)
-    return Learned(verdict.url, verdict.date, verdict.gaps, notes, verdict)
+    return Learned(verdict.url, verdict.began, verdict.gaps, notes, verdict)
 
 
 def recorded_choices(behaviour: Behaviour | str | PathLike[str] | None) -> dict[str, str]:

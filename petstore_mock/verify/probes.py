@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from petstore_mock.verify.exchange import Fields
 
-__all__ = ["MOST_CREATED", "PROBES", "Probe"]
+__all__ = ["PROBES", "UNKNOWN_FIELD", "Probe"]
+
+UNKNOWN_FIELD: Final = "noSuchField"
 
 _JSON: Final = (("Content-Type", "application/json"),)
 _LARGE: Final = 1024 * 1024  # bytes, and some more: what body_limit=one_mebibyte refuses
@@ -126,7 +128,7 @@ PROBES: Final = (
     _post("create-beyond-ascii", '{"name": "{name} Žofka ✓", "categoryId": {category}}', "maybe"),
     _post("create-category-large", '{"name": "{name}", "categoryId": 9007199254740993}', "maybe"),
     # What the interface leaves open (a service may refuse or create)
-    _post("create-unknown-field", f'{{{_NEW}, "noSuchField": 1}}', "maybe"),
+    _post("create-unknown-field", f'{{{_NEW}, "{UNKNOWN_FIELD}": 1}}', "maybe"),
     _post("create-status-null", f'{{{_NEW}, "status": null}}', "maybe"),
     _post("create-category-1.0", '{"name": "{name}", "categoryId": {category}.0}', "maybe"),
     _post("create-name-twice", f'{{"name": "{{name}} first", {_NEW}}}', "maybe"),
@@ -149,5 +151,3 @@ PROBES: Final = (
     _get("get-known-after", "/pets/{known}"),
     _get("list-last", "/pets?limit=100"),
 )
-
-MOST_CREATED: Final = sum(probe.creates != "no" for probe in PROBES)

@@ -42,7 +42,7 @@ def json_text(verdict: Verdict) -> str:
 
 def as_text(verdict: Verdict) -> str:
     """Return the verdict as lines for a terminal, by section."""
-    lines = [f"{verdict.url}, {verdict.date}: {_summary(verdict)}"]
+    lines = [f"{verdict.url}, {verdict.began}: {_summary(verdict)}"]
     for section, clauses in groupby(verdict.clauses, key=lambda clause: clause.section):
         lines += ["", f"§{section} {_SECTIONS[section]}"]
         for clause in clauses:
@@ -80,7 +80,7 @@ def _summary(verdict: Verdict) -> str:
 
 def as_markdown(verdict: Verdict) -> str:
     """Return the verdict as a Markdown document."""
-    lines = [f"# The contract at {verdict.url}", "", f"{verdict.date}: {_summary(verdict)}.", ""]
+    lines = [f"# The contract at {verdict.url}", "", f"{verdict.began}: {_summary(verdict)}.", ""]
     if verdict.broken:
         lines += ["## Broken", ""]
         for clause in verdict.broken:
@@ -120,7 +120,7 @@ def _cell(text: str) -> str:
 def as_junit(verdict: Verdict) -> str:
     """Return the verdict as JUnit's XML: a test a clause and a drifted gap; what could not be checked is an error."""
     suite = ET.Element(
-        "testsuite", name="petstore-mock verify", timestamp=verdict.date.replace("Z", ""), hostname=_clean(verdict.url)
+        "testsuite", name="petstore-mock verify", timestamp=verdict.began.replace("Z", ""), hostname=_clean(verdict.url)
     )
     cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
     cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]

@@ -75,7 +75,7 @@ class Verdict:
 
     Attributes:
         url: the base address.
-        date: when it began, in ISO 8601.
+        began: when, in ISO 8601.
         clauses: what is known of every clause, in the interface's order.
         gaps: what is known of every gap, by name.
         drift: the gaps that are no longer as recorded.
@@ -85,7 +85,7 @@ class Verdict:
     """
 
     url: str
-    date: str
+    began: str
     clauses: tuple[ClauseResult, ...]
     gaps: Mapping[str, Finding]
     drift: tuple[Drift, ...]
@@ -128,7 +128,7 @@ def judge(checking: Checking, *, url: str, date: str, keys: Sequence[str], recor
     gaps = {name: _redacted(finding, tuple(keys)) for name, finding in (found or findings(Facts([]))).items()}
     return Verdict(
         url=redacted(url, tuple(keys)),
-        date=date,
+        began=date,
         clauses=clauses,
         gaps=gaps,
         drift=tuple(_drift(gaps, recorded)),
@@ -212,7 +212,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
     """Return the verdict as the record that programs read."""
     return {
         "url": verdict.url,
-        "date": verdict.date,
+        "date": verdict.began,
         "exit_code": verdict.exit_code,
         "requests": verdict.requests,
         "created": verdict.created,

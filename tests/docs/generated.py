@@ -16,7 +16,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock import PetStoreMock
 from petstore_mock.cli import run
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.verify import guest, learn
+from petstore_mock.verify.clauses import CLAUSES
+from petstore_mock.verify.gap_evidence import NEEDS
 from tests.docs.blocks import ROOT, blocks, generated, markers
 
 if TYPE_CHECKING:
@@ -114,8 +119,45 @@ def _steady(output: str) -> str:
 
 README: Final = ROOT / "README.md"
 DOCS: Final = ROOT / "docs"
+
+
+def clauses_table() -> str:
+    """The clauses as a Markdown table."""
+    rows = ["| clause | what the interface says | probes |", "|---|---|---|"]
+    for clause in CLAUSES:
+        shown = ", ".join(f"`{pattern}`" for pattern in clause.probes)
+        rows.append(f"| `{clause.id}` | {clause.words.replace('<', '&lt;')} | {shown} |")
+    return "\n".join(rows)
+
+
+def learnable_table() -> str:
+    """What ``learn`` can tell of each gap: found out by learning from the fake, from a recording of it as well."""
+    asked = guest.sleep
+    guest.sleep = lambda _seconds: None
+    try:
+        with PetStoreMock(seed=30, at="2030-12-06") as petstore, tempfile.TemporaryDirectory() as directory:
+            har = Path(directory) / "recording.har"
+            reading, creating = (
+                learn(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=1e6) for allowed in (0, 40)
+            )
+            petstore.journal.to_har(har)
+            recorded = learn(har=har)
+    finally:
+        guest.sleep = asked
+    rows = [
+        "| gap | by GET alone | with `--allow-create` | from a recording | what is said where it can't be told |",
+        "|---|---|---|---|---|",
+    ]
+    for name in GAPS:
+        told = ["yes" if name in learned.choices else "" for learned in (reading, creating, recorded)]
+        rows.append(f"| `{name}` | {' | '.join(told)} | {NEEDS[name]} |")
+    return "\n".join(rows)
+
+
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "gaps": (DOCS / "reference" / "gaps.md", gaps_table),
+    "learnable gaps": (DOCS / "reference" / "clauses.md", learnable_table),
+    "clauses": (DOCS / "reference" / "clauses.md", clauses_table),
     "serving example": (DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": (DOCS / "tutorial" / "find-a-bug.md", machine_example),
     "machine sentence": (README, machine_sentence),  # of the example above, so that it comes after it
