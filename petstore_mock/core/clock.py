@@ -94,6 +94,13 @@ class Clock:
     ) -> None:
         """Move the fake's time forward (or back, by negative amounts).
 
+        Args:
+            days: an amount of days, fractions allowed, as of the others.
+            hours: an amount of hours.
+            minutes: an amount of minutes.
+            seconds: an amount of seconds.
+            unknown: refused, with the nearest of the others.
+
         Raises:
             PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
         """

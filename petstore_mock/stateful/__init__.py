@@ -217,7 +217,7 @@ def check_client(
             a deadline nor a health check.
 
     Returns:
-        What the client was shown: examples, answers by operation, gaps, faults.
+        What the client was shown, with its examples, answers by operation, gaps and faults.
 
     Raises:
         ClientBugError: the client has a bug; tells it in one sentence, as a test to paste, and as it went on the wire.

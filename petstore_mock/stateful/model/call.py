@@ -42,10 +42,21 @@ class PetClient(Protocol):
     """
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Any:  # noqa: ANN401
-        """Return the animals that listPets answers."""
+        """Return the animals that listPets answers.
+
+        Args:
+            limit: how many at most; None when the caller does not say.
+            status: of which status; None for any.
+        """
 
     def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Any:  # noqa: ANN401
-        """Return the animal that createPet answers."""
+        """Return the animal that createPet answers.
+
+        Args:
+            name: its name.
+            category_id: its category, any int64.
+            status: its status; None when it is left out.
+        """
 
     def get_pet(self, pet_id: int) -> Any:  # noqa: ANN401
         """Return the animal that getPet answers."""
