@@ -82,6 +82,7 @@ def client_machine(
     category_ids: SearchStrategy[int] | None = None,
     patience: float = 2.0,
     max_seconds: float | None = None,
+    tls: bool = False,
 ) -> type[ClientMachine]:
     """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
 
@@ -100,6 +101,8 @@ def client_machine(
         category_ids: draws the categories that it is given; any int64 unless given.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_seconds: seconds after which no further example begins.
+        tls: whether the service speaks TLS (the extra ``tls``), and the client is asked first whether it checks
+            certificates and host names; ``make_client`` lets it trust ``petstore.tls``.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -125,7 +128,9 @@ def client_machine(
         category_ids=_some("category_ids", category_ids),
     )
     seconds = max_seconds  # within the class the name is taken
-    run_of_all = CheckRun(make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet)
+    run_of_all = CheckRun(
+        make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet, tls=tls
+    )
 
     class Machine(ClientMachine):
         run = run_of_all
@@ -195,6 +200,7 @@ def check_client(
     max_examples: int | None = None,
     max_seconds: float | None = None,
     settings: Settings | None = None,
+    tls: bool = False,
 ) -> CheckReport:
     """Check a client, and raise when it has a bug.
 
@@ -215,6 +221,7 @@ def check_client(
         max_seconds: seconds after which no further example begins; shrinking comes after them.
         settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins, and there is neither
             a deadline nor a health check.
+        tls: whether the service speaks TLS, and the client is asked whether it checks certificates and host names.
 
     Returns:
         What the client was shown, with its examples, answers by operation, gaps and faults.
@@ -235,6 +242,7 @@ def check_client(
         category_ids=category_ids,
         patience=patience,
         max_seconds=max_seconds,
+        tls=tls,
     )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS

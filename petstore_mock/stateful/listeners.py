@@ -27,11 +27,15 @@ _LONGEST_PAUSE: Final = 0.002
 class Listeners:
     """The two listeners of a run, and their open connections.
 
+    Args:
+        tls: whether they speak TLS.
+
     Attributes:
         are_left_open: whether the client is known to leave connections open.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: bool = False) -> None:
+        self._tls = tls
         self.are_left_open = False
         self._stack = ExitStack()
         self._started: dict[str, PetStoreMock] = {}
@@ -39,7 +43,7 @@ class Listeners:
     def _start(self, name: str) -> PetStoreMock:
         mock = self._started.get(name)
         if mock is None:
-            mock = PetStoreMock()
+            mock = PetStoreMock(tls=self._tls)
             mock.adds_notes = False  # what is found tells of its own example's journal alone
             self._started[name] = self._stack.enter_context(mock)
         return mock

@@ -5,10 +5,21 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.contract.behaviour import Behaviour
+from petstore_mock.faults import tls as tls_faults
 from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.checks.certificates import (
+    FLAWS,
+    accepted_problem,
+    require_trust,
+    sends_over,
+    waiting_problem,
+    waits_in_handshake,
+)
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.logs import LogCapture, log_problem
 from petstore_mock.stateful.exposure import CheckReport
@@ -21,12 +32,12 @@ from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.model.call import PetClient
+    from petstore_mock.stateful.model.call import Outcome, PetClient, Problem
     from petstore_mock.stateful.model.error_classification import Kind
 
 __all__ = ["CheckRun"]
@@ -44,6 +55,7 @@ class CheckRun:
         patience: seconds after which a client that waits for an answer has no timeout.
         methods: the client's own names of the three methods.
         read_pet: reads an animal that a client returned.
+        tls: whether the service speaks TLS, and the client is asked whether it checks certificates.
 
     Attributes:
         report: what the client was shown.
@@ -60,12 +72,14 @@ class CheckRun:
         *,
         methods: Mapping[str, str | Callable[..., Any]] | None = None,
         read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
+        tls: bool = False,
     ) -> None:
         self.make_client = make_client
         self.classify = classify
         self.methods = methods
         self.reader = ResultReader(read_pet)
-        self.listeners = Listeners()
+        self.tls = tls
+        self.listeners = Listeners(tls=tls)
         self.waiting = WaitingBudget()
         self.watchdog = Watchdog(patience)
         self.log_capture = LogCapture()
@@ -75,6 +89,7 @@ class CheckRun:
         self.begins_threads = False
         self._has_made_one = False
         self._has_frozen = False
+        self._needs_adapter = False
 
     def __enter__(self) -> Self:
         self.log_capture.__enter__()
@@ -147,7 +162,7 @@ class CheckRun:
             )
             made = len(petstore.journal)
             outcome = attempt(self.watchdog, petstore, "close", client.close)
-            script = Script(self.given, petstore.behaviour)
+            script = Script(self.given, petstore.behaviour, tls=self.tls)
             script.needs_adapter = not client.is_plain
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
             problem = problem or log_problem(logs, "close()", "{client}.close()")
@@ -161,6 +176,55 @@ class CheckRun:
                     outcome=outcome,
                     journals={"petstore": list(petstore.journal)},
                 )
+
+    def try_certificates(self) -> None:
+        """Ask whether a client checks certificates and host names, and has a timeout in the handshake.
+
+        Raises:
+            PetStoreMockError: it does not trust the mock at all.
+            ClientBugError: it sends its key over a connection that it ought to have refused, or waits for ever.
+        """
+        with self._trying() as (petstore, client):
+            require_trust(attempt(self.watchdog, petstore, "listPets", client.list_pets))
+        accepted: dict[str, Outcome] = {}
+        journal: list[Entry] = []
+        for flaw in FLAWS:
+            with self._trying() as (petstore, client):
+                sent = sends_over(getattr(tls_faults, flaw)(), petstore, client, self.watchdog)
+                if sent is not None:
+                    accepted[flaw] = sent
+                    journal = journal or list(petstore.journal)
+        if accepted:
+            self._tell(accepted_problem(list(accepted)), next(iter(accepted.values())), journal)
+        with self._trying() as (petstore, client):
+            waited = waits_in_handshake(petstore, client, self.watchdog)
+            if waited is not None:
+                self._tell(waiting_problem(self.watchdog.patience), waited, list(petstore.journal))
+
+    @contextmanager
+    def _trying(self) -> Iterator[tuple[PetStoreMock, AdaptedClient]]:
+        """Give a world, and a client of its own that is closed at the end."""
+        with self.listeners.service.fresh() as petstore:
+            client = self.new_client(petstore)
+            self._needs_adapter = not client.is_plain
+            try:
+                yield petstore, client
+            finally:
+                with suppress(Exception):  # how it closes was looked at
+                    client.close()
+
+    def _tell(self, problem: Problem, outcome: Outcome, journal: Sequence[Entry]) -> NoReturn:
+        script = Script(self.given, Behaviour(), tls=True)
+        script.needs_adapter = self._needs_adapter
+        raise explain(
+            problem,
+            script,
+            actor="client",
+            petstore="petstore",
+            call=NO_CALL,
+            outcome=outcome,
+            journals={"petstore": journal},
+        )
 
 
 def _sends_by_itself(petstore: PetStoreMock) -> bool:

@@ -47,7 +47,7 @@ class Scene:
         self._odd_keys = odd_keys
         self._stack = ExitStack()
         self.behaviour = behaviour
-        self.script = Script(run.given, behaviour, odd_keys=odd_keys)
+        self.script = Script(run.given, behaviour, odd_keys=odd_keys, tls=run.tls)
         self.faults: list[FaultHandle] = []
         self.elsewhere: PetStoreMock | None = None
         self.actors = [self._new_actor("client", "petstore")]

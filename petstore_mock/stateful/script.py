@@ -65,12 +65,16 @@ class Script:
         given: what the machine was given, by the names that it has in a test: ``make_client``, ``classify`` and so on.
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether its keys are of every kind of character that may be in one.
+        tls: whether its mocks speak TLS.
 
     Attributes:
         needs_adapter: whether the client is no plain one, whose methods can be called as they are.
     """
 
-    def __init__(self, given: Mapping[str, Any], behaviour: Behaviour, *, odd_keys: bool = False) -> None:
+    def __init__(
+        self, given: Mapping[str, Any], behaviour: Behaviour, *, odd_keys: bool = False, tls: bool = False
+    ) -> None:
+        self._listening = ["tls=True"] if tls else []
         self.behaviour = behaviour
         self.odd_keys = odd_keys
         self.needs_adapter = False
@@ -133,11 +137,11 @@ class Script:
     def source(self, check: Iterable[str]) -> str:
         """Return the test: the steps so far, then ``check``, the lines that fail."""
         gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
-        options = [f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else []
+        options = [*self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
         options += [f"behaviour=Behaviour({gaps})"] if gaps else []
         opened = [f"PetStoreMock({', '.join(options)}) as petstore"]
         if self._elsewhere:
-            opened.append("PetStoreMock() as elsewhere")
+            opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")
         clients = ["client = make_client(petstore)"]
         if self._others:
             key = f"api_key={_ODD_KEY.format(2)!r}" if self.odd_keys else ""

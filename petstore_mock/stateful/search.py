@@ -90,6 +90,8 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> Verdict:
     with run:
         try:
             run.try_client()
+            if run.tls:
+                run.try_certificates()
         except ClientBugError as error:
             run.report.examples = 1
             return Verdict(error, _copied(run))

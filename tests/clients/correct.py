@@ -106,8 +106,11 @@ class HttpClientPets:
         if self.connection is not None and self.is_stale(self.connection):
             self.close()
         if self.connection is None:
-            self.connection = http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout)
+            self.connection = self.new_connection()
         return self.connection
+
+    def new_connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.host, self.port or 80, timeout=self.timeout)
 
     def is_stale(self, connection: http.client.HTTPConnection) -> bool:
         """Whether the service has closed the connection meanwhile: then there is something to read, its end."""
