@@ -22,6 +22,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
+from tests.docs import reference_tables
 from tests.docs.blocks import ROOT, blocks, generated, markers
 
 if TYPE_CHECKING:
@@ -156,6 +157,9 @@ def learnable_table() -> str:
 
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "gaps": (DOCS / "reference" / "gaps.md", gaps_table),
+    "commands": (DOCS / "reference" / "cli.md", reference_tables.commands),
+    "keywords": (DOCS / "reference" / "options.md", reference_tables.keywords),
+    "settings": (DOCS / "reference" / "options.md", reference_tables.settings),
     "learnable gaps": (DOCS / "reference" / "clauses.md", learnable_table),
     "clauses": (DOCS / "reference" / "clauses.md", clauses_table),
     "serving example": (DOCS / "tutorial" / "first-stub.md", serving_example),

@@ -103,6 +103,10 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
     match words:
         case ["make", target, *_]:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), where
+        case ["eval", inner]:
+            script = _run(ROOT, sys.executable, "-m", *inner.strip("$()").replace("-", "_", 1).split())
+            assert _run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
+            assert script.stdout, where
         case ["petstore-mock", command, *options]:
             shown = _run(ROOT, sys.executable, "-m", "petstore_mock", command, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), shown
