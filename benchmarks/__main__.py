@@ -21,6 +21,7 @@ MEASUREMENTS: Final = (
     "throughput",
     "first_seconds",
     "latency",
+    "tls",
     "boot",
     "lifecycle",
     "fixture_cost",

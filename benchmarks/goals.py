@@ -52,6 +52,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "the machine over the socket, urllib3 or http.client, real waits left out (httpx reported)",
         "at least 1,000 steps a second",
     ),
+    "tls_start": Goal("start with TLS, keys and certificates included", "at most 50 ms after imports"),
     "lifecycle": Goal(
         "start and stop of the listener, hung faults and open connections included",
         "start within 10 ms after imports, stop within 50 ms",

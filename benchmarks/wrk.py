@@ -45,7 +45,14 @@ def missing() -> str:
 
 
 def load(
-    port: int, path: str, headers: Mapping[str, str], *, seconds: int, method: str = "GET", body: bytes = b""
+    port: int,
+    path: str,
+    headers: Mapping[str, str],
+    *,
+    seconds: int,
+    method: str = "GET",
+    body: bytes = b"",
+    scheme: str = "http",
 ) -> Load:
     """Ask as fast as the server answers.
 
@@ -56,6 +63,7 @@ def load(
         seconds: how long.
         method: the method.
         body: the body.
+        scheme: http or https; wrk checks no certificate.
 
     Raises:
         RuntimeError: not one request was answered.
@@ -65,7 +73,7 @@ def load(
     done = subprocess.run(  # wrk, from the path that Debian gives it
         [
             *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "10s", *fields),
-            *("-s", str(_SCRIPT), f"http://{HOST}:{port}{first}", "--", method, path, body.decode()),
+            *("-s", str(_SCRIPT), f"{scheme}://{HOST}:{port}{first}", "--", method, path, body.decode()),
         ],
         capture_output=True,
         text=True,
