@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.control.admission import Admission
 from petstore_mock.control.handlers import Call, Handlers
+from petstore_mock.control.mount import BODY_LIMIT, PATH
 from petstore_mock.control.operations import OPERATIONS, Operation
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError
 from petstore_mock.control.validation import checked_query, decoded_body
@@ -28,24 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-__all__ = ["BODY_LIMIT", "PREFIX", "ControlApp", "is_control_path"]
+__all__ = ["ControlApp"]
 
 _log = logging.getLogger("petstore_mock")
 
-PREFIX: Final = "/__petstore"
-BODY_LIMIT: Final = 64 * 1024 * 1024  # bytes: some hundred thousand animals
-_PATH: Final = re.compile(r"(?:/(?:w|%77)/(?P<name>[^/?]*))?/__petstore(?P<rest>/[^?]*)?", re.ASCII | re.IGNORECASE)
 _SECURITY: Final = (  # a page of another site may not frame, sniff or read what the door answers
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),
 )
-
-
-def is_control_path(target: str) -> bool:
-    """Say whether a request's target leads to the door: its path alone tells, so that it can be asked first."""
-    return "__petstore" in target and _PATH.fullmatch(target.partition("?")[0]) is not None
 
 
 class ControlApp:
@@ -106,6 +98,9 @@ class ControlApp:
         return response(environ, start_response)
 
     def _respond(self, request: Request) -> Response:
+        refused = request.environ.get("petstore.refused")
+        if refused is not None:
+            raise ProblemError(400, f"expected a request that HTTP allows; {refused}")
         if request.method not in KNOWN_METHODS:
             raise ProblemError(501, f"expected a method of HTTP; got {request.method[:40]!r}")  # RFC 9110 §9.1
         name, path = _parts(request)
@@ -193,7 +188,7 @@ def _rule(operation: Operation) -> str:
 def _parts(request: Request) -> tuple[str | None, str]:
     """Return the world that a request names, None at the root, and its path below ``/__petstore``."""
     raw = request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path
-    match = _PATH.fullmatch(raw.partition("?")[0])
+    match = PATH.fullmatch(raw.partition("?")[0])
     if match is None:
         raise NotFound
     name = match["name"]

@@ -16,6 +16,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
+from petstore_mock.transport.mounted import MountedCall
 from petstore_mock.transport.request_parsing import ChunkedBody, RequestError, RequestHead, probe
 from petstore_mock.transport.response_delivery import DeferredDelivery, frame
 from petstore_mock.transport.tcp_connection import TcpConnection
@@ -63,6 +64,7 @@ class HttpConnection(TcpConnection):
         "_advancing",
         "_awaiting",
         "_batch",
+        "_call",
         "_connections",
         "_deferred",
         "_epoch",
@@ -71,10 +73,10 @@ class HttpConnection(TcpConnection):
         "_handle",
         "_incoming",
         "_known",
-        "_number",
         "_scanned",
         "_since",
         "_state",
+        "number",
     )
 
     def __init__(self, state: ServerState, batch: WriteBatch, connections: set[Any], number: int) -> None:
@@ -85,12 +87,13 @@ class HttpConnection(TcpConnection):
         self._handle = state.handler.handle
         self._expected = state.expectations.expected
         self._known = state.known
-        self._number = number
+        self.number = number
         self._exchange = 0
         self._scanned = 0  # how much of it was found to hold no whole head
         self._incoming: _Incoming | None = None
         self._deferred: DeferredDelivery | None = None  # of the answer that does not go out at once
-        self._awaiting = False  # an expectation's answer is being made in a thread
+        self._awaiting = False  # an answer is being made in a thread
+        self._call: MountedCall | None = None  # in which the mounted application makes it
         self._advancing = False
         self._since = 0.0  # when the incomplete head began, or its body last grew
         self._epoch: object = None  # the core's token of when the incomplete head began
@@ -129,6 +132,8 @@ class HttpConnection(TcpConnection):
             self._deferred = (
                 None  # closing may take as long as the client does not read: no longer than others get for it
             )
+        elif self._call is not None and self._call.streams:  # who reads no more waits for nothing
+            self._transport.abort()
         elif self._awaiting or (self._blocked and self._buffer):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:
@@ -144,6 +149,21 @@ class HttpConnection(TcpConnection):
         if self._deferred is not None:
             self._deferred.gone()
             self._deferred = None
+        if self._call is not None:
+            self._call.gone()
+            self._call = None
+
+    def pause_writing(self) -> None:
+        """Serve no further request, and take no more of a stream, until the client has read."""
+        super().pause_writing()
+        if self._call is not None:
+            self._call.pause()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        if self._call is not None:
+            self._call.resume()
+        super().resume_writing()
 
     # Reading
 
@@ -202,7 +222,7 @@ class HttpConnection(TcpConnection):
 
     def _request(self, head: RequestHead, started: float) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
-        return ApiRequest(head.method, head.target, head.fields, b"", self._number, exchange, started, head.version)
+        return ApiRequest(head.method, head.target, head.fields, b"", self.number, exchange, started, head.version)
 
     def _expect_body(self, head: RequestHead, started: float) -> None:
         """Decide from the head whether the body is worth reading."""
@@ -212,14 +232,17 @@ class HttpConnection(TcpConnection):
             self._refuse_body(incoming, oversized=True)
         elif head.expects and not self._buffer:  # RFC 9110 §10.1.1
             length = head.length if head.length > 0 else None
-            if self._expected() or self._state.handler.admits(incoming.request, length):
+            if head.mounted or self._expected() or self._state.handler.admits(incoming.request, length):
                 self.send(_CONTINUE)
             else:
                 self._refuse_body(incoming, oversized=False)
 
     def _keeps(self, incoming: _Incoming, size: int) -> bool:
         """Say whether a body of ``size`` bytes is within the limit."""
-        if incoming.limit is None:
+        mounted = self._state.mounted
+        if incoming.limit is None and incoming.head.mounted and mounted is not None:
+            incoming.limit = mounted.body_limit
+        elif incoming.limit is None:
             limit = self._state.handler.body_limit(incoming.request)
             incoming.limit = math.inf if limit is None else limit
             if self._expected():
@@ -258,11 +281,14 @@ class HttpConnection(TcpConnection):
     def _serve(self, head: RequestHead, body: bytes, started: float) -> None:
         """Serve a request whose body, if it has one, came with it."""
         self._exchange = exchange = self._exchange + 1
-        request = ApiRequest(head.method, head.target, head.fields, body, self._number, exchange, started, head.version)
+        request = ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, started, head.version)
         self._dispatch(head, request)
 
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
-        """Have a whole request answered, by an expectation or by the core."""
+        """Have a whole request answered, by the mounted application, by an expectation or by the core."""
+        if head.mounted:
+            self._call_mounted(head, request)
+            return
         if self._expected() and self._ask_expectations(head, request):
             return
         try:
@@ -322,6 +348,9 @@ class HttpConnection(TcpConnection):
             request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
+        if head.mounted:
+            self._call_mounted(head.closing(), request, refused)
+            return
         response = self._state.handler.refuse(refused.condition, refused.detail, request, epoch)
         self._respond(head.closing(), request, response)
 
@@ -351,6 +380,25 @@ class HttpConnection(TcpConnection):
         self._touched = RealTime.perf_counter()
         if not self._transport.is_closing():
             self.send_whole(head, response)
+
+    def _call_mounted(self, head: RequestHead, request: ApiRequest, refused: RequestError | None = None) -> None:
+        """Let the mounted application answer, in a thread: it may block, and what it does delays no other client."""
+        mounted = self._state.mounted
+        assert mounted is not None  # noqa: S101  # for the type checker: a head is mounted where there is one
+        self._awaiting, self._idle = True, False
+        self._call = MountedCall(self, mounted, head, request, None if refused is None else refused.detail)
+        self._call.start(self._transport.get_extra_info("sockname"))
+
+    def call_ended(self, *, closing: bool) -> None:
+        """Go on after the mounted application's answer."""
+        self._awaiting, self._call = False, None
+        self._touched = RealTime.perf_counter()
+        if self._transport.is_closing():
+            return
+        if closing:
+            self.finish()
+        else:
+            self.proceed()
 
     # Going on, and ending
 

@@ -7,12 +7,9 @@ fail the server for good.
 
 from __future__ import annotations
 
-import io
-import sys
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote_to_bytes
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
@@ -20,6 +17,7 @@ from werkzeug import Request, Response
 from petstore_mock.common.wording import counted
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.response import Head
+from petstore_mock.transport.environ import environ_of
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.mounted import MountedApp
     from petstore_mock.transport.tls_connection import ServerTls
 
     Answer: TypeAlias = Callable[[], tuple[Head, bytes]]
@@ -57,10 +56,17 @@ class Listener(HTTPServer):
         host: where to listen.
         port: 0 for any free port; it is kept over a stop and a start, as a service that restarts keeps its own.
         tls: how it speaks TLS; None for plain HTTP.
+        mounted: a WSGI application of paths of its own.
     """
 
     def __init__(
-        self, handler: Handler, host: str = "127.0.0.1", port: int = 0, *, tls: ServerTls | None = None
+        self,
+        handler: Handler,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        tls: ServerTls | None = None,
+        mounted: MountedApp | None = None,
     ) -> None:
         super().__init__(host=host, port=port, ssl_context=None if tls is None else tls.context)
         self._logging = threading.Lock()
@@ -68,7 +74,9 @@ class Listener(HTTPServer):
         self._size = 0  # of all of them
         self._logged = 0  # in all: those in the log, and those that are gone
         self._clears = 0  # how often the expectations began anew
-        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), tls=tls)
+        self._wire = WireServer(
+            handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls
+        )
 
     def is_running(self) -> bool:
         """Say whether it listens."""
@@ -87,9 +95,14 @@ class Listener(HTTPServer):
         """Close the port and every connection, whatever is held there; harmless when it does not listen."""
         self._wire.stop()
 
-    def close_connections(self) -> None:
-        """Close the kept connections that are idle; it is done when this returns."""
-        self._wire.close_connections()
+    def close_connections(self, numbers: frozenset[int] | None = None) -> None:
+        """Close the kept connections that are idle, or those of ``numbers``; it is done when this returns."""
+        self._wire.close_connections(numbers)
+
+    @property
+    def bound(self) -> str:
+        """The address that the host stands for, once that is known."""
+        return self._wire.bound
 
     def renew_connections(self) -> None:
         """Close the kept connections, those that are busy after their answer, so that clients shake hands anew."""
@@ -102,7 +115,7 @@ class Listener(HTTPServer):
 
     def match(self, request: ApiRequest) -> Answer | None:
         """Find the expectation that answers ``request``, and use it up if it is meant for one request only."""
-        environ = _environ(request, self.host, self.port)
+        environ = environ_of(request, self.host, self.port)
         asked = Request(environ)
         asked.get_data()
         try:
@@ -214,41 +227,6 @@ class _ListenerExpectations:
     def expected(self) -> bool:
         listener = self._listener
         return bool(listener.handlers or listener.oneshot_handlers or listener.ordered_handlers)
-
-
-def _environ(request: ApiRequest, host: str, port: int) -> dict[str, Any]:
-    """Put ``request`` in the form that werkzeug reads (PEP 3333)."""
-    path, _, query = request.target.partition("?")
-    environ: dict[str, Any] = {
-        "REQUEST_METHOD": request.method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
-        "QUERY_STRING": query,
-        "REQUEST_URI": request.target,
-        "RAW_URI": request.target,
-        "SERVER_NAME": host,
-        "SERVER_PORT": str(port),
-        "SERVER_PROTOCOL": request.version,
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
-        "wsgi.input": io.BytesIO(request.body),
-        "wsgi.input_terminated": True,
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": False,
-        "wsgi.run_once": False,
-        "CONTENT_LENGTH": str(len(request.body)),
-    }
-    for raw, value in request.fields:
-        name = raw.decode("latin-1").upper()
-        if "_" in name or name in {"CONTENT-LENGTH", "TRANSFER-ENCODING"}:
-            continue  # `_` and `-` would become one name; the body is decoded
-        name = name.replace("-", "_")
-        key = name if name == "CONTENT_TYPE" else f"HTTP_{name}"
-        text = value.decode("latin-1")
-        separator = "; " if name == "COOKIE" else ","
-        environ[key] = f"{environ[key]}{separator}{text}" if key in environ else text
-    return environ
 
 
 def _framed(response: Response, asked: Request) -> tuple[Head, bytes]:

@@ -67,6 +67,7 @@ class RequestHead:
         version: the same in HTTP's own words.
         expects: the client waits for ``100 (Continue)`` before it sends the body.
         bodiless: the answer must have no body, since the method is HEAD.
+        mounted: the target leads to the mounted application.
         plain: none of this needs care: HTTP/1.1, the connection is kept, and the answer may have a body.
     """
 
@@ -78,6 +79,7 @@ class RequestHead:
         "length",
         "method",
         "modern",
+        "mounted",
         "plain",
         "target",
         "version",
@@ -93,6 +95,7 @@ class RequestHead:
         self.keep_alive = modern
         self.expects = False
         self.bodiless = method == "HEAD"
+        self.mounted = False
         self.plain = False
 
     def __repr__(self) -> str:
@@ -102,6 +105,7 @@ class RequestHead:
         """Return a copy after whose answer the connection closes, whatever the client wished."""
         copy = RequestHead(self.method, self.target, self.fields, modern=self.modern)
         copy.keep_alive = False
+        copy.mounted = self.mounted
         return copy
 
 

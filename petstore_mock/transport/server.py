@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.mounted import MountedApp
     from petstore_mock.transport.server_state import Expectations
     from petstore_mock.transport.tls_connection import ServerTls
 
@@ -63,6 +64,7 @@ class WireServer:
         host: where to listen: an address, or a name that stands for one.
         port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
         expectations: what wins over the handler.
+        mounted: a WSGI application of paths of its own.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
@@ -78,6 +80,7 @@ class WireServer:
         port: int = 0,
         *,
         expectations: Expectations | None = None,
+        mounted: MountedApp | None = None,
         head_timeout: float = 10.0,
         body_timeout: float = 10.0,
         idle_timeout: float = 75.0,
@@ -91,6 +94,7 @@ class WireServer:
         self._state = ServerState(
             handler,
             expectations,
+            mounted,
             head_timeout=head_timeout,
             body_timeout=body_timeout,
             idle_timeout=idle_timeout,
@@ -175,18 +179,18 @@ class WireServer:
             self._sockets = []
             _running.discard(self)
 
-    def close_connections(self) -> None:
+    def close_connections(self, numbers: frozenset[int] | None = None) -> None:
         """Close the kept connections that are idle; it is done when this returns, or, from a request, after it."""
         loop = self._loop
         if loop is None:
             return
         if self._thread is threading.current_thread():
-            loop.call_soon(self._close_idle)
+            loop.call_soon(self._close_idle, numbers)
             return
         done = threading.Event()
 
         def close() -> None:
-            self._close_idle()
+            self._close_idle(numbers)
             loop.call_soon(done.set)  # after the closing that the line above has queued
 
         loop.call_soon_threadsafe(close)
@@ -198,11 +202,12 @@ class WireServer:
             self._loop.call_soon_threadsafe(self._tls.retire_all)
             self.close_connections()  # whose end waits for what was called before it
 
-    def _close_idle(self) -> None:
+    def _close_idle(self, numbers: frozenset[int] | None) -> None:
         if self._batch is not None:
             self._batch.empty()  # what is answered but not sent makes a connection look idle
         for connection in list(self._connections):
-            connection.close_if_idle()
+            if numbers is None or connection.number in numbers:
+                connection.close_if_idle()
 
     def _run(self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event) -> None:
         """Serve until stopped: the thread's whole life."""

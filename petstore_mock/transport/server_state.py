@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import ApiResponse, Head
     from petstore_mock.transport.handler import Handler
+    from petstore_mock.transport.mounted import MountedApp
 
 __all__ = ["Expectations", "ServerState"]
 
@@ -48,6 +49,7 @@ class ServerState:
     Attributes:
         handler: the core.
         expectations: what wins over it.
+        mounted: a WSGI application of paths of its own, or None.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
@@ -59,6 +61,7 @@ class ServerState:
         self,
         handler: Handler,
         expectations: Expectations | None,
+        mounted: MountedApp | None,
         *,
         head_timeout: float,
         body_timeout: float,
@@ -67,6 +70,7 @@ class ServerState:
     ) -> None:
         self.handler = handler
         self.expectations: Expectations = _NoExpectations() if expectations is None else expectations
+        self.mounted = mounted
         self.head_timeout = head_timeout
         self.body_timeout = body_timeout
         self.idle_timeout = idle_timeout
@@ -78,6 +82,8 @@ class ServerState:
         head = self.known.get(raw)
         if head is None:
             head = read_head(raw)
+            if self.mounted is not None and self.mounted.serves(head.target):
+                head.mounted, head.plain = True, False
             if len(raw) <= KNOWN_HEAD_SIZE:
                 if len(self.known) >= KNOWN_HEADS:
                     self.known.clear()

@@ -9,7 +9,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.control.admission import Admission, is_loopback
-from petstore_mock.control.app import BODY_LIMIT, is_control_path
+from petstore_mock.control.mount import BODY_LIMIT, is_control_path
 from tests.unit.control.door import HOST, PORT, Door
 
 OWN = f"http://{HOST}"
