@@ -55,6 +55,23 @@ def _port(text: str) -> int:
     return port
 
 
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0  # digits
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:  # thirty years; a NaN is none of both
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0; got {text!r}")
+    return seconds
+
+
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
@@ -100,6 +117,16 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_serve_options(serve)
+
+    ready = commands.add_parser(
+        "ready",
+        help="wait until a stub serves, and exit 0, or 1 if it does not",
+        description="Ask a stub for its health until it answers: for a container's health check, or a script.",
+        epilog="Without --url it asks the stub that PETSTORE_MOCK_HOST, _PORT and _CONTROL_PORT would start here.",
+        allow_abbrev=False,
+    )
+    ready.add_argument("--url", type=_address, metavar="http://HOST:PORT", help="where the stub serves")
+    ready.add_argument("--timeout", type=_seconds, default=10.0, metavar="S", help="seconds to wait (default: 10)")
 
     gaps = commands.add_parser(
         "gaps",
@@ -203,6 +230,32 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
         add("--tls-ca-out", metavar="FILE", help="write the certificate of the stub's own authority here, for clients"),
         add("--quiet", action="store_const", const=True, help="log no requests"),
         add("--log-format", choices=("text", "json"), help="how to print (default: text)"),
+        add(
+            "--control",
+            action="store_const",
+            const=True,
+            help="open the control door on any address, with a token that is made up and printed",
+        ),
+        add("--no-control", action="store_const", const=True, help="close the control door"),
+        add("--control-token", metavar="TOKEN", help="open the control door with this token"),
+        add("--control-port", type=_port, metavar="PORT", help="give the control door a port of its own"),
+        add(
+            "--allowed-host",
+            action="append",
+            dest="allowed_hosts",
+            metavar="HOST[:PORT]",
+            help="a further Host by which the control door may be asked on loopback, such as a proxy's; repeat it",
+        ),
+        add(
+            "--allowed-origin",
+            action="append",
+            dest="allowed_origins",
+            metavar="ORIGIN",
+            help="pages of this origin may use the control door; repeat it",
+        ),
+        add("--max-worlds", type=_count, metavar="N", help="worlds by address, at most (default: 10000)"),
+        add("--world-ttl", type=_seconds, metavar="SECONDS", help="end a world that nobody asked for so long"),
+        add("--keep-requests", type=_count, metavar="N", help="requests of each world that are kept (default: 1000)"),
     ]
     serve.set_defaults(serve_options=options)
 
@@ -272,6 +325,10 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     if options.command in {"verify", "learn"}:
         _write_utf_8(stdout)
         return (verify if options.command == "verify" else learn)(options, stdout, stderr)
+    if options.command == "ready":
+        from petstore_mock.cli.ready import ready  # noqa: PLC0415  # as above
+
+        return ready(options.url, options.timeout, stdout)
     if options.command == "gaps":
         from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above
 

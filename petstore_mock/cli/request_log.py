@@ -43,7 +43,8 @@ class RequestLog:
         self._output = Output(stdout)
         self._render = _json_line if log_format == "json" else _text_line
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
-        self._queue: SimpleQueue[tuple[Entry, int] | None] = SimpleQueue()
+        self._world_line = _json_world if log_format == "json" else _text_world
+        self._queue: SimpleQueue[tuple[Entry | str, int] | None] = SimpleQueue()
         # Each is counted by one thread alone: these by the server's ...
         self._noted = 0  # requests
         self._left_out = 0  # of those: they found no room in the queue
@@ -61,6 +62,10 @@ class RequestLog:
             self._queue.put((entry, entry.weight))
         else:
             self._left_out += 1
+
+    def say(self, event: str, text: str, world: str) -> None:
+        """Let a line be written soon that is of no request: what became of a world."""
+        self._queue.put((self._world_line(event, text, world), 0))
 
     def start(self, greeting: str) -> None:
         """Write ``greeting`` and then the lines, in a thread that begins here."""
@@ -96,22 +101,23 @@ class RequestLog:
         """Write lines until :meth:`end` is called. When they can be written no more, count them, and go on."""
         while (first := self._queue.get()) is not None:
             entries, ended = self._more(*first)
-            lines = [self._render(entry) for entry in entries]
+            lines = [entry if isinstance(entry, str) else self._render(entry) for entry in entries]
+            others = sum(isinstance(entry, str) for entry in entries)
             left_out = self._left_out - self._told
             if left_out:
                 lines.append(self._left_out_line(left_out))
             lines.append("")
             wanted = self._output.lines + len(lines) - 1
             self._output.write("\n".join(lines))
-            if left_out and self._output.lines == wanted:
+            if self._output.lines == wanted:
                 self._told += left_out
-                self._other_lines += 1
+                self._other_lines += others + bool(left_out)
             if ended:
                 return
             if self._queue.qsize() < _MOST_LINES:
                 time.sleep(_REST)
 
-    def _more(self, first: Entry, weight: int) -> tuple[list[Entry], bool]:
+    def _more(self, first: Entry | str, weight: int) -> tuple[list[Entry | str], bool]:
         """Return ``first`` with those that wait behind it, and whether the end was among them."""
         entries, ended = [first], False
         with suppress(Empty):
@@ -127,7 +133,8 @@ class RequestLog:
 
 
 def _text_line(entry: Entry) -> str:
-    return f"{_time_of_day(entry.timestamp // 1)} {render_line(entry)}"
+    world = f"[{entry.owner}] " if entry.request.mount else ""
+    return f"{_time_of_day(entry.timestamp // 1)} {world}{render_line(entry)}"
 
 
 @lru_cache(maxsize=2)
@@ -139,10 +146,10 @@ def _json_line(entry: Entry) -> str:
     moment = entry.moment.isoformat(timespec="milliseconds")
     request = _json_request(entry.method, entry.target, entry.operation)
     status = "null" if entry.status is None else entry.status
-    why = ""
+    why = f', "world": "{entry.owner}"' if entry.request.mount else ""  # a name needs no escapes
     if entry.condition is not None:
         told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
-        why = f", {json.dumps(told)[1:-1]}"
+        why += f", {json.dumps(told)[1:-1]}"
     # By hand, what is the same for many requests once for all of them: json.dumps would cost as much as the answer.
     return (
         f'{{"event": "request", "time": "{moment}", "number": {entry.number}, "connection": {entry.connection}, '
@@ -153,6 +160,14 @@ def _json_line(entry: Entry) -> str:
 @lru_cache(maxsize=64)
 def _json_request(method: str, target: str, operation: str | None) -> str:
     return json.dumps({"method": method, "target": target, "operation": operation})[1:-1]
+
+
+def _text_world(_: str, text: str, world: str) -> str:
+    return f"{_time_of_day(time.time() // 1)} [{world}] {text}"
+
+
+def _json_world(event: str, text: str, world: str) -> str:
+    return json.dumps({"event": event, "world": world, "text": text})
 
 
 def _requests(count: int) -> str:

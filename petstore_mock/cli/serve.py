@@ -7,6 +7,7 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -19,24 +20,27 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import RequestLog
+from petstore_mock.common.dates import as_moment
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.control.admission import is_loopback
+from petstore_mock.control.mount import PREFIX, ControlMount, DoorOptions, door_of
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
-from petstore_mock.core.world import World
+from petstore_mock.core.tenant import Tenant
+from petstore_mock.core.tenants import KEPT_REQUESTS, MAX_WORLDS, Tenants
 from petstore_mock.core.world_registry import Worlds
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.server import WireServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.transport.tls_connection import ServerTls
 
 __all__ = ["ServeOptions", "serve"]
 
-# A stub may run for days, and nobody can ask it for what was: few entries stay in the processor's cache.
-_KEPT_ENTRIES: Final = 100
 _WARM_AFTER: Final = 1.0  # seconds
 _LOOK_UP: Final = 0.2  # seconds
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
@@ -68,6 +72,15 @@ class ServeOptions:
     tls_ca_out: str | None = None
     quiet: bool = False
     log_format: str = "text"
+    control: bool = False
+    no_control: bool = False
+    control_token: str | None = None
+    control_port: int | None = None
+    allowed_hosts: Sequence[str] = ()
+    allowed_origins: Sequence[str] = ()
+    max_worlds: int = MAX_WORLDS
+    world_ttl: float | None = None
+    keep_requests: int = KEPT_REQUESTS
 
 
 def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
@@ -79,23 +92,32 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
     log = RequestLog(stdout, options.log_format)
     signalled: SimpleQueue[None] = SimpleQueue()  # its put() is safe in a signal handler
     with _until_signalled(lambda: signalled.put(None)):
-        worlds, keys = _make_worlds(options)
+        tenants = _make_worlds(options, None if options.quiet else log.note)
+        worlds = tenants.default.worlds
         if not options.quiet:
-            worlds.current.journal.listen(log.note)
+            worlds.leaked = lambda leak: log.say("leak", f"{leak.request} came to a world that is over", leak.owner)
         tls, ca_path = _make_tls(options, worlds)
-        server = WireServer(worlds, options.host, options.port, new_loop=_loop_maker(), tls=tls)
+        door = _Door(options, tenants)
+        server = door.service = WireServer(
+            worlds, options.host, options.port, mounted=door.on_service, new_loop=_loop_maker(), tls=tls
+        )
         worlds.renew_connections = server.renew_connections
+        ending = _Ending(tenants, options.world_ttl, log)
         # The first refused body would wait for jsonschema's import; who waits for the first answer must not.
         warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
         warming.daemon = True
         try:
             with _signals_left_to_main():
-                _start(server, options)
+                _start(server, options.host, options.port)
+                door.start()
                 warming.start()
-                log.start(_greeting(server, keys, options, ca_path))
+                ending.start()
+                log.start(_greeting(server, tenants.default.world.keys, options, door, ca_path))
             _wait(signalled)
         finally:
             try:
+                ending.stop()
+                door.stop()
                 server.stop()
             finally:
                 warming.cancel()
@@ -173,7 +195,7 @@ def _until_signalled(end: Callable[[], None]) -> Generator[None]:
         restore()
 
 
-def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
+def _make_worlds(options: ServeOptions, listener: Callable[[Entry], object] | None) -> Tenants:
     with _named("--cors"):
         worlds = Worlds(cors_of(options.cors), tls=options.tls or options.tls_cert is not None)
     with _named("--behaviour"):
@@ -181,21 +203,120 @@ def _make_worlds(options: ServeOptions) -> tuple[Worlds, list[str]]:
     with _named("--set"):
         behaviour = behaviour.replace(dict(options.settings))
     with _named("--at"):
-        world = World(
-            default_schemas(),
-            behaviour=behaviour,
-            at=options.at,
-            journal_limit=_KEPT_ENTRIES,
-            ring=True,
-            index=worlds.keys,
-        )
-    worlds.push(world)
+        at = None if options.at is None else as_moment(options.at, "at")
     with _named("--api-key"):
-        for key in options.api_keys or (worlds.new_key(),):
-            world.keys.add(worlds.check_key(key))
+        default = Tenant(
+            worlds,
+            default_schemas(),
+            api_keys=options.api_keys,
+            behaviour=behaviour,
+            at=at,
+            journal_limit=options.keep_requests,
+            ring=True,
+            listener=listener,
+        )
     with _named("--seed"):
-        fill(world, None if options.seed is None else seed_of(options.seed))
-    return worlds, list(world.keys)
+        fill(default.world, None if options.seed is None else seed_of(options.seed))
+    return Tenants(
+        default,
+        max_worlds=options.max_worlds,
+        ttl=options.world_ttl,
+        kept_requests=options.keep_requests,
+        listener=listener,
+    )
+
+
+class _Door:
+    """The control door of the stub: on the service's port, on one of its own, or closed.
+
+    Attributes:
+        service: the service's listener, once there is one.
+        on_service: what the service's port mounts, if anything.
+    """
+
+    service: WireServer
+
+    def __init__(self, options: ServeOptions, tenants: Tenants) -> None:
+        self._options = options
+        made_up = secrets.token_urlsafe(24) if options.control and options.control_token is None else None
+        self._shown_token = made_up
+        self._server: WireServer | None = None
+        token = options.control_token or made_up
+        if options.no_control or (token is None and not self._is_local()):
+            self.on_service: ControlMount | None = None
+            return
+        own_port = options.control_port is not None
+        mount = door_of(
+            tenants,
+            DoorOptions(
+                token=token,
+                allowed_hosts=tuple(options.allowed_hosts),
+                allowed_origins=tuple(options.allowed_origins),
+            ),
+            mounted_by=lambda: self._server or self.service,
+            service=(lambda: self.service) if own_port else None,
+            close_connections=self._close_connections,
+        )
+        self.on_service = None if own_port else mount
+        if options.control_port is not None:
+            worlds = tenants.default.worlds
+            self._server = WireServer(
+                worlds, options.host, options.control_port, mounted=mount, new_loop=asyncio.SelectorEventLoop
+            )
+
+    def _close_connections(self, numbers: frozenset[int] | None) -> None:
+        self.service.close_connections(numbers)
+
+    def _is_local(self) -> bool:
+        """Say whether the stub listens on loopback alone; a name is what it stands for."""
+        try:
+            found = socket.getaddrinfo(self._options.host, None, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            return False  # nobody listens there, which is said elsewhere
+        return all(is_loopback(address[0]) for *_, address in found if isinstance(address[0], str))
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What the greeting says of the door."""
+        server = self._server or (self.service if self.on_service is not None else None)
+        if server is None:
+            return {}
+        told = {"control_url": f"{_origin(server, self._options.host)}{PREFIX}/"}
+        return told if self._shown_token is None else {**told, "control_token": self._shown_token}
+
+    def start(self) -> None:
+        """Listen, if the door has a port of its own."""
+        if self._server is not None and self._options.control_port is not None:
+            _start(self._server, self._options.host, self._options.control_port)
+
+    def stop(self) -> None:
+        """Stop listening there."""
+        if self._server is not None:
+            self._server.stop()
+
+
+class _Ending:
+    """Ends the worlds that nobody asked for too long, from a thread of its own."""
+
+    def __init__(self, tenants: Tenants, ttl: float | None, log: RequestLog) -> None:
+        self._tenants = tenants
+        self._ttl = ttl
+        self._log = log
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        """Begin to look, if worlds end by themselves at all."""
+        if self._ttl is not None:
+            threading.Thread(target=self._look, args=(self._ttl,), name="petstore-mock-ttl", daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._over.set()
+
+    def _look(self, ttl: float) -> None:
+        while not self._over.wait(min(max(ttl / 10, 0.05), 60.0)):
+            for name in self._tenants.expire():
+                self._log.say("ended", f"nobody asked the world for {ttl:g} s", name)
 
 
 def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, str | None]:
@@ -242,7 +363,7 @@ def _named(option: str) -> Generator[None]:
         raise PetStoreMockError(f"{option}: {error}") from error
 
 
-def _start(server: WireServer, options: ServeOptions) -> None:
+def _start(server: WireServer, host: str, port: int) -> None:
     try:
         server.start()
     except PetStoreMockError as error:
@@ -253,36 +374,44 @@ def _start(server: WireServer, options: ServeOptions) -> None:
         advice = _ADVICE.get(cause.errno, "") if isinstance(cause, OSError) else ""
         if isinstance(cause, (socket.gaierror, ValueError)):
             advice = _OTHER_HOST
-        raise PetStoreMockError(
-            f"can't listen on {options.host or repr('')} port {options.port}: {reason}{advice}"
-        ) from error
+        raise PetStoreMockError(f"can't listen on {host or repr('')} port {port}: {reason}{advice}") from error
 
 
-def _greeting(server: WireServer, keys: list[str], options: ServeOptions, ca_path: str | None) -> str:
+def _origin(server: WireServer, host: str) -> str:
+    """Return scheme, host and port under which a server can be asked from this machine."""
+    host = _ANY_ADDRESS.get(server.bound, host)
+    scheme = "https" if server.speaks_tls else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{server.port}"
+
+
+def _greeting(
+    server: WireServer, every_key: Iterable[str], options: ServeOptions, door: _Door, ca_path: str | None
+) -> str:
     """Return where the stub is, with a line that works when it is pasted into a shell.
 
     Args:
         server: the stub.
-        keys: its keys.
+        every_key: its keys.
         options: its options.
+        door: its control door.
         ca_path: the file of the authority that clients are to trust, None for none of its own.
     """
+    origin, keys = _origin(server, options.host), list(every_key)
     host = _ANY_ADDRESS.get(server.bound, options.host)
-    scheme = "https" if server.speaks_tls else "http"
-    origin = f"{scheme}://{f'[{host}]' if ':' in host else host}:{server.port}"
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
     glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
     trust = f"--cacert {shlex.quote(ca_path)} " if ca_path is not None else ""
     curl = f"curl -i {direct}{glob}{trust}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
-        told = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl}
-        return f"{json.dumps(told if ca_path is None else {**told, 'ca_path': ca_path})}\n"
+        serving = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl, **door.told}
+        return f"{json.dumps(serving if ca_path is None else {**serving, 'ca_path': ca_path})}\n"
     everywhere = " and on every other address of this machine" if server.bound in _ANY_ADDRESS else ""
     lines = [
         f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",
         *(f"API key: {key}" for key in keys),
         *([] if ca_path is None else [f"CA certificate: {ca_path}"]),
+        *(f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in door.told.items()),
         f"Try: {curl}",
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.control.documents import entry_document
@@ -13,96 +13,81 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.tenant import Tenant, WorldEvent
     from petstore_mock.core.tenants import Tenants
+    from petstore_mock.journal.entry import Entry
+    from petstore_mock.journal.journal import Journal
 
 __all__ = ["event_stream"]
 
 _HEARTBEAT: Final = 10.0  # seconds: by a comment the server learns that a client has gone, and proxies keep the stream
-
-
-class _Followed:
-    """How far a stream has told of one world's requests."""
-
-    __slots__ = ("clears", "journal", "listener", "number")
-
-    def __init__(self, tenant: Tenant, listener: Callable[[object], None]) -> None:
-        self.journal = tenant.world.journal
-        self.listener = listener
-        self.number, self.clears = self.journal.total, self.journal.clears
-        self.journal.listen(listener)
-
-    def news(self) -> list[Any]:
-        """Return the entries that nobody was told of."""
-        journal = self.journal
-        if journal.clears != self.clears:
-            self.number, self.clears = 0, journal.clears
-        entries = [entry for entry in journal.kept if entry.number > self.number]
-        if entries:
-            self.number = entries[-1].number
-        return entries
+_LONGEST_QUEUE: Final = 10_000  # events that a client has not read; what comes then is counted
 
 
 class _Stream:
-    """What one client of the stream is told."""
+    """What one client of the stream is told, in the order in which it happened."""
 
     def __init__(self, tenants: Tenants, only: Tenant | None, name_of: Callable[[Tenant], str]) -> None:
         self._tenants = tenants
         self._only = only
         self._name_of = name_of
-        self._woken = threading.Event()
-        self._lock = threading.Lock()
-        self._followed: dict[Tenant, _Followed] = {}
-        self._stirred: dict[Tenant, None] = {}
-        self._worlds: list[tuple[Tenant, WorldEvent]] = []
+        self._queue: SimpleQueue[tuple[Tenant, Entry | WorldEvent]] = SimpleQueue()
+        self._left_out = 0
+        self._followed: dict[Tenant, tuple[Journal, Callable[[Entry], object]]] = {}
         tenants.watch(self._changed)
         for tenant in tenants if only is None else (only,):
             self._follow(tenant)
 
     def _follow(self, tenant: Tenant) -> None:
-        def stir(_: object) -> None:
-            self._stirred[tenant] = None
-            self._woken.set()
+        """Hear of each request of a world; made anew, it has another journal."""
 
-        former = self._followed.get(tenant)
-        if former is not None:
-            former.journal.unlisten(former.listener)
-        self._followed[tenant] = _Followed(tenant, stir)
+        def came(entry: Entry) -> None:
+            if self._queue.qsize() < _LONGEST_QUEUE:
+                self._queue.put((tenant, entry))
+            else:
+                self._left_out += 1
+
+        self._forget(tenant)
+        journal = tenant.world.journal
+        journal.listen(came)
+        self._followed[tenant] = (journal, came)
+
+    def _forget(self, tenant: Tenant) -> None:
+        journal, listener = self._followed.pop(tenant, (None, None))
+        if journal is not None and listener is not None:
+            journal.unlisten(listener)
 
     def _changed(self, tenant: Tenant, event: WorldEvent) -> None:
         if self._only is not None and tenant is not self._only:
             return
-        with self._lock:
-            self._worlds.append((tenant, event))
-            if event == "made":
-                self._follow(tenant)  # its journal is another one
-            elif event == "ended":
-                self._followed.pop(tenant, None)
-        self._woken.set()
+        if event == "made":
+            self._follow(tenant)
+        elif event == "ended":
+            self._forget(tenant)
+        self._queue.put((tenant, event))
 
     def close(self) -> None:
         self._tenants.unwatch(self._changed)
-        for followed in self._followed.values():
-            followed.journal.unlisten(followed.listener)
+        for tenant in tuple(self._followed):
+            self._forget(tenant)
 
     def lines(self) -> Iterator[bytes]:
-        yield b": the petstore's events\n\n"
-        ended = False
-        while not ended:
-            if not self._woken.wait(_HEARTBEAT):
+        yield b": the events of petstore-mock\n\n"
+        while True:
+            try:
+                tenant, event = self._queue.get(timeout=_HEARTBEAT)
+            except Empty:
                 yield b": still here\n\n"
                 continue
-            self._woken.clear()
-            with self._lock:
-                worlds, self._worlds = self._worlds, []
-                stirred = [tenant for tenant in tuple(self._stirred) if self._stirred.pop(tenant, 0) is None]
-                followed = [(tenant, self._followed[tenant]) for tenant in stirred if tenant in self._followed]
-            for tenant, event in worlds:
-                yield self._event("world", tenant, {"event": event})
-                ended = event == "ended" and tenant is self._only
-            for tenant, one in followed:
-                for entry in one.news():
-                    yield self._event("request", tenant, entry_document(entry))
+            if isinstance(event, str):
+                yield self._told("world", tenant, {"event": event})
+                if event == "ended" and tenant is self._only:
+                    return
+            else:
+                yield self._told("request", tenant, entry_document(event))
+            if self._left_out:
+                left_out, self._left_out = self._left_out, 0
+                yield f": {left_out} requests are left out: they came faster than they were read\n\n".encode()
 
-    def _event(self, kind: str, tenant: Tenant, data: dict[str, Any]) -> bytes:
+    def _told(self, kind: str, tenant: Tenant, data: dict[str, Any]) -> bytes:
         if self._only is None or kind == "world":
             data = {"world": self._name_of(tenant), **data}
         return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()

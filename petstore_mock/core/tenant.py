@@ -113,8 +113,10 @@ class Tenant:
         check_type("self_check", self_check, bool, what="True or False")
         check_type("random_seed", random_seed, int, what="a whole number")
         fixed = self._fixed_keys if api_key is None else (api_key,)
-        for key in fixed:
+        for number, key in enumerate(fixed):
             self.worlds.check_key(key, shared=self.name is not None or key in self._keys)
+            if key in fixed[:number]:
+                raise PetStoreMockError("expected each API key once; got one of them twice")
         behaviour = as_behaviour(options.get("behaviour"))
         world = World(
             schemas,

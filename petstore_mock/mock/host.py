@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
     from pytest_httpserver import RequestHandler
 
+    from petstore_mock.control.mount import ControlMount
     from petstore_mock.core.cors import Cors
+    from petstore_mock.core.tenant import Tenant
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
 
 __all__ = ["Host"]
 
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _SHOWN_UNMET: Final = 5  # expectations of a kind that are told one by one
 _SHOWN_MATCHER: Final = 500  # characters: a matcher shows the whole body that it wants
 
@@ -53,6 +56,7 @@ class Host:
         self.app = WsgiApp(self.worlds)
         self._address = address
         self._port = port
+        self._control: ControlMount | None = None
         self._listener: Listener | None = None
 
     @property
@@ -73,9 +77,45 @@ class Host:
                 from petstore_mock.transport.tls_connection import ServerTls  # noqa: PLC0415
 
                 tls = ServerTls(self.tls.context, self.worlds.handshake_began)
-            self._listener = Listener(self.worlds, host=self._address, port=self._port, tls=tls)
+            self._listener = Listener(self.worlds, host=self._address, port=self._port, mounted=self._control, tls=tls)
             self.worlds.renew_connections = self._listener.renew_connections
         return self._listener
+
+    def open_control(self, tenant: Tenant) -> None:
+        """Open the control door to the world of ``tenant``, and to those that are made by address.
+
+        Raises:
+            PetStoreMockError: the address can be reached from other machines, where a token would be needed.
+        """
+        from petstore_mock.control.mount import DoorOptions, door_of  # noqa: PLC0415  # most mocks have none
+        from petstore_mock.core.tenants import Tenants  # noqa: PLC0415
+
+        if self._address not in _LOOPBACK:
+            raise PetStoreMockError(
+                f"expected host to be one of {', '.join(_LOOPBACK)} with control=True; got host={self._address!r}: "
+                "'petstore-mock serve --control' opens the door further out, with a token"
+            )
+        self._control = door_of(
+            Tenants(tenant),
+            DoorOptions(),
+            mounted_by=lambda: self.listener,
+            service=None,
+            close_connections=self._close_connections,
+        )
+
+    def _close_connections(self, numbers: frozenset[int] | None) -> None:
+        self.listener.close_connections(numbers)
+
+    @property
+    def control_url(self) -> str:
+        """The address of the control door.
+
+        Raises:
+            PetStoreMockError: the door is closed, or nobody listens.
+        """
+        if self._control is None:
+            raise PetStoreMockError("expected a mock with a control door: PetStoreMock(control=True)")
+        return f"{self.url.removesuffix(BASE_PATH)}/__petstore/"
 
     @property
     def is_listening(self) -> bool:

@@ -61,6 +61,7 @@ class PetStoreMock:
         strict: whether a contract violation by the client fails the verification.
         self_check: hold the fake's own answers against the schemas.
         random_seed: seeds all that is drawn: ids, orders, probabilities.
+        control: whether the control door is open on the same port, at :attr:`control_url`.
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
         tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
@@ -86,6 +87,7 @@ class PetStoreMock:
         strict: bool = False,
         self_check: bool = False,
         random_seed: int = 0,
+        control: bool = False,
         schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
         tls: bool = False,
@@ -110,6 +112,9 @@ class PetStoreMock:
         )
         self.tenant.expectation_problems = self.host.problems
         self.adds_notes = True
+        check_type("control", control, bool, what="True or False")
+        if control:
+            self.host.open_control(self.tenant)
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"
@@ -168,6 +173,15 @@ class PetStoreMock:
             PetStoreMockError: the mock does not listen.
         """
         return self.host.url
+
+    @property
+    def control_url(self) -> str:
+        """The address of the control door, ending in ``/__petstore/``.
+
+        Raises:
+            PetStoreMockError: the mock was made without ``control=True``, or does not listen.
+        """
+        return self.host.control_url
 
     @property
     def api_key(self) -> str:

@@ -87,6 +87,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "petstore_strict", "Whether contract violations fail the test (or PETSTORE_MOCK_STRICT).", type="bool"
     )
+    parser.addini(
+        "petstore_control",
+        "Whether the control door is open at petstore.control_url (or PETSTORE_MOCK_CONTROL).",
+        type="bool",
+    )
     parser.addini("petstore_cors", "Origins whose pages may use it in a browser, or * for any (or PETSTORE_MOCK_CORS).")
     parser.addini("petstore_tls", "Whether to listen with TLS (or PETSTORE_MOCK_TLS).", type="bool")
     parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_MOCK_LEAKS).")

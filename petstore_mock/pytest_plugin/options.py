@@ -42,6 +42,7 @@ _SETTINGS: Final = (
     "strict",
     "cors",
     "tls",
+    "control",
 )  # keywords of PetStoreMock as well
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
@@ -58,6 +59,7 @@ _MOCK_KEYWORDS: Final = (
     "schemas",
     "cors",
     "tls",
+    "control",
 )
 
 
@@ -69,7 +71,7 @@ def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     try:
         value = config.getini(f"petstore_{name}")
     except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
-        expected = f"expected {FLAG_WORDS} in " if name in {"strict", "tls"} else ""
+        expected = f"expected {FLAG_WORDS} in " if name in {"strict", "tls", "control"} else ""
         raise pytest.UsageError(f"{expected}the setting petstore_{name}: {error}") from None
     base = config.inipath.parent if config.inipath is not None else config.rootpath
     return str(value or ""), f"the setting petstore_{name}", base
@@ -183,7 +185,7 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
     match name:
         case "port":
             return _number(text, source)
-        case "strict" | "tls":
+        case "strict" | "tls" | "control":
             return _flag(text, source)
         case "seed":
             return seed_of(text, base)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["environ_of"]
 
 
-def environ_of(request: ApiRequest, host: str, port: int) -> dict[str, Any]:
+def environ_of(request: ApiRequest, host: str, port: int, scheme: str = "http") -> dict[str, Any]:
     """Put ``request`` in the form that werkzeug reads (PEP 3333)."""
     path, _, query = request.target.partition("?")
     environ: dict[str, Any] = {
@@ -27,7 +27,7 @@ def environ_of(request: ApiRequest, host: str, port: int) -> dict[str, Any]:
         "SERVER_PORT": str(port),
         "SERVER_PROTOCOL": request.version,
         "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
+        "wsgi.url_scheme": scheme,
         "wsgi.input": io.BytesIO(request.body),
         "wsgi.input_terminated": True,
         "wsgi.errors": sys.stderr,

@@ -348,7 +348,8 @@ class HttpConnection(TcpConnection):
             request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
-        if head.mounted:
+        mounted = self._state.mounted
+        if mounted is not None and mounted.serves(head.target):
             self._call_mounted(head.closing(), request, refused)
             return
         response = self._state.handler.refuse(refused.condition, refused.detail, request, epoch)
@@ -387,7 +388,8 @@ class HttpConnection(TcpConnection):
         assert mounted is not None  # noqa: S101  # for the type checker: a head is mounted where there is one
         self._awaiting, self._idle = True, False
         self._call = MountedCall(self, mounted, head, request, None if refused is None else refused.detail)
-        self._call.start(self._transport.get_extra_info("sockname"))
+        scheme = "http" if self._transport.get_extra_info("ssl_object") is None else "https"
+        self._call.start(self._transport.get_extra_info("sockname"), scheme)
 
     def call_ended(self, *, closing: bool) -> None:
         """Go on after the mounted application's answer."""

@@ -74,9 +74,7 @@ class Listener(HTTPServer):
         self._size = 0  # of all of them
         self._logged = 0  # in all: those in the log, and those that are gone
         self._clears = 0  # how often the expectations began anew
-        self._wire = WireServer(
-            handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls
-        )
+        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls)
 
     def is_running(self) -> bool:
         """Say whether it listens."""

@@ -76,9 +76,9 @@ class MountedCall:
         self._status = "500 Internal Server Error"
         self._fields: list[tuple[str, str]] = []
 
-    def start(self, address: tuple[Any, ...]) -> None:
+    def start(self, address: tuple[Any, ...], scheme: str) -> None:
         """Begin, in a thread of its own; an executor's would hold up the exit of the interpreter."""
-        environ = environ_of(self._request, str(address[0]), int(address[1]))
+        environ = environ_of(self._request, str(address[0]), int(address[1]), scheme)
         if self._request.oversized and self._head.length > 0:
             environ["CONTENT_LENGTH"] = str(self._head.length)
         elif self._request.oversized:

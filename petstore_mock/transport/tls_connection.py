@@ -136,7 +136,7 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
         super().__init__()
         self._tls = tls
         self._loop = loop
-        self._number = number
+        self.number = number
         self._connections = connections
         self._make = make
         self._patience = patience
@@ -210,7 +210,7 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
             if data[0] != _HANDSHAKE:
                 self._refuse_plain(data)
                 return
-            self._handshake = self._tls.began(self._number)
+            self._handshake = self._tls.began(self.number)
             if self._is_spoilt(self._handshake):
                 return
             self._object = self._tls.wrap(self._handshake.flaw, self._incoming, self._outgoing)
@@ -388,8 +388,8 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
         return self._tcp.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  # asyncio's signature
-        """Return what the TCP connection says."""
-        return self._tcp.get_extra_info(name, default)
+        """Return what the TCP connection says, and TLS itself."""
+        return self._object if name == "ssl_object" else self._tcp.get_extra_info(name, default)
 
     # What the server calls before there is an HTTP connection
 

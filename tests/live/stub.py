@@ -22,11 +22,13 @@ PATIENCE: Final = 30  # seconds; everything here takes a fraction of one, on a m
 class Stub:
     """A running stub, and the lines that it printed first."""
 
-    def __init__(self, process: subprocess.Popen[str], lines: int) -> None:
+    def __init__(self, process: subprocess.Popen[str], lines: int | None) -> None:
         self.process = process
         assert process.stdout is not None
         self.stdout: IO[str] = process.stdout
-        self.first = [self.stdout.readline().rstrip("\n") for _ in range(lines)]
+        self.first = [self.stdout.readline().rstrip("\n") for _ in range(lines or 1)]
+        while lines is None and self.first[-1] and not self.first[-1].startswith("Try: "):
+            self.first.append(self.stdout.readline().rstrip("\n"))
         found = re.search(r"https?://[^ \"]+", self.first[0])
         assert found
         self.url = found[0]
@@ -49,10 +51,10 @@ def stub(
     *arguments: str,
     command: Sequence[str] = COMMAND,
     environment: Mapping[str, str] | None = None,
-    lines: int = 3,
+    lines: int | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Iterator[Stub]:
-    """Start a stub on a free port, and read its first ``lines``; it ends with the block."""
+    """Start a stub on a free port, and read its first ``lines``, or its whole greeting; it ends with the block."""
     process = subprocess.Popen(
         [*command, "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,

@@ -565,7 +565,7 @@ def test_it_stops_at_once_with_handshakes_half_way(server: WireServer) -> None:
 
 def test_serve_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
     ca = tmp_path / "our ca.pem"
-    with stub("--tls", "--tls-ca-out", str(ca), "--api-key", "k", lines=4) as served:
+    with stub("--tls", "--tls-ca-out", str(ca), "--api-key", "k") as served:
         assert served.url.startswith("https://127.0.0.1:")
         assert served.first[2] == f"CA certificate: {ca}"
         context = ssl.create_default_context(cafile=str(ca))

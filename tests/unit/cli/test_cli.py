@@ -127,7 +127,7 @@ def test_every_option_has_a_help_text() -> None:
     # argparse has no public way to ask for what was declared.
     commands = next(one for one in cli.make_parser()._actions if one.dest == "command")  # noqa: SLF001
     assert isinstance(commands.choices, dict)
-    assert set(commands.choices) == {"serve", "gaps", "openapi", "verify", "learn", "completion"}
+    assert set(commands.choices) == {"serve", "ready", "gaps", "openapi", "verify", "learn", "completion"}
     for command in commands.choices.values():
         for action in command._actions:  # noqa: SLF001
             assert action.help, f"{command.prog} {action.option_strings}"
@@ -139,7 +139,7 @@ def test_every_option_has_a_help_text() -> None:
         ([], "COMMAND"),
         (
             ["serv"],
-            "expected one of serve, gaps, openapi, verify, learn, completion; got 'serv'. Did you mean 'serve'?",
+            "expected one of serve, ready, gaps, openapi, verify, learn, completion; got 'serv'. Did you mean 'serve'?",
         ),
         (
             ["serve", "--log-format", "jsno"],
