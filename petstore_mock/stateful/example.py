@@ -249,14 +249,17 @@ class Example:
         problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
-        reader = self._run.reader
+        reader, own_faults = self._run.reader, self._beginning.any_fault
         try:
             read = observe(call, outcome, entries, actor.oracle)
-            problem = answer_problem(call, outcome, entries, actor.oracle, read, reader=reader)
+            problem = answer_problem(call, outcome, entries, actor.oracle, read, reader=reader, own_faults=own_faults)
             if problem is not None and shared:
                 # Nobody knows which answer was the call's, and which a thread's that asked the same.
                 each = [[entry] for entry in entries if asks_for(call, entry)]
-                told = (answer_problem(call, outcome, one, actor.oracle, read, reader=reader) for one in each)
+                told = (
+                    answer_problem(call, outcome, one, actor.oracle, read, reader=reader, own_faults=own_faults)
+                    for one in each
+                )
                 problem = problem if None not in told else None
         except Contradiction as error:
             self._failed = True

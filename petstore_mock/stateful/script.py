@@ -22,7 +22,18 @@ __all__ = ["Script", "seed_code"]
 
 _INDENT: Final = "    "
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test-{}=="
-_MODULES: Final = ("contextlib", "copy", "email.utils", "gc", "logging", "threading", "time", "traceback", "unittest")
+_MODULES: Final = (
+    "contextlib",
+    "copy",
+    "email.utils",
+    "gc",
+    "json",
+    "logging",
+    "threading",
+    "time",
+    "traceback",
+    "unittest",
+)
 _MEANINGS: Final = {
     "make_client": ": it makes the client of a mock",
     "classify": ": it says what an exception means",

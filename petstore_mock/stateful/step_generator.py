@@ -92,6 +92,14 @@ _QUICK_FAULTS: Final = (
     fault_kinds.respond(502, json={"error": "Bad gateway"}),
     fault_kinds.respond(502, json=["Bad gateway"]),
     fault_kinds.respond(502, body="<p>Passerelle d\u00e9fectueuse</p>".encode("latin-1")),
+    fault_kinds.respond(401),  # without the challenge
+    # Successes that are none of the interface's: of a proxy, a login page, a queue.
+    fault_kinds.respond(200, body=b""),
+    fault_kinds.respond(204),
+    fault_kinds.respond(200, json={"message": "Down for maintenance"}),
+    fault_kinds.respond(202, json={"queued": True}),
+    fault_kinds.respond(200, body="<html><body>Please log in</body></html>"),
+    fault_kinds.respond(200, body="null", headers={"Content-Type": "application/json"}),
 )
 _SLOW_FAULTS: Final = (
     fault_kinds.delay(0.02),

@@ -320,13 +320,6 @@ class ErrorsAreAlike(HttpClientPets):
         return answer
 
 
-class TooLazy(HttpClientPets):
-    """Returns an iterator, which can be read once."""
-
-    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        return (dict(pet) for pet in super().list_pets(limit=limit, status=status))
-
-
 class Deduplicated(HttpClientPets):
     """Takes animals of one name for one animal."""
 
@@ -531,7 +524,6 @@ READING = (
     ErrorCodeTrusted,
     ErrorBodyTrusted,
     ErrorsAreAlike,
-    TooLazy,
     Deduplicated,
     RetryAfterTakenForGranted,
     RetryAfterInThePast,

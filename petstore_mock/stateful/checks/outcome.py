@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,12 +18,14 @@ from petstore_mock.stateful.checks.result import (
     pet_problem,
     unreadable_problem,
 )
-from petstore_mock.stateful.model.call import Problem
+from petstore_mock.stateful.model.call import Problem, shortened
 from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
 from petstore_mock.stateful.model.oracle import Contradiction, known_fields
+from petstore_mock.stateful.model.reading import as_sequence
+from collections.abc import Mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
@@ -90,6 +93,7 @@ def answer_problem(
     read: Mapping[int, Any],
     *,
     reader: ResultReader,
+    own_faults: bool = True,
 ) -> Problem | None:
     """Return what is wrong with what the client made of its answers, or None.
 
@@ -100,6 +104,7 @@ def answer_problem(
         oracle: knows what may be true.
         read: what :func:`observe` saw.
         reader: reads what the client returns.
+        own_faults: whether the faults are the machine's own; what the test's author sends may be taken for an answer.
     """
     asked = [entry for entry in entries if entry.method not in PINGS]
     entries = asked or entries
@@ -110,7 +115,10 @@ def answer_problem(
             problem = _unasked(call, outcome, asked)
             if problem is not None:
                 return problem
-        problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
+        if own_faults and last.operation == call.operation and _is_strange_success(last):
+            problem = None if outcome.error is not None else _strange_success_problem(call, outcome, last, reader)
+        else:
+            problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
         if problem is not None or outcome.error is not None:
             return problem
     wanted = _wanted(call, entries, oracle, read)
@@ -126,6 +134,50 @@ def answer_problem(
         problem = unreadable_problem(call, outcome, error, reader)
         outcome.error = error  # that it came late does not matter to who looks for where it came from
         return problem
+
+
+def _is_strange_success(entry: Entry) -> bool:
+    """Whether something else than the operation answered with a success: a proxy, a login page, a later version."""
+    return isinstance(entry.fault, Answer) and entry.fault.status in SUCCESSES
+
+
+def _strange_success_problem(call: Call, outcome: Outcome, entry: Entry, reader: ResultReader) -> Problem | None:
+    """Return what is wrong with a result that was made of such an answer.
+
+    A client may hand on the JSON that came, in whatever object: its caller sees that it is nothing. What reads like
+    animals, or like none, nobody has answered.
+    """
+    operation = OPERATIONS[call.operation]
+    lines = [
+        "try:",
+        "    result = {call}",
+        "except Exception:",
+        "    pass  # as it may, whatever it is called",
+        "else:",
+    ]
+    body = entry.response_body.decode(errors="replace")
+    try:
+        document = json.loads(body)
+    except ValueError:
+        lines.append("    raise AssertionError(f'returned {result!r}')")
+    else:
+        if not _reads_as_result(call, outcome.value, document, reader):
+            return None
+        lines.append("    assert result == json.loads({journal}.last.response_body)")
+    came = f"{entry.status} {f'with {shortened(body)}' if body else 'without a body'}"
+    words = f"{operation.success}: {_BODIES[call.operation]}: nothing else that is answered is a result"
+    return Problem(f"{call} {outcome} although the service answered {came}", operation.section, words, lines)
+
+
+def _reads_as_result(call: Call, value: Any, document: Any, reader: ResultReader) -> bool:  # noqa: ANN401
+    """Say whether a caller takes a value for animals though it is not what was answered."""
+    try:
+        if value is None or value == document or reader.copy(value) == as_sequence(document):
+            return value is None and document is not None
+        pets = value if call.operation == "listPets" else [value]
+        return not isinstance(pets, Mapping) and all(isinstance((reader.pet(pet) or {}).get("id"), int) for pet in pets)
+    except Exception:  # noqa: BLE001  # whatever an object of the client's own raises: its caller sees that too
+        return False
 
 
 def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:

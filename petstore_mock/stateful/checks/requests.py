@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,9 @@ MOST_REQUESTS: Final = 10
 MOST_REDIRECTIONS: Final = 150
 
 _EARLY: Final = 0.05  # seconds: clocks and schedulers differ by this much, and a service does not mind
+# Refusals that hold until the request is another one; a client may ask once more, with another key say.
+_PERMANENT: Final = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})
+_MOST_REFUSALS: Final = 2
 # What says that a request was not carried out; after any other failure of createPet nobody knows.
 _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
 
@@ -91,7 +95,13 @@ def left_out_the_key(entry: Entry, before: Sequence[Entry]) -> bool:
 def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
     """Judge what was asked more than once, whatever was asked in between."""
     latest: dict[str | None, Entry] = {}
+    refused: Counter[tuple[str, str, bytes]] = Counter()
     for second in entries:
+        if second.status in _PERMANENT:
+            request = (second.method, second.target, second.body)
+            refused[request] += 1
+            if refused[request] > _MOST_REFUSALS:
+                return _insistence(call, second)
         first = latest.get(second.operation)
         if first is not None:
             problem = _created_again(call, first, second) or _impatience(call, first, second)
@@ -99,6 +109,22 @@ def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
                 return problem
         latest[second.operation] = second
     return None
+
+
+def _insistence(call: Call, entry: Entry) -> Problem:
+    """Return what is wrong with a request that was sent again though it was refused for good."""
+    check = (
+        "before = len({journal})",
+        "with contextlib.suppress(Exception):",
+        "    {call}",
+        f"refused = [(entry.method, entry.target) for entry in {{journal}}[before:] if entry.status == {entry.status}]",
+        f"assert all(refused.count(request) <= {_MOST_REFUSALS} for request in refused)",
+    )
+    sentence = (
+        f"{call} sent {entry.method} {entry.target[:80]} again and again, and was answered {entry.status} each time"
+    )
+    words = "a refusal says what is wrong with a request, and the same request gets the same answer"
+    return Problem(sentence, "7", words, check)
 
 
 TOO_MANY: Final = (
