@@ -37,6 +37,7 @@ from petstore_mock.stateful.run import CheckRun
 from petstore_mock.stateful.scenario import Restrictions
 from petstore_mock.stateful.search import ClientQuestionWarning, find_bug, machine_settings
 from petstore_mock.stateful.step_generator import any_step
+from petstore_mock.stateful.time_zones import time_zone
 from petstore_mock.strategies.plans import behaviours, varied_gaps
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ __all__ = [
     "classify_exception",
     "client_machine",
     "read_pet",
+    "time_zone",
 ]
 
 

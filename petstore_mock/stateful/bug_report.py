@@ -30,6 +30,9 @@ _ODD_KEYS_MATTER: Final = (
     "It happens only with a key of all that a key may consist of: letters of both cases, digits and -._~+/, with = at "
     "its end (RFC 6750 §2.1)."
 )
+_ZONE_MATTERS: Final = (
+    "It happens only in another time zone than UTC, in which all dates of HTTP are (RFC 9110 §5.6.7)."
+)
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 _FRAMES_OF_A_WAIT: Final = 8  # a library's pool has some of its own around its lock
 
@@ -98,6 +101,8 @@ def explain(  # what an explanation is made of
     sentence += _assumed(script.behaviour.differences())
     if script.odd_keys:
         sentence += f"\n{_ODD_KEYS_MATTER}"
+    if script.zone is not None:
+        sentence += f"\n{_ZONE_MATTERS}"
     return ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
 
 

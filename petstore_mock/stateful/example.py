@@ -73,7 +73,7 @@ class Example:
         self._threads = Threads()
         self._failed = False
         self._leaves_faults = False  # whether one met no request that every client sends
-        self.scene = Scene(run, beginning.behaviour, odd_keys=beginning.odd_keys)
+        self.scene = Scene(run, beginning.behaviour, odd_keys=beginning.odd_keys, zone=beginning.time_zone)
 
     @property
     def scenario(self) -> Scenario:

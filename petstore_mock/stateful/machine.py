@@ -15,6 +15,7 @@ from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.scenario import Restrictions, Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.step_generator import STEPS, StepGenerator
+from petstore_mock.stateful.time_zones import ANOTHER_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClientMachine"]
 
+_ZONES: Final = 4  # one of so many examples is in another time zone
 _ODD_KEYS: Final = 3  # one of so many examples has keys of every kind of character
 
 
@@ -127,7 +129,8 @@ class ClientMachine(RuleBasedStateMachine):
         """
         generator = StepGenerator(number)
         behaviour, odd_keys = generator.behaviour(cls.differences), number % _ODD_KEYS == 1
-        with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions))) as example:
+        zone = ANOTHER_ZONE if number % _ZONES == 1 else None
+        with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions), zone)) as example:
             for _ in range(rounds * STEPS):
                 example.take(generator.step(restrictions))
 

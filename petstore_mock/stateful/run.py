@@ -28,6 +28,7 @@ from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
 from petstore_mock.stateful.model.call import NO_CALL, require_client
 from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
+from petstore_mock.stateful.time_zones import time_zone
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
@@ -118,6 +119,7 @@ class CheckRun:
             "read_pet": self.reader.function,
             "methods": self.methods,
             "adapted": adapted,
+            "time_zone": time_zone,
         }
 
     def begin_example(self, behaviour: Behaviour) -> None:

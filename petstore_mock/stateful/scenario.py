@@ -72,12 +72,14 @@ class Scenario:
         steps: what happened.
         odd_keys: whether its keys were of every kind of character that may be in one.
         restrictions: what it may choose from, shrinking included.
+        time_zone: that of the process, as ``TZ`` has it; None for the zone as it is.
     """
 
     behaviour: Behaviour
     steps: tuple[Step, ...]
     odd_keys: bool = False
     restrictions: Restrictions = UNRESTRICTED
+    time_zone: str | None = None
 
     @property
     def any_fault(self) -> bool:
@@ -90,6 +92,8 @@ class Scenario:
             yield from self._quicker()
         if self.odd_keys:
             yield replace(self, odd_keys=False)
+        if self.time_zone is not None:
+            yield replace(self, time_zone=None)
         yield from self._with_fewer_gaps()
         size = len(self.steps) // 2
         while size:

@@ -10,6 +10,7 @@ from petstore_mock.faults import respond
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
 from petstore_mock.stateful.model.actor import Actor
 from petstore_mock.stateful.script import Script, seed_code
+from petstore_mock.stateful.time_zones import time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ class Scene:
         run: what all examples share.
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether every kind of character is in its keys that may be in one.
+        zone: the time zone of the process, if another than its own.
 
     Attributes:
         script: the code of what was done.
@@ -42,15 +44,20 @@ class Scene:
         elsewhere: where redirections have led to, if they have.
     """
 
-    def __init__(self, run: CheckRun, behaviour: Behaviour, *, odd_keys: bool = False) -> None:
+    def __init__(self, run: CheckRun, behaviour: Behaviour, *, odd_keys: bool = False, zone: str | None = None) -> None:
         self._run = run
         self._odd_keys = odd_keys
         self._stack = ExitStack()
         self.behaviour = behaviour
-        self.script = Script(run.given, behaviour, odd_keys=odd_keys, tls=run.tls)
+        self.script = Script(run.given, behaviour, odd_keys=odd_keys, zone=zone, tls=run.tls)
         self.faults: list[FaultHandle] = []
         self.elsewhere: PetStoreMock | None = None
-        self.actors = [self._new_actor("client", "petstore")]
+        try:
+            self._stack.enter_context(time_zone(zone))
+            self.actors = [self._new_actor("client", "petstore")]
+        except BaseException:  # a mistake in make_client
+            self._stack.close()
+            raise
         self.actor = self.actors[0]
 
     def _new_actor(self, name: str, world: str) -> Actor:

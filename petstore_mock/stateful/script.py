@@ -11,6 +11,7 @@ from petstore_mock.stateful.model.adapter import adapted
 from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
 from petstore_mock.stateful.model.reading import read_pet
+from petstore_mock.stateful.time_zones import time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +41,7 @@ _MEANINGS: Final = {
     "read_pet": ": it reads an animal that the client returned",
     "methods": ": the client's own names of the three methods",
 }
-_OURS: Final = (classify_exception, read_pet, adapted)  # that people find in petstore_mock.stateful
+_OURS: Final = (classify_exception, read_pet, adapted, time_zone)  # that people find in petstore_mock.stateful
 
 
 @dataclass
@@ -76,6 +77,7 @@ class Script:
         given: what the machine was given, by the names that it has in a test: ``make_client``, ``classify`` and so on.
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether its keys are of every kind of character that may be in one.
+        zone: the time zone of the process, if another than its own.
         tls: whether its mocks speak TLS.
 
     Attributes:
@@ -83,11 +85,18 @@ class Script:
     """
 
     def __init__(
-        self, given: Mapping[str, Any], behaviour: Behaviour, *, odd_keys: bool = False, tls: bool = False
+        self,
+        given: Mapping[str, Any],
+        behaviour: Behaviour,
+        *,
+        odd_keys: bool = False,
+        zone: str | None = None,
+        tls: bool = False,
     ) -> None:
         self._listening = ["tls=True"] if tls else []
         self.behaviour = behaviour
         self.odd_keys = odd_keys
+        self.zone = zone
         self.needs_adapter = False
         self._given = given
         self._lines: list[_Line] = []
@@ -150,7 +159,8 @@ class Script:
         gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
         options = [*self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
         options += [f"behaviour=Behaviour({gaps})"] if gaps else []
-        opened = [f"PetStoreMock({', '.join(options)}) as petstore"]
+        opened = [f"time_zone({self.zone!r})"] if self.zone is not None else []
+        opened.append(f"PetStoreMock({', '.join(options)}) as petstore")
         if self._elsewhere:
             opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")
         clients = ["client = make_client(petstore)"]

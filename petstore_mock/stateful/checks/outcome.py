@@ -22,7 +22,6 @@ from petstore_mock.stateful.model.call import Problem, shortened
 from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
 from petstore_mock.stateful.model.oracle import Contradiction, known_fields
 from petstore_mock.stateful.model.reading import as_sequence
-from collections.abc import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
