@@ -74,6 +74,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--petstore-har", metavar="DIR", help="Write a HAR file of the requests of each failing test here.")
     group.addoption(
+        "--petstore-html",
+        metavar="DIR",
+        help="Write a page for people on each failing test here: the report, the exchange as a picture, the requests.",
+    )
+    group.addoption(
         "--petstore-coverage",
         action="store_true",
         help="Tell at the end which documented outcomes and faults the tests showed to the client.",

@@ -50,7 +50,7 @@ def keeper_of(config: pytest.Config) -> Keeper:
     if config.getoption("petstore_coverage"):
         from petstore_mock.pytest_plugin.outcome_coverage import Coverage  # noqa: PLC0415  # most runs do without
 
-        register(Coverage(keeper), "petstore-coverage")
+        register(Coverage(config, keeper), "petstore-coverage")
     if config.getoption("petstore_explore"):
         from petstore_mock.pytest_plugin.exploration import Exploration  # noqa: PLC0415  # as above
 

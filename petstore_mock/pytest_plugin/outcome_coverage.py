@@ -9,6 +9,7 @@ import pytest
 from petstore_mock import faults
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
+from petstore_mock.pytest_plugin.reporting import directory_of
 from petstore_mock.pytest_plugin.run import name_without_variant
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ _ATTRIBUTE: Final = "petstore_shown"  # of a report: it crosses xdist
 class Coverage:
     """Counts the tests that showed an outcome, here or on the workers of xdist, and prints the table."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
+        self._pages = directory_of(config, "petstore_html")
         keeper.observers.append(self._observe)
         self._shown: dict[str, set[str]] = {}  # of this process: test -> what it showed
         self._tests: dict[str, set[str]] = {}  # of all processes: outcome -> the tests that showed it
@@ -75,6 +77,10 @@ class Coverage:
         write("")
         write(f"Never shown: {', '.join(missing) or 'nothing that the interface documents'}.")
         write(f"Faults never shown: {', '.join(kinds) or 'none'}.")
+        if self._pages is not None:
+            from petstore_mock.pytest_plugin.pages import write_coverage  # noqa: PLC0415  # most runs do without
+
+            write(write_coverage(self._pages, self._count))
 
 
 _FIRST: Final = 26  # columns: the longest kind of fault and a gap

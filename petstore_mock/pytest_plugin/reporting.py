@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +9,7 @@ import pytest
 
 from petstore_mock.common.wording import counted
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.pytest_plugin.run import name_without_variant
+from petstore_mock.pytest_plugin.run import file_name, name_without_variant
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -22,23 +20,27 @@ if TYPE_CHECKING:
     from petstore_mock.pytest_plugin.isolation import Keeper
     from petstore_mock.pytest_plugin.run import Run
 
-__all__ = ["FailureReport", "Leaks", "Removal"]
+__all__ = ["FailureReport", "Leaks", "Removal", "directory_of"]
 
 SECTION: Final = "petstore journal"
+_FRESH: Final = "in a world of fresh()"
+_REPORTS: Final = ("htmlpath", "allure_report_dir")  # options of pytest-html and Allure
 _NEEDS_GET_PET: Final = "petstore_needs_get_pet"  # attribute of a report
 _SHOWN_LEAKS: Final = 10  # owners: the first ones tell enough
 _SHOWN_STRAY: Final = 10  # requests
 _PATHS: Final = "paths"  # what conditions of a wrong path or method are about
-_LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
 
 
 class FailureReport:
-    """Gives the report of a failing test the section with its journal, and writes its HAR file."""
+    """Gives the report of a failing test the section with its journal, and writes its HAR file and its page."""
 
     def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
         self._keeper = keeper
-        directory = config.getoption("petstore_har")
-        self._directory = None if directory is None else config.invocation_params.dir / directory
+        self._config = config
+        self._archives = directory_of(config, "petstore_har")
+        self._pages = directory_of(config, "petstore_html")
+        self._shows_coverage = bool(config.getoption("petstore_coverage"))
+        self._told: tuple[str, list[str]] = ("", [])  # why the present test failed so far: in its call, in its teardown
 
     # Not where a report is made: a wrapper there costs every phase of every test what this costs a failure.
     @pytest.hookimpl(tryfirst=True)
@@ -57,6 +59,7 @@ class FailureReport:
         if all(title != SECTION for title, _ in report.sections):
             try:
                 text = self._text(run)
+                text = "\n".join([text, *self._picture(report, run, text)])
             except Exception as error:  # noqa: BLE001  # a bug of ours must not hide why the test failed
                 text = f"the journal can't be shown, which is a bug of petstore_mock: {type(error).__name__}: {error}"
             report.sections.append((SECTION, text))
@@ -77,14 +80,30 @@ class FailureReport:
         elif not fresh:
             lines.append(_nothing_came(run))
         for others in fresh:
-            lines += ["in a world of fresh():", render_journal(others)]
+            lines += [f"{_FRESH}:", render_journal(others)]
             entries += others
         if run.petstore is not None:
             lines += render_handshakes(run.petstore.journal.handshakes)
         lines += _leaked_into(run)
-        if self._directory is not None:
-            lines.append(self._har(self._directory / f"{file_name(run.item.nodeid)}.har", entries))
+        if self._archives is not None:
+            lines.append(self._har(self._archives / f"{file_name(run.item.nodeid)}.har", entries))
         return "\n".join(lines)
+
+    def _picture(self, report: pytest.TestReport, run: Run, text: str) -> list[str]:
+        """Draw what happened where somebody asked for it; return lines that say so."""
+        if self._pages is None and not any(self._config.getoption(name, None) for name in _REPORTS):
+            return []
+        from petstore_mock.pytest_plugin.pages import add_pictures, write_page  # noqa: PLC0415  # as above
+
+        worlds = [("The fixture petstore", run.entries())]
+        worlds += [(_FRESH.capitalize(), entries) for entries in run.fresh_entries()]
+        add_pictures(self._config, report, [entries for _, entries in worlds])
+        if self._pages is None:
+            return []
+        if self._told[0] != report.nodeid:
+            self._told = report.nodeid, []
+        self._told[1].append("\n".join(filter(None, (report.longreprtext, f"{SECTION}:", text))))
+        return [write_page(self._pages, run, self._told[1], worlds, with_coverage=self._shows_coverage)]
 
     def _har(self, path: Path, entries: list[Entry]) -> str:
         """Write the file, and say so."""
@@ -96,6 +115,12 @@ class FailureReport:
         except (OSError, PetStoreMockError) as error:  # the failure itself must be told all the same
             return f"no HAR file: {error}"
         return f"HAR: {path}"
+
+
+def directory_of(config: pytest.Config, option: str) -> Path | None:
+    """Return the directory that an option names, seen from where pytest was started; None where it was not given."""
+    directory = config.getoption(option)
+    return None if directory is None else config.invocation_params.dir / directory
 
 
 def _nothing_came(run: Run) -> str:
@@ -138,12 +163,6 @@ def _leaked_into(run: Run) -> list[str]:
         lines.append(f"{counted(len(leaks), 'request')} {said}: {told}{advice if bore_key else ''}")
     more_owners = len(by_origin) - _SHOWN_LEAKS
     return [*lines, f"and requests of {more_owners} more"] if more_owners > 0 else lines
-
-
-def file_name(nodeid: str) -> str:
-    """Return a file name for a test that every file system takes, and that no other test has."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
-    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
 class Leaks:

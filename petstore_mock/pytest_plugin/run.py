@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import re
 import warnings
+import zlib
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +28,7 @@ __all__ = [
     "VARIANT",
     "Run",
     "assumptions_of",
+    "file_name",
     "name_without_variant",
     "raise_at",
     "variant_of",
@@ -38,6 +41,7 @@ MISTAKES: Final = pytest.StashKey[list[str]]()  # why a test can't have the star
 AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
 _SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
+_LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
 
 
@@ -78,6 +82,12 @@ def name_without_variant(item: pytest.Item) -> str:
 def assumptions_of(item: pytest.Item) -> dict[str, str]:
     """Return the leanings that the marks of a test declare."""
     return merged_marks(item, "petstore_assumes")
+
+
+def file_name(nodeid: str) -> str:
+    """Return a file name for a test that every file system takes, and that no other test has."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
+    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
 class Run:

@@ -14,6 +14,8 @@ import petstore_mock.pytest_plugin.exploration
 
 # pytester forgets the modules that an inner run is the first to import, and the package would keep two of each.
 import petstore_mock.pytest_plugin.outcome_coverage
+import petstore_mock.pytest_plugin.pages
+import petstore_mock.transport.certificates
 import petstore_mock.transport.listener  # noqa: F401
 
 if TYPE_CHECKING:

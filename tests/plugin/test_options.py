@@ -452,7 +452,13 @@ def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester,
 def test_options_and_markers_are_documented(inner: Inner, output: Output) -> None:
     text = output(inner("", "--help"))
     assert "petstore: the fake pet store service:" in text
-    for option in ("--petstore-explore=N", "--petstore-at=DATE", "--petstore-har=DIR", "--petstore-coverage"):
+    for option in (
+        "--petstore-explore=N",
+        "--petstore-at=DATE",
+        "--petstore-har=DIR",
+        "--petstore-html=DIR",
+        "--petstore-coverage",
+    ):
         assert option in text
     text = output(inner("", "--markers"))
     for marker in ("petstore(behaviour=None,", "petstore_each(*gaps)", "petstore_assumes(**gaps)"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.pytest_plugin.reporting import file_name
+from petstore_mock.pytest_plugin.run import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
