@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +16,9 @@ DOCUMENTS: Final = (
     *PAGES,
 )
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# The language; or the directive of the site's, in braces, whose end must not be taken for the beginning of a block.
+_FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(r"^ *(?:import|from) ([\w.]+)", re.MULTILINE)
 _FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")
 
 
@@ -47,22 +51,34 @@ class Block:
         return self.has_tests and "def petstore_options" in self.text
 
     @property
+    def missing(self) -> list[str]:
+        """The packages that it imports and that are not installed; its own folder's are no packages."""
+        imported = {name.partition(".")[0] for name in _IMPORT.findall(self.text)}
+        return sorted(name for name in imported - _modules() if find_spec(name) is None)
+
+    @property
     def is_slow(self) -> bool:
         """Whether it runs the machine on a client: some seconds."""
         return "check_client(" in self.text
 
 
 def blocks(*languages: str) -> list[Block]:
-    """Return the blocks of all documents in one of ``languages``, in order."""
+    """Return the blocks of all documents in one of ``languages``, in order; without any, all of them."""
     found: list[Block] = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         found += [
             Block(document, text.count("\n", 0, match.start()) + 1, match[1], match[2])
             for match in _FENCE.finditer(text)
-            if match[1] in languages
+            if not match[1].startswith("{") and (not languages or match[1] in languages)
         ]
     return found
+
+
+@cache
+def _modules() -> set[str]:
+    """The names of the modules that the documents have the reader save."""
+    return {block.file_name.removesuffix(".py") for block in blocks("python") if block.file_name}
 
 
 def generated(document: Path, name: str) -> str:

@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from petstore_mock import PetStoreMock
+from petstore_mock.cli import make_parser
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PYTHON = blocks("python")
+PYTHON = [block for block in blocks("python") if not block.missing]
 SHELL = [
     (block.where, line)
     for block in blocks("sh")
@@ -70,6 +71,42 @@ def _passes(folder: Path, blocks_of_one_run: list[Block], *options: str) -> None
     assert result.returncode == 0, result.stdout + result.stderr
     assert passed, result.stdout
     assert int(passed[1]) >= expected
+
+
+# Where the blocks of each language are run; `text` is what a program prints.
+RUN_BY = {
+    "python": "this module",
+    "sh": "this module",
+    "toml": "this module",
+    "json": "this module",
+    "dockerfile": "this module",
+    "yaml": "test_recipes",
+    "text": "nothing",
+}
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda block: block.where)
+def test_every_block_is_run_in_its_language(block: Block) -> None:
+    assert block.language in RUN_BY, "say above what runs it"
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="only where everything is installed")
+def test_what_the_blocks_import_is_installed() -> None:
+    assert not [f"{block.where}: {block.missing}" for block in blocks("python") if block.missing]
+
+
+@pytest.mark.parametrize("block", blocks("toml", "json"), ids=lambda block: block.where)
+def test_every_block_of_data_can_be_read(block: Block) -> None:
+    (tomllib.loads if block.language == "toml" else json.loads)(block.text)
+
+
+@pytest.mark.parametrize("block", blocks("dockerfile"), ids=lambda block: block.where)
+def test_every_dockerfile_starts_the_stub_by_options_that_exist(block: Block) -> None:
+    """Nobody can build it here; its instructions are Docker's, and its command is ours."""
+    for line in block.text.splitlines():
+        assert re.match(r"(FROM|RUN|USER|EXPOSE|ENTRYPOINT|CMD|WORKDIR|ENV|COPY|HEALTHCHECK) \S", line), line
+    _, command, *options = json.loads(re.findall(r"^ENTRYPOINT (.*)$", block.text, re.MULTILINE)[0])
+    assert make_parser().parse_args([command, *options, "--port", "0"]).command == "serve"
 
 
 def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
