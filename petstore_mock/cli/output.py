@@ -13,7 +13,7 @@ __all__ = ["Output"]
 
 _PIECE: Final = 4096  # bytes handed over at once, which a pipe takes whole (PIPE_BUF): a slow reader shows by them
 _REST: Final = 0.01  # seconds before a pipe that is full, and does not wait, is asked again
-_READER_PATIENCE: Final = 0.5  # seconds after which somebody who has read nothing in them is taken to read no more
+_READER_PATIENCE: Final = 0.5  # seconds that a full pipe waits for its reader at the end, before he is taken to be gone
 _PATIENCE: Final = 5.0  # seconds in all, for one who reads on
 
 
@@ -29,13 +29,14 @@ class Output:
     Attributes:
         lines: how many have gone out.
         trouble: why nothing can be written any more, or None.
+        is_given_up: whether nothing is to be written any more.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._bytes = 0  # written so far
-        self._given_up = False
+        self._began: float | None = None  # when the write that is still to end began
         self._thread: threading.Thread | None = None
+        self.is_given_up = False
         self.lines = 0
         self.trouble: OSError | None = None
 
@@ -44,7 +45,7 @@ class Output:
 
         After an error, such as that of a reader who has gone, nothing is written any more.
         """
-        if self._given_up or self.trouble is not None:
+        if self.is_given_up or self.trouble is not None:
             return
         stream = self._stream
         try:
@@ -53,19 +54,21 @@ class Output:
             if binary is None:  # no file: what a program reads itself
                 stream.write(text)
                 stream.flush()
-                self._bytes += len(text)
                 self.lines += text.count("\n")
                 return
             raw = getattr(binary, "raw", binary)  # with PYTHONUNBUFFERED there is no buffer between
             data = text.encode(stream.encoding, stream.errors or "strict")
             at = 0
-            while at < len(data) and not self._given_up:
+            while at < len(data) and not self.is_given_up:
+                if self._began is None:
+                    self._began = time.monotonic()
                 taken = raw.write(data[at : at + _PIECE]) or 0  # None: another program has made the pipe not wait
-                self.lines += data.count(b"\n", at, at + taken)
-                self._bytes += taken
-                at += taken
                 if not taken:
                     time.sleep(_REST)
+                    continue
+                self._began = None
+                self.lines += data.count(b"\n", at, at + taken)
+                at += taken
         except OSError as error:  # the reader has gone, the terminal too, or the disk is full
             self.trouble = error
 
@@ -76,11 +79,10 @@ class Output:
 
     def finish(self) -> None:
         """Wait for that thread as long as somebody reads what it writes; then let it write no more."""
-        thread = self._thread
-        deadline = time.monotonic() + _PATIENCE
-        while thread is not None and thread.is_alive() and time.monotonic() < deadline:
-            before = self._bytes
-            thread.join(_READER_PATIENCE)
-            if self._bytes == before:
+        thread, start = self._thread, time.monotonic()
+        while thread is not None and thread.is_alive() and (now := time.monotonic()) < start + _PATIENCE:
+            began = self._began  # a thread that a busy machine does not let run is not waiting for a reader
+            if began is not None and now - max(began, start) > _READER_PATIENCE:
                 break
-        self._given_up = True
+            thread.join(_REST)
+        self.is_given_up = True

@@ -44,6 +44,7 @@ class RequestLog:
         self._render = _json_line if log_format == "json" else _text_line
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
         self._world_line = _json_world if log_format == "json" else _text_world
+        self._greeting: SimpleQueue[str] = SimpleQueue()
         self._queue: SimpleQueue[tuple[Entry | str, int] | None] = SimpleQueue()
         # Each is counted by one thread alone: these by the server's ...
         self._noted = 0  # requests
@@ -64,18 +65,27 @@ class RequestLog:
             self._left_out += 1
 
     def say(self, event: str, text: str, world: str) -> None:
-        """Let a line be written soon that is of no request: what became of a world."""
-        self._queue.put((self._world_line(event, text, world), 0))
+        """Let a line be written soon that is of no request: what became of a world.
 
-    def start(self, greeting: str) -> None:
-        """Write ``greeting`` and then the lines, in a thread that begins here."""
+        One that finds no room is left out uncounted: the control door has it still.
+        """
+        if self._queue.qsize() < _LONGEST_QUEUE:
+            self._queue.put((self._world_line(event, text, world), 0))
+
+    def start(self) -> None:
+        """Begin the thread that writes: what :meth:`greet` says, and then the lines."""
 
         def write() -> None:
+            greeting = self._greeting.get()
             self._other_lines += greeting.count("\n")
             self._output.write(greeting)
             self.write()
 
         self._output.begin(write)
+
+    def greet(self, greeting: str) -> None:
+        """Let ``greeting`` be what is written first."""
+        self._greeting.put(greeting)
 
     def end(self) -> None:
         """Let :meth:`write` return once it has written what was noted before."""
@@ -99,7 +109,7 @@ class RequestLog:
 
     def write(self) -> None:
         """Write lines until :meth:`end` is called. When they can be written no more, count them, and go on."""
-        while (first := self._queue.get()) is not None:
+        while (first := self._queue.get()) is not None and not self._output.is_given_up:
             entries, ended = self._more(*first)
             lines = [entry if isinstance(entry, str) else self._render(entry) for entry in entries]
             others = sum(isinstance(entry, str) for entry in entries)

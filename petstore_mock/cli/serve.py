@@ -112,7 +112,9 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
                 door.start()
                 warming.start()
                 ending.start()
-                log.start(_greeting(server, tenants.default.world.keys, options, door, ca_path))
+                log.start()
+            # Who reads it may send a signal at once.
+            log.greet(_greeting(server, tenants.default.world.keys, options, door, ca_path))
             _wait(signalled)
         finally:
             try:
@@ -155,8 +157,8 @@ def _signals_left_to_main() -> Generator[None]:
 def _wait(signalled: SimpleQueue[None]) -> None:
     """Wait for a signal, looking up now and then.
 
-    Not every signal ends the wait of a thread: on Windows none does, and where the command is embedded, another thread
-    may be the one that the system hands it to. Its handler runs in this one all the same, as soon as this one runs.
+    One that comes just before the wait begins does not end it, nor does one that another thread takes; and on Windows
+    none ends a wait for a lock.
     """
     while True:
         with contextlib.suppress(Empty):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -40,15 +40,20 @@ _MARKERS = (
 
 
 _STARTING_OPTIONS = ("petstore_at", "petstore_random_seed")
-_SETTINGS = (
-    "petstore_api_key",
-    "petstore_host",
-    "petstore_port",
-    "petstore_behaviour",
-    "petstore_seed",
-    "petstore_strict",
-    "petstore_leaks",
-)
+# Each may come from the environment as well: PETSTORE_MOCK_API_KEY for petstore_api_key.
+SETTINGS = {
+    "api_key": "A fixed API key, for clients of session scope",
+    "host": "The address to listen on, 127.0.0.1 unless set",
+    "port": "The port to listen on, a free one unless set",
+    "behaviour": "A preset or a TOML file of gaps",
+    "seed": "Animals of each test: how many, or a JSON file",
+    "strict": "Whether contract violations fail the test",
+    "control": "Whether the control door is open at petstore.control_url",
+    "cors": "Origins whose pages may use it in a browser, or * for any",
+    "tls": "Whether to listen with TLS",
+    "leaks": "error, warn or ignore: requests of finished tests",
+}
+FLAGS = ("strict", "control", "tls")  # of these: true or false
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,23 +88,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Tell at the end which documented outcomes and faults the tests showed to the client.",
     )
-    # Text, whatever it means: the same words may come from the environment.
-    parser.addini("petstore_api_key", "A fixed API key, for clients of session scope (or PETSTORE_MOCK_API_KEY).")
-    parser.addini("petstore_host", "The address to listen on, 127.0.0.1 unless set (or PETSTORE_MOCK_HOST).")
-    parser.addini("petstore_port", "The port to listen on, a free one unless set (or PETSTORE_MOCK_PORT).")
-    parser.addini("petstore_behaviour", "A preset or a TOML file of gaps (or PETSTORE_MOCK_BEHAVIOUR).")
-    parser.addini("petstore_seed", "Animals of each test: how many, or a JSON file (or PETSTORE_MOCK_SEED).")
-    parser.addini(
-        "petstore_strict", "Whether contract violations fail the test (or PETSTORE_MOCK_STRICT).", type="bool"
-    )
-    parser.addini(
-        "petstore_control",
-        "Whether the control door is open at petstore.control_url (or PETSTORE_MOCK_CONTROL).",
-        type="bool",
-    )
-    parser.addini("petstore_cors", "Origins whose pages may use it in a browser, or * for any (or PETSTORE_MOCK_CORS).")
-    parser.addini("petstore_tls", "Whether to listen with TLS (or PETSTORE_MOCK_TLS).", type="bool")
-    parser.addini("petstore_leaks", "error, warn or ignore: requests of finished tests (or PETSTORE_MOCK_LEAKS).")
+    for name, text in SETTINGS.items():
+        # Text, whatever it means: the same words may come from the environment.
+        kind: Literal["string", "bool"] = "bool" if name in FLAGS else "string"
+        parser.addini(f"petstore_{name}", f"{text} (or PETSTORE_MOCK_{name.upper()}).", type=kind)
     parser.addini(
         "petstore_assumes",
         "Gaps that the client is known to lean on, a line each: gap = alternative.",
@@ -133,7 +125,7 @@ def _says_something(config: pytest.Config) -> bool:
     if any(config.getoption(name) is not None for name in _STARTING_OPTIONS):
         return True
     try:
-        return any(map(config.getini, _SETTINGS))
+        return any(config.getini(f"petstore_{name}") for name in SETTINGS)
     except (TypeError, ValueError, pytest.UsageError):  # one that can't be right, which is told where it is needed
         return True
 

@@ -10,6 +10,7 @@ import pytest
 
 from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, variable_of
 from petstore_mock.common.masking import cut, mask, printable
+from petstore_mock.pytest_plugin import FLAGS, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,17 +34,7 @@ LEAK_MODES: Final = ("error", "warn", "ignore")
 
 _SHOWN: Final = 80  # characters of a setting in the header
 _DIGITS: Final = 20  # Python reads none of thousands
-_SETTINGS: Final = (
-    "api_key",
-    "host",
-    "port",
-    "behaviour",
-    "seed",
-    "strict",
-    "cors",
-    "tls",
-    "control",
-)  # keywords of PetStoreMock as well
+_KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name != "leaks")  # those that PetStoreMock takes
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
 _MOCK_KEYWORDS: Final = (
@@ -71,7 +62,7 @@ def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
     try:
         value = config.getini(f"petstore_{name}")
     except (TypeError, ValueError, pytest.UsageError) as error:  # pytest's own, which say less the older it is
-        expected = f"expected {FLAG_WORDS} in " if name in {"strict", "tls", "control"} else ""
+        expected = f"expected {FLAG_WORDS} in " if name in FLAGS else ""
         raise pytest.UsageError(f"{expected}the setting petstore_{name}: {error}") from None
     base = config.inipath.parent if config.inipath is not None else config.rootpath
     return str(value or ""), f"the setting petstore_{name}", base
@@ -93,7 +84,7 @@ def _flag(text: str, source: str) -> bool:
 def report_header(config: pytest.Config) -> str | None:
     """Return the line of the run's header that says which settings came from where; None when there are none."""
     found = []
-    for name in (*_SETTINGS, "leaks"):
+    for name in SETTINGS:
         try:
             text, source, _ = _setting(config, name)
         except pytest.UsageError:  # told where it is needed
@@ -158,7 +149,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
     _check_names("petstore_options", given, _MOCK_KEYWORDS)
     options: dict[str, Any] = {}
-    for name in _SETTINGS:
+    for name in _KEYWORD_SETTINGS:
         text, source, base = _setting(config, name)
         if not text:
             continue
@@ -185,7 +176,7 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
     match name:
         case "port":
             return _number(text, source)
-        case "strict" | "tls" | "control":
+        case _ if name in FLAGS:
             return _flag(text, source)
         case "seed":
             return seed_of(text, base)

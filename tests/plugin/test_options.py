@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock.pytest_plugin import FLAGS, SETTINGS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -163,6 +165,13 @@ def test_the_header_says_which_settings_came_from_where(inner: Inner, monkeypatc
         "seed=2 from the environment variable PETSTORE_MOCK_SEED; strict=True from the setting petstore_strict; "
         "leaks=warn from the setting petstore_leaks; at=2030-12-06 from --petstore-at"
     ) in result.outlines
+
+
+def test_the_header_tells_of_every_setting(inner: Inner, output: Output) -> None:
+    values = {**dict.fromkeys(FLAGS, "true"), "leaks": "warn"}
+    settings = "\n".join(f"petstore_{name} = {values.get(name, 'some')}" for name in SETTINGS)
+    text = output(inner("def test_it(): pass", settings=settings))
+    assert text.count(" from the setting petstore_") == len(SETTINGS)
 
 
 @pytest.mark.parametrize(

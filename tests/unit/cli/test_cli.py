@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -64,7 +65,9 @@ def complaint(*arguments: str) -> str:
     return err
 
 
-def serve_in_process(use: Callable[[list[str]], None], *arguments: str, signal_number: int = signal.SIGTERM) -> int:
+def serve_in_process(
+    use: Callable[[list[str]], None], *arguments: str, signal_number: int = signal.SIGTERM, to_thread: bool = False
+) -> int:
     """Serve in this thread; call ``use`` in another with what was printed first, then send the signal."""
     reading, writing = os.pipe()
     problems: list[BaseException] = []
@@ -79,7 +82,10 @@ def serve_in_process(use: Callable[[list[str]], None], *arguments: str, signal_n
                 use([line.rstrip("\n") for line in first])
             except BaseException as error:  # noqa: BLE001  # raised again in the test's thread
                 problems.append(error)
-            os.kill(os.getpid(), signal_number)
+            if to_thread:
+                signal.pthread_kill(threading.get_ident(), signal_number)
+            else:
+                os.kill(os.getpid(), signal_number)
             printed.extend(line.rstrip("\n") for line in lines)
 
     driver = threading.Thread(target=drive)
@@ -298,6 +304,16 @@ def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: i
     assert serve_in_process(lambda _: None, signal_number=signal_number) == 0
     assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == before
     assert threading.active_count() == threads
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a signal is no thread's here")
+def test_serve_stops_when_the_signal_does_not_wake_the_main_thread() -> None:
+    """As one does not that comes just before the wait begins, or that the system gives to another thread."""
+
+    def let_it_wait(_: list[str]) -> None:
+        time.sleep(0.1)  # should it not wait by then, it finds the signal before it does
+
+    assert serve_in_process(let_it_wait, to_thread=True) == 0
 
 
 class Unfit(ModuleType):
@@ -687,7 +703,8 @@ def test_what_was_left_out_is_counted_when_nobody_reads_to_the_end() -> None:
     os.set_blocking(writing, False)  # what is given up is not written later
     with os.fdopen(reading, encoding="utf-8") as reader, os.fdopen(writing, "w", encoding="utf-8") as stdout:
         log = RequestLog(stdout, "text")
-        log.start("here it is\n")
+        log.start()
+        log.greet("here it is\n")
         for number in range(20_000):
             log.note(entry(f"/{number}"))
         told = log.finish()
