@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from petstore_mock.errors import VerificationError as VerificationError
     from petstore_mock.journal.entry import Entry as Entry
     from petstore_mock.journal.journal import Journal as Journal
+    from petstore_mock.messages.handshake import Handshake as Handshake
     from petstore_mock.messages.request import ApiRequest as ApiRequest
     from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Snapshot": "core.world",
     "Journal": "journal.journal",
     "FaultHandle": "core.fault_plan",
+    "Handshake": "messages.handshake",
     "Entry": "journal.entry",
     "Clock": "core.clock",
     "ApiRequest": "messages.request",
@@ -56,6 +58,7 @@ __all__ = [
     "DeprecatedOperationWarning",
     "Entry",
     "FaultHandle",
+    "Handshake",
     "Journal",
     "PetStoreMock",
     "PetStoreMockError",

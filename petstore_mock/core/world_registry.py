@@ -327,6 +327,10 @@ class Worlds:
                 problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
 
+    def permits_preflight(self, request: ApiRequest) -> bool:
+        """Say whether a request is a browser's question on behalf of a page that may use the service."""
+        return self._cors is not None and self._cors.permits_preflight(request)
+
     def handshake_began(self, connection: int) -> Handshake:
         """Enter the TLS handshake of a connection in the journal of the current world, and choose its fault.
 

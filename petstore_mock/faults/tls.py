@@ -1,7 +1,7 @@
 """Faults of the TLS handshake, after the cases of https://badssl.com: they meet connections, not requests.
 
-They need ``PetStoreMock(tls=True)``. Kept connections are closed when one is planned, and no session is resumed, so
-that no client dodges it; one that has met no connection fails the test, with ``times=`` and without. A client that
+They need ``PetStoreMock(tls=True)``. Kept connections are closed when one is planned, and there are no session tickets,
+so that no client dodges it; one that has met no connection fails the test, with ``times=`` and without. A client that
 checks what it ought to sends no request over a connection with one of these certificates.
 """
 

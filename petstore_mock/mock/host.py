@@ -77,7 +77,11 @@ class Host:
                 from petstore_mock.transport.tls_connection import ServerTls  # noqa: PLC0415
 
                 tls = ServerTls(self.tls.context, self.worlds.handshake_began)
-            self._listener = Listener(self.worlds, host=self._address, port=self._port, mounted=self._control, tls=tls)
+            # A preflight takes no expectation, most of which are for any method, and would be used up by it.
+            reserved = self.worlds.permits_preflight
+            self._listener = Listener(
+                self.worlds, self._address, self._port, mounted=self._control, tls=tls, reserved=reserved
+            )
             self.worlds.renew_connections = self._listener.renew_connections
         return self._listener
 

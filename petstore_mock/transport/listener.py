@@ -57,6 +57,7 @@ class Listener(HTTPServer):
         port: 0 for any free port; it is kept over a stop and a start, as a service that restarts keeps its own.
         tls: how it speaks TLS; None for plain HTTP.
         mounted: a WSGI application of paths of its own.
+        reserved: says of a request that it is for the handler, whatever an expectation may match.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Listener(HTTPServer):
         *,
         tls: ServerTls | None = None,
         mounted: MountedApp | None = None,
+        reserved: Callable[[ApiRequest], bool] | None = None,
     ) -> None:
         super().__init__(host=host, port=port, ssl_context=None if tls is None else tls.context)
         self._logging = threading.Lock()
         self._sizes: deque[int] = deque()  # of the bodies of each request in the log
         self._size = 0  # of all of them
         self._logged = 0  # in all: those in the log, and those that are gone
+        self._reserved = reserved
         self._clears = 0  # how often the expectations began anew
         self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls)
 
@@ -113,6 +116,8 @@ class Listener(HTTPServer):
 
     def match(self, request: ApiRequest) -> Answer | None:
         """Find the expectation that answers ``request``, and use it up if it is meant for one request only."""
+        if self._reserved is not None and self._reserved(request):
+            return None
         environ = environ_of(request, self.host, self.port)
         asked = Request(environ)
         asked.get_data()

@@ -73,9 +73,10 @@ class ServerTls:
 
 
 def server_context() -> ssl.SSLContext:
-    """Return a server's context, still without a certificate, that resumes no session.
+    """Return a server's context, still without a certificate, and without session tickets.
 
-    One that is resumed shows no certificate, and so would dodge a fault.
+    A session that is resumed shows no certificate, and so would dodge a fault. Under TLS 1.2 one may be resumed by its
+    number, but only in the context that it began in: another certificate is another context.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -162,6 +162,17 @@ def test_a_late_answer_is_shown(serve_wire: Serve) -> None:
     assert_shown(service.authed("GET", "/v1/pets", None, ORIGIN))
 
 
+def test_what_an_expectation_answers_is_shown_unless_it_says_otherwise(serve_wire: Serve) -> None:
+    service = serve_wire(cors=[PAGE])
+    service.petstore.httpserver.expect_oneshot_request("/v1/store/orders").respond_with_json([])
+    own = {"Access-Control-Allow-Origin": "https://other.example"}
+    service.petstore.httpserver.expect_request("/v1/store/categories").respond_with_json([], headers=own)
+    assert preflight(service, "/v1/store/orders", "GET").status == 204
+    assert_shown(service.bare("GET", "/v1/store/orders", [ORIGIN]))
+    answer = service.bare("GET", "/v1/store/categories", [ORIGIN])
+    assert answer.all("Access-Control-Allow-Origin") == ["https://other.example"]
+
+
 def test_any_page_may_be_allowed(serve: Serve) -> None:
     service = serve(cors="*")
     for origin in ("http://a.example", "null"):
