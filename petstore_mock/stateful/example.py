@@ -101,7 +101,7 @@ class Example:
         """Take what rules of a subclass have done for granted: what they asked, and what they changed."""
         for actor in self.scene.actors:
             actor.seen = len(actor.petstore.journal)
-            actor.oracle.catch_up(actor.petstore.pets)
+            actor.oracle.catch_up(actor.petstore.pets, actor.seen)
 
     def inject(self, fault: Fault, *, on: OperationName, times: int | None, after: int, at: CommitPoint) -> bool:
         """Plan a fault, a sequence without ``times``; False when real waiting is over for this run."""

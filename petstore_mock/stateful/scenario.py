@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["UNRESTRICTED", "Restrictions", "Scenario", "necessary", "simplest"]
 
-_LONGEST: Final = 15.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
+_LONGEST: Final = 8.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
+_LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is needed
 _T = TypeVar("_T")
 _PLAIN_CALLS: Final = dict(zip(("listPets", "getPet", "createPet"), PLAIN, strict=True))
 _PROVOCATIONS: Final = 12  # failures in a row, which no client meets without a word
@@ -192,7 +193,7 @@ def necessary(scenario: Scenario, found: ClientBugError, play: Play) -> ClientBu
         found: how it is told.
         play: plays a scenario.
     """
-    deadline = RealTime.monotonic() + _LONGEST
+    deadline = RealTime.monotonic() + _LONGEST_CHECK
     for name in scenario.behaviour.differences():
         for other in scenario.without(name):
             if RealTime.monotonic() > deadline:

@@ -50,9 +50,14 @@ class Finding:
         return "" if self.error is None else " ".join(self.error.sentence.split())
 
 
-def find(name: str, *, seed: int = 0, max_examples: int = 200) -> Finding:
-    """Run the machine against one client."""
-    machine = with_seed(seed)(client_machine(make_buggy(name)))
+def find(name: str) -> Finding:
+    """Run the machine against one client of the corpus."""
+    return find_bug_of(make_buggy(name))
+
+
+def find_bug_of(make_client: Json, *, seed: int = 0, max_examples: int = 200) -> Finding:
+    """Run the machine against a client."""
+    machine = with_seed(seed)(client_machine(make_client))
     started = time.perf_counter()
     verdict = find_bug(machine, settings(machine_settings(max_examples=max_examples), database=None))
     return Finding(verdict.bug, verdict.report.examples, time.perf_counter() - started)

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
-from tests.clients.corpus import Finding, find
+from tests.clients.corpus import Finding, find_bug_of, make_buggy
+from tests.clients.trackers import KEPT, SHOWN, make_reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "machine-corpus.md"
 BEGIN, END = "<!-- corpus -->", "<!-- /corpus -->"
-GROUPS = (("How they ask", ASKING), ("How they read", READING), ("How they live", LIVING))
+GROUPS = (
+    ("How they ask", ASKING),
+    ("How they read", READING),
+    ("How they live", LIVING),
+    ("Reported of real clients", SHOWN),
+    ("Reported of real clients, the half that was kept apart", KEPT),
+)
 HEAD = "| client | its bug | examples | seconds | what the machine says |\n|---|---|---|---|---|\n"
 _SHOWN = 420  # characters of a sentence
 
@@ -36,7 +43,8 @@ def table() -> str:
         rows = []
         for client in clients:
             sys.stderr.write(f"{client.__name__}\n")
-            found = find(client.__name__)
+            is_reported = client in {*SHOWN, *KEPT}
+            found = find_bug_of(make_reported(client) if is_reported else make_buggy(client.__name__))
             findings.append(found)
             rows.append(row(client.__name__, " ".join(str(client.__doc__).split()), found))
         parts.append(f"## {title}\n\n{HEAD}{''.join(rows)}")

@@ -74,3 +74,17 @@ def test_a_short_page_may_lack_animals_and_never_all() -> None:
     oracle.saw_list([rex], 2, None, 1)
     with pytest.raises(Contradiction, match="lacked"):
         oracle.saw_list([], 2, None, 2)
+
+
+def test_what_was_done_by_hands_unknown_is_taken_for_granted() -> None:
+    oracle = Oracle(delayed=True)
+    rex, tom = {"id": 1, "name": "Rex", "categoryId": 1}, {"id": 2, "name": "Tom", "categoryId": 1}
+    oracle.exists(rex)
+    oracle.may_have_created({"name": "Tom", "categoryId": 1})
+    oracle.catch_up([tom], 5)
+    assert oracle.vanished == [1]
+    oracle.saw_list([], 20, None, 6)  # it may not show yet
+    with pytest.raises(Contradiction, match="lacked"):
+        oracle.saw_list([], 20, None, 7)
+    with pytest.raises(Contradiction, match="nobody created"):
+        oracle.saw_list([{**tom, "id": 3}], 20, None, 7)

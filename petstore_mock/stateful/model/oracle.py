@@ -75,9 +75,11 @@ class Oracle:
         """Note that an answer to createPet was lost: from here on two worlds are possible."""
         self.maybes.append(dict(sent))
 
-    def catch_up(self, pets: Iterable[Mapping[str, Any]]) -> None:
-        """Start anew from the animals that there are, since somebody has acted whose acts are not known."""
+    def catch_up(self, pets: Iterable[Mapping[str, Any]], number: int) -> None:
+        """Start anew from the animals that there are after so many requests: somebody's acts are not known."""
         now = {pet["id"]: known_fields(pet) for pet in pets}
+        if self._delayed:
+            self._visible_from |= {pet_id: number + _SETTLED for pet_id in now if pet_id not in self.pets}
         self.vanished += [pet_id for pet_id in self.pets if pet_id not in now]
         self.pets = now
         self.maybes.clear()
