@@ -22,7 +22,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
-from tests.docs import reference_tables
+from tests.docs import charts, reference_tables
 from tests.docs.blocks import ROOT, blocks, generated, markers
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
 
 
 def main() -> None:
-    """Write every generated part into its document."""
+    """Write every generated part into its document, and draw the charts."""
+    charts.draw()
     for name, (document, make) in PARTS.items():
         begin, end = markers(name)
         text = document.read_text(encoding="utf-8")

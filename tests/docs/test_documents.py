@@ -17,6 +17,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import make_parser
+from tests.docs import charts
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 
@@ -152,17 +153,15 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             for name, extra in (re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", text).groups() for text in wanted):  # type: ignore[union-attr]  # no match fails
                 assert name == project["name"], where
                 assert extra is None or extra in project["optional-dependencies"], where
-        case ["curl", *_]:
-            with PetStoreMock(api_key="secret", seed=20) as petstore:
-                answer = _run(
-                    ROOT,
-                    *words[:1],
-                    "--silent",
-                    "--fail-with-body",
-                    *(word.replace("http://127.0.0.1:8080/v1", petstore.url) for word in words[1:]),
-                )
+        case ["curl", *options]:
+            petstore = PetStoreMock(api_key="secret", seed=20, control=True).start()
+            try:
+                here = [word.replace("http://127.0.0.1:8080", petstore.url.removesuffix("/v1")) for word in options]
+                answer = _run(ROOT, "curl", "--silent", "--fail-with-body", *here)
                 assert answer.returncode == 0, answer.stdout + answer.stderr
                 assert not petstore.journal.violations
+            finally:  # without a judgement: what one line plans, another meets
+                petstore.stop()
         case ["pytest", *options]:
             shown = _run(ROOT, sys.executable, "-m", "pytest", NO_HYPOTHESIS, "--help").stdout
             assert all(option in shown for option in options if option.startswith("--")), where
@@ -238,6 +237,11 @@ SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `m
 def test_generated_part_is_up_to_date(name: str) -> None:
     document, make = parts.PARTS[name]
     assert generated(document, name) == make(), "run `make generated`"
+
+
+@pytest.mark.parametrize("chart", charts.CHARTS, ids=lambda chart: chart.name)
+def test_chart_is_drawn_from_the_latest_results(chart: Path) -> None:
+    assert chart.read_text(encoding="utf-8") == charts.CHARTS[chart](), "run `make generated`"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
