@@ -273,7 +273,7 @@ class WireServer:
         else:
             self._state.failed(error, None)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Let go, in the child of a fork, of what belongs to the parent.
 
         The loop's thread does not exist here, and its selector is the parent's own: taking a descriptor out of it
@@ -379,7 +379,7 @@ _orphans: list[object] = []
 def _forget_all() -> None:
     with contextlib.suppress(RuntimeError):
         for server in list(_running):
-            server._forget()  # noqa: SLF001
+            server.forget()
     _running.clear()
 
 

@@ -696,14 +696,14 @@ def _(service: Service) -> None:
 def _(service: Service) -> None:
     assert (service.list().header("Connection") or "").lower() != "close"
     service.list()
-    assert service.petstore.journal._entries[-1].connection == service.petstore.journal._entries[0].connection  # noqa: SLF001
+    assert service.petstore.journal.kept[-1].connection == service.petstore.journal.kept[0].connection
 
 
 @alternative("connection", "closed_after_answer")
 def _(service: Service) -> None:
     assert service.list().header("Connection") == "close"
     service.list()
-    assert service.petstore.journal._entries[-1].connection != service.petstore.journal._entries[0].connection  # noqa: SLF001
+    assert service.petstore.journal.kept[-1].connection != service.petstore.journal.kept[0].connection
 
 
 # event

@@ -68,7 +68,7 @@ def over_wsgi(petstore: PetStoreMock, method: str, target: str, body: bytes = b"
 
 
 def entries(petstore: PetStoreMock) -> list[Any]:
-    return list(petstore.journal._entries)  # noqa: SLF001
+    return petstore.journal.kept
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def create(petstore: PetStoreMock, key: str = "") -> ApiResponse:
 
 
 def conditions(petstore: PetStoreMock) -> list[str | None]:
-    return [None if entry.condition is None else entry.condition.name for entry in petstore.journal._entries]  # noqa: SLF001
+    return [None if entry.condition is None else entry.condition.name for entry in petstore.journal.kept]
 
 
 @pytest.fixture
