@@ -129,7 +129,8 @@ def test_stream_tells_of_worlds_and_requests_until_its_world_ends(petstore: PetS
         ("world", "one"),
         ("world", "one"),
     ]
-    for connection in connections:
+    for answer, connection in zip(answers, connections, strict=True):
+        answer.close()
         connection.close()
 
 
@@ -137,7 +138,9 @@ def test_stream_whose_client_goes_is_ended(petstore: PetStoreMock) -> None:
     tenants_before = threading.active_count()
     connection = http.client.HTTPConnection(urlsplit(petstore.url).netloc, timeout=PATIENCE)
     connection.request("GET", "/__petstore/events")
-    connection.getresponse().readline()
+    answer = connection.getresponse()
+    answer.readline()
+    answer.close()
     connection.close()
     for _ in range(50):  # each request wakes the stream, which finds that its client has gone
         ask(petstore.url, "GET", "/v1/pets")
@@ -155,6 +158,7 @@ def test_stop_ends_streams_and_waits() -> None:
     with contextlib.suppress(http.client.HTTPException, OSError):  # cut off, as the service is
         while answer.readline():
             pass
+    answer.close()
     connection.close()
     assert not petstore.httpserver.is_running()
 
