@@ -97,6 +97,16 @@ class ControlApp:
             response = Response(status=response.status_code, headers=response.headers)
         return response(environ, start_response)
 
+    def admits(self, environ: WSGIEnvironment) -> bool:
+        """Say whether the head of a request lets it in: of who stays out, no large body is to be kept."""
+        request, admission = Request(environ), self._admission()
+        try:
+            admission.check_source(request, to_page=False)
+            admission.check_token(request)
+        except ProblemError:
+            return False
+        return True
+
     def _respond(self, request: Request) -> Response:
         refused = request.environ.get("petstore.refused")
         if refused is not None:
@@ -159,6 +169,10 @@ class ControlApp:
                 check_name(name)
             except PetStoreMockError as error:
                 raise ProblemError(422, str(error)) from None
+        elif name == DEFAULT_WORLD:
+            raise ProblemError(
+                404, "expected the name of a world by address; the door of the default one is /__petstore/"
+            )
         try:
             answer = operation.handler(self._handlers, call)
         except PetStoreMockError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,7 @@ __all__ = ["event_stream"]
 
 _HEARTBEAT: Final = 10.0  # seconds: by a comment the server learns that a client has gone, and proxies keep the stream
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read; what comes then is counted
+_HEAVIEST_QUEUE: Final = 64 * 1024 * 1024  # bytes of their requests: the journal may have let them go long ago
 
 
 class _Stream:
@@ -29,8 +31,11 @@ class _Stream:
         self._tenants = tenants
         self._only = only
         self._name_of = name_of
-        self._queue: SimpleQueue[tuple[Tenant, Entry | WorldEvent]] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[str, Entry | WorldEvent, int]] = SimpleQueue()  # names: worlds end
+        self._weight = 0  # of what is in the queue
+        self._weighing = threading.Lock()
         self._left_out = 0
+        self._is_over = False  # the one world of the stream has ended
         self._followed: dict[Tenant, tuple[Journal, Callable[[Entry], object]]] = {}
         tenants.watch(self._changed)
         for tenant in tenants if only is None else (only,):
@@ -38,17 +43,23 @@ class _Stream:
 
     def _follow(self, tenant: Tenant) -> None:
         """Hear of each request of a world; made anew, it has another journal."""
+        name = self._name_of(tenant)
 
         def came(entry: Entry) -> None:
-            if self._queue.qsize() < _LONGEST_QUEUE:
-                self._queue.put((tenant, entry))
-            else:
-                self._left_out += 1
+            self._put(name, entry, entry.weight)
 
         self._forget(tenant)
         journal = tenant.world.journal
         journal.listen(came)
         self._followed[tenant] = (journal, came)
+
+    def _put(self, name: str, event: Entry | WorldEvent, weight: int = 0) -> None:
+        with self._weighing:
+            if self._queue.qsize() >= _LONGEST_QUEUE or self._weight > _HEAVIEST_QUEUE:
+                self._left_out += 1
+                return
+            self._weight += weight
+        self._queue.put((name, event, weight))
 
     def _forget(self, tenant: Tenant) -> None:
         journal, listener = self._followed.pop(tenant, (None, None))
@@ -62,7 +73,8 @@ class _Stream:
             self._follow(tenant)
         elif event == "ended":
             self._forget(tenant)
-        self._queue.put((tenant, event))
+        self._put(self._name_of(tenant), event)
+        self._is_over = event == "ended" and tenant is self._only
 
     def close(self) -> None:
         self._tenants.unwatch(self._changed)
@@ -73,23 +85,27 @@ class _Stream:
         yield b": the events of petstore-mock\n\n"
         while True:
             try:
-                tenant, event = self._queue.get(timeout=_HEARTBEAT)
+                name, event, weight = self._queue.get(timeout=_HEARTBEAT)
             except Empty:
+                if self._is_over:
+                    return
                 yield b": still here\n\n"
                 continue
+            with self._weighing:
+                self._weight -= weight
             if isinstance(event, str):
-                yield self._told("world", tenant, {"event": event})
-                if event == "ended" and tenant is self._only:
+                yield self._told("world", name, {"event": event})
+                if event == "ended" and self._only is not None:
                     return
             else:
-                yield self._told("request", tenant, entry_document(event))
+                yield self._told("request", name, entry_document(event))
             if self._left_out:
                 left_out, self._left_out = self._left_out, 0
-                yield f": {left_out} requests are left out: they came faster than they were read\n\n".encode()
+                yield f": {left_out} events are left out: they came faster than they were read\n\n".encode()
 
-    def _told(self, kind: str, tenant: Tenant, data: dict[str, Any]) -> bytes:
+    def _told(self, kind: str, name: str, data: dict[str, Any]) -> bytes:
         if self._only is None or kind == "world":
-            data = {"world": self._name_of(tenant), **data}
+            data = {"world": name, **data}
         return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 

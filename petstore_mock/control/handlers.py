@@ -21,6 +21,7 @@ from petstore_mock.control.documents import (
 )
 from petstore_mock.control.events import event_stream
 from petstore_mock.control.problems import ProblemError
+from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import DEFAULT_WORLD
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.criteria import Criteria
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.core.tenants import Tenants
-    from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
 
 __all__ = ["Answer", "Call", "Handlers"]
@@ -183,8 +183,9 @@ class Handlers:
     def list_pets(self, call: Call) -> Answer:
         """Show the animals."""
         world = self._tenant(call).world
-        with world.lock:
-            return Answer(body={"pets": world.store.documents()})
+        with world.lock:  # for the copy alone: the service waits for it
+            pets = world.store.bodies()
+        return Answer(body={"pets": list(map(World.document, pets))})
 
     def add_pets(self, call: Call) -> Answer:
         """Add animals, all or none."""

@@ -45,13 +45,20 @@ class ControlMount:
         """Say whether a request's target leads to the door."""
         return self._whole_port or is_control_path(target)
 
+    def admits(self, environ: dict[str, Any]) -> bool:
+        """Say whether the head of a request lets it in, so that its body is worth reading."""
+        return self._made().admits(environ)
+
     def __call__(self, environ: dict[str, Any], start_response: Any, /) -> Iterable[bytes]:  # noqa: ANN401  # PEP 3333
         """Answer one request."""
+        return self._made()(environ, start_response)
+
+    def _made(self) -> ControlApp:
         with self._lock:
             app = self._app
             if app is None:
                 app = self._app = self._make()
-        return app(environ, start_response)
+        return app
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

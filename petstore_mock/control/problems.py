@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.masking import cut
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PROBLEM_TYPE", "ProblemError"]
 
-PROBLEM_TYPE = "application/problem+json"
+PROBLEM_TYPE: Final = "application/problem+json"
+_LONGEST_DETAIL: Final = 10_000  # characters: of a sentence that shows what came, and megabytes may have come
 
 
 class ProblemError(Exception):
@@ -44,7 +46,7 @@ class ProblemError(Exception):
         document: dict[str, Any] = {
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
-            "detail": self.detail.encode("utf-8", "replace").decode("utf-8"),
+            "detail": cut(self.detail, _LONGEST_DETAIL).encode("utf-8", "replace").decode("utf-8"),
         }
         if self.violations:
             document["violations"] = self.violations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from jsonschema import Draft202012Validator
@@ -17,7 +18,7 @@ from petstore_mock.control.problems import ProblemError
 from petstore_mock.control.schemas import SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from werkzeug.datastructures import MultiDict
 
@@ -32,8 +33,16 @@ def _is_integer(_checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)  # jsonschema takes 1.0 for one
 
 
+def _items(validator: Any, items: object, instance: object, schema: object) -> Iterator[ValidationError]:  # noqa: ANN401
+    """Tell of the first wrong items: an error weighs kilobytes, and a body may hold millions."""
+    found = Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+    yield from islice(found or (), _SHOWN + 1)
+
+
 _Validator: Final = extend(  # type: ignore[no-untyped-call]  # of types-jsonschema
-    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    Draft202012Validator,
+    {"items": _items},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
 
 

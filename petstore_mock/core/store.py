@@ -144,6 +144,10 @@ class Store:
             page = self._pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
         return page
 
+    def bodies(self) -> list[bytes]:
+        """Return the JSON of every animal in the order of their ids."""
+        return [self._pets[pet_id] for pet_id in self._index[None]]
+
     def documents(self, ids: Iterable[int] | None = None) -> list[dict[str, Any]]:
         """Return copies of the animals ``ids``; without them, of all in the order of their ids."""
         pets = self._pets

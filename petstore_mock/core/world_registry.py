@@ -147,6 +147,8 @@ class Worlds:
         if owner is not None and (not self._owners or self._owners[-1] != owner):
             self._owner_starts.append(number)
             self._owners.append(owner)
+            if len(self._owners) >= 2 * _REMEMBERED:
+                del self._owner_starts[:_REMEMBERED], self._owners[:_REMEMBERED]
         key = f"{self._prefix}{number:06d}"
         return f"{_BEFORE_NUMBER}{key}{_AFTER_NUMBER}" if of_all_characters else key
 

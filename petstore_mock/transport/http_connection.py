@@ -16,6 +16,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
+from petstore_mock.transport.environ import environ_of
 from petstore_mock.transport.mounted import MountedCall
 from petstore_mock.transport.request_parsing import ChunkedBody, RequestError, RequestHead, probe
 from petstore_mock.transport.response_delivery import DeferredDelivery, frame
@@ -241,7 +242,8 @@ class HttpConnection(TcpConnection):
         """Say whether a body of ``size`` bytes is within the limit."""
         mounted = self._state.mounted
         if incoming.limit is None and incoming.head.mounted and mounted is not None:
-            incoming.limit = mounted.body_limit
+            admitted = mounted.admits(environ_of(incoming.request, *self._address()))
+            incoming.limit = mounted.body_limit if admitted else UNASKED_BODY
         elif incoming.limit is None:
             limit = self._state.handler.body_limit(incoming.request)
             incoming.limit = math.inf if limit is None else limit
@@ -387,9 +389,14 @@ class HttpConnection(TcpConnection):
         mounted = self._state.mounted
         assert mounted is not None  # noqa: S101  # for the type checker: a head is mounted where there is one
         self._awaiting, self._idle = True, False
-        self._call = MountedCall(self, mounted, head, request, None if refused is None else refused.detail)
-        scheme = "http" if self._transport.get_extra_info("ssl_object") is None else "https"
-        self._call.start(self._transport.get_extra_info("sockname"), scheme)
+        detail = None if refused is None else refused.detail
+        self._call = MountedCall(self, mounted, head, request, refused=detail, threads=self._state.threads)
+        self._call.start(*self._address())
+
+    def _address(self) -> tuple[str, int, str]:
+        """Return host, port and scheme of our side."""
+        host, port, *_ = self._transport.get_extra_info("sockname")
+        return str(host), int(port), "http" if self._transport.get_extra_info("ssl_object") is None else "https"
 
     def call_ended(self, *, closing: bool) -> None:
         """Go on after the mounted application's answer."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+from collections import deque
 from email.utils import formatdate
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.messages.response import BODILESS_STATUSES
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.request_parsing import RequestHead
 
-__all__ = ["REFUSED", "MountedApp", "MountedCall"]
+__all__ = ["REFUSED", "MountedApp", "MountedCall", "Threads"]
 
 REFUSED: Final = "petstore.refused"  # a variable of the environ: why what came is no request, in words
+
+MOST_THREADS: Final = 1000  # at once: waits and streams hold one as long as they last, and each takes 50 KiB or so
 
 _log = logging.getLogger("petstore_mock")
 
@@ -31,6 +35,9 @@ class MountedApp(Protocol):
     """An application with paths of its own."""
 
     body_limit: int  # bytes; a longer body comes with its length alone
+
+    def admits(self, environ: dict[str, Any], /) -> bool:
+        """Say by a request's head whether it is let in; of others no more than ``UNASKED_BODY`` is kept."""
 
     def serves(self, target: str) -> bool:
         """Say whether a request's target is one of its paths; asked once for each head."""
@@ -49,6 +56,49 @@ class _Connection(Protocol):
         """Go on after the answer."""
 
 
+class Threads:
+    """Runs calls, each in a thread; of too many at once the later ones wait for a thread that has become free.
+
+    Not an executor: its threads hold up the exit of the interpreter, and live on without work.
+    """
+
+    def __init__(self, most: int = MOST_THREADS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._running = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any call runs."""
+        return self._running > 0
+
+    def run(self, call: Callable[[], None]) -> None:
+        """Let ``call``, which must not raise, run soon."""
+        with self._lock:
+            self._waiting.append(call)
+            if self._running >= self._most:
+                return
+            self._running += 1
+        try:
+            threading.Thread(target=self._work, name="petstore-mock-control", daemon=True).start()
+        except RuntimeError:  # the system gives no more
+            with self._lock:
+                self._running -= 1
+                if not self._running:
+                    self._waiting.clear()
+                    raise
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running -= 1
+                    return
+                call = self._waiting.popleft()
+            call()
+
+
 class MountedCall:
     """One request that the mounted application answers.
 
@@ -62,7 +112,9 @@ class MountedCall:
         app: MountedApp,
         head: RequestHead,
         request: ApiRequest,
+        *,
         refused: str | None,
+        threads: Threads,
     ) -> None:
         self.streams = False
         self._connection = connection
@@ -70,22 +122,23 @@ class MountedCall:
         self._head = head
         self._request = request
         self._refused = refused
+        self._threads = threads
         self._gone = False
         self._writable = threading.Event()
         self._writable.set()
         self._status = "500 Internal Server Error"
         self._fields: list[tuple[str, str]] = []
 
-    def start(self, address: tuple[Any, ...], scheme: str) -> None:
-        """Begin, in a thread of its own; an executor's would hold up the exit of the interpreter."""
-        environ = environ_of(self._request, str(address[0]), int(address[1]), scheme)
+    def start(self, host: str, port: int, scheme: str) -> None:
+        """Begin, in a thread."""
+        environ = environ_of(self._request, host, port, scheme)
         if self._request.oversized and self._head.length > 0:
             environ["CONTENT_LENGTH"] = str(self._head.length)
         elif self._request.oversized:
             environ["CONTENT_LENGTH"] = str(self._app.body_limit + 1)
         if self._refused is not None:
             environ[REFUSED] = self._refused
-        threading.Thread(target=self._run, args=(environ,), name="petstore-mock-control", daemon=True).start()
+        self._threads.run(partial(self._run, environ))
 
     # For the loop's thread
 

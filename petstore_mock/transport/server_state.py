@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.transport.mounted import Threads
 from petstore_mock.transport.request_parsing import RequestHead, read_head
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ServerState:
         handler: the core.
         expectations: what wins over it.
         mounted: a WSGI application of paths of its own, or None.
+        threads: in which that is called.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
@@ -71,6 +73,7 @@ class ServerState:
         self.handler = handler
         self.expectations: Expectations = _NoExpectations() if expectations is None else expectations
         self.mounted = mounted
+        self.threads = Threads()
         self.head_timeout = head_timeout
         self.body_timeout = body_timeout
         self.idle_timeout = idle_timeout

@@ -182,6 +182,23 @@ def test_announced_length_is_refused_before_the_body_comes(petstore: PetStoreMoc
     assert len(petstore.journal) == 0
 
 
+def test_large_body_of_who_stays_out_is_not_kept() -> None:
+    """A page of another site, or somebody without the token, must not fill the memory."""
+    with stub("--control-token", "secret-token") as served:
+        for fields, status in (
+            ("", 401),
+            ("Petstore-Control-Token: secret-token\r\nOrigin: http://a.example\r\n", 403),
+        ):
+            for length, framing in ((b"", "Transfer-Encoding: chunked"), (b"x", "Content-Length: 1000000")):
+                host = urlsplit(served.url).netloc
+                head = f"POST /__petstore/pets HTTP/1.1\r\nHost: {host}\r\n{fields}{framing}\r\n\r\n"
+                sent = head.encode() + (b"%x\r\n" % 100_000 + b"x" * 100_000 if not length else b"x")
+                with socket.create_connection(served.address, timeout=PATIENCE) as sock:
+                    sock.sendall(sent)
+                    sock.settimeout(PATIENCE)
+                    assert sock.recv(65536).startswith(f"HTTP/1.1 {status} ".encode()), "before the body is whole"
+
+
 def test_request_that_is_none_gets_a_problem_and_is_in_no_journal(petstore: PetStoreMock) -> None:
     answer = raw(petstore, b"GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ")

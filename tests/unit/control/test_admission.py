@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -256,3 +257,44 @@ def test_answers_are_nobody_else_s() -> None:
     headers = Door().ask("GET", "world").headers
     assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+# What a request may cost
+
+
+def test_a_body_of_wrong_items_costs_no_more_than_the_first_of_them() -> None:
+    """An error of jsonschema's weighs kilobytes, and there would be one for each item."""
+    door = Door()
+    tracemalloc.start()
+    try:
+        for method, path, body in (("POST", "pets", b"[%b0]"), ("PUT", "world", b'{"seed": [%b0]}')):
+            tracemalloc.reset_peak()
+            answer = door.ask(method, path, body % (b"0," * 50_000))
+            assert answer.status_code == 422
+            assert tracemalloc.get_traced_memory()[1] < 10 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("faults", '{"fault": {"kind": "%s"}}'),
+        ("faults", '{"fault": {"kind": "delay", "%s": 1}}'),
+        ("faults", '{"fault": {"kind": "delay", "seconds": "%s"}}'),
+        ("faults", '{"fault": 503, "where": {"%s": 1}}'),
+        ("pets", '{"%s": 1}'),
+        ("keys", '{"expires": "%s"}'),
+    ],
+)
+def test_a_refusal_does_not_repeat_megabytes(path: str, body: str) -> None:
+    answer = Door().ask("POST", path, (body % ("x" * 1_000_000)).encode())
+    assert answer.status_code == 422
+    assert len(answer.text) < 12_000
+
+
+def test_the_default_world_has_no_door_by_address() -> None:
+    door = Door()
+    for method, path in (("GET", "world"), ("POST", "world/reset"), ("DELETE", "world"), ("GET", "pets")):
+        assert door.ask(method, path, world="default").status_code == 404
+    assert door.ask("PUT", "world", world="default").status_code == 422

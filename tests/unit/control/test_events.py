@@ -1,0 +1,62 @@
+"""What a client of the stream costs that does not read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.control import events
+from petstore_mock.control.events import event_stream
+from petstore_mock.core.tenants import Tenants
+from tests.unit.control.door import Door
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from petstore_mock.core.tenant import Tenant
+
+
+def named(tenant: Tenant) -> str:
+    return tenant.name or "default"
+
+
+def told(stream: Iterator[bytes], count: int) -> list[str]:
+    """Return the worlds of the next events, and the comments between them."""
+    lines = [next(stream).decode() for _ in range(count)]
+    return [
+        line.strip() if line.startswith(":") else json.loads(line.partition("data: ")[2])["world"] for line in lines
+    ]
+
+
+@pytest.mark.parametrize("bound", ["_LONGEST_QUEUE", "_HEAVIEST_QUEUE"])
+def test_requests_that_nobody_reads_are_left_out_and_counted(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, bound, 1 if bound == "_LONGEST_QUEUE" else 100)  # less than two requests
+    door = Door()
+    stream = event_stream(door.tenants, None, named)
+    for _ in range(3):
+        door.call(None, "/v1/pets")
+    assert told(stream, 3)[1:] == ["default", ": 2 events are left out: they came faster than they were read"]
+    door.call(None, "/v1/pets")
+    assert told(stream, 1) == ["default"], "it goes on"
+
+
+def test_worlds_that_nobody_reads_of_are_left_out_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_LONGEST_QUEUE", 2)
+    door = Door()
+    stream = event_stream(door.tenants, None, named)
+    for name in ("one", "two"):
+        door.tenants.end(door.tenants.make(name)[0])
+    assert told(stream, 4)[1:] == ["one", ": 2 events are left out: they came faster than they were read", "one"]
+
+
+def test_stream_of_a_world_ends_with_it_though_its_end_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_LONGEST_QUEUE", 1)
+    monkeypatch.setattr(events, "_HEARTBEAT", 0.01)
+    tenants = Tenants(Door().petstore.tenant)
+    tenant, _ = tenants.make("one")
+    stream = event_stream(tenants, tenant, named)
+    tenant.reset()
+    tenants.end(tenant)
+    assert len(list(stream)) == 3, "the greeting, the reset, and what was left out"
