@@ -606,3 +606,27 @@ def test_the_test_of_an_early_request_says_the_same_at_every_phase_of_the_clock(
     client = AsksAgain if kind == "patient" else AsksAtOnce
     error = raised_by(found.test, lambda petstore: client(petstore.url, petstore.api_key))
     assert (error is None) is (kind == "patient"), found.test
+
+
+@pytest.mark.parametrize("fault", [faults.truncate(0.5), faults.malformed_chunk()])
+def test_a_refusal_that_was_cut_off_may_be_asked_for_again(fault: Fault) -> None:
+    """As urllib3 does: nobody knows what it would have said."""
+    assert sentence(CORRECT["urllib3"], Inject(fault, "getPet", times=12), GetUnknown()) is None
+
+
+class InsistsOnMissing(HttpClientPets):
+    """Asks three times for what is not there."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        for _ in range(2):
+            with contextlib.suppress(ApiError):
+                return super().get_pet(pet_id)
+        return super().get_pet(pet_id)
+
+
+def test_a_request_that_is_sent_a_third_time_after_a_refusal_that_holds_is_told_of() -> None:
+    found = told(InsistsOnMissing, GetUnknown())
+    assert found is not None
+    assert "sent GET /v1/pets/404 again and again, and was answered 404 each time (§7" in found.sentence
+    assert raised_by(found.test, lambda petstore: InsistsOnMissing(petstore.url, petstore.api_key)) is not None
+    assert raised_by(found.test, make_correct("urllib3")) is None

@@ -97,7 +97,8 @@ def _repeated(call: Call, entries: Sequence[Entry]) -> Problem | None:
     latest: dict[str | None, Entry] = {}
     refused: Counter[tuple[str, str, bytes]] = Counter()
     for second in entries:
-        if second.status in _PERMANENT:
+        is_whole = second.fault is None or second.fault.loses_answer or second.fault.readable
+        if second.status in _PERMANENT and is_whole:  # a library asks again for what was cut off
             request = (second.method, second.target, second.body)
             refused[request] += 1
             if refused[request] > _MOST_REFUSALS:
