@@ -36,7 +36,7 @@ def suite(session: nox.Session) -> None:
 def older_pytest(session: nox.Session, pytest: str) -> None:
     """Run the suite, or what is named behind ``--``, under a pytest that its users may have."""
     session.install("--editable", ".[hypothesis]", *_without_pytest(), f"pytest=={pytest}.*", *COMPANIONS[pytest])
-    settings = Path(session.create_tmp()) / "pytest.ini"
+    settings = Path(session.create_tmp()) / "suite.ini"  # pytest.ini would be every inner run's as well
     settings.write_text(_settings(), encoding="utf-8")
     command = ("python", "-m", "pytest", "-c", str(settings), f"--rootdir={ROOT}", *STRICT, "-n", "2")
     session.run(*command, *(session.posargs or [str(ROOT / "tests")]))

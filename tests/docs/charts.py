@@ -1,7 +1,8 @@
-"""The charts of ``docs/explanation/benchmarks.md``, drawn from the tables of ``benchmarks/RESULTS.md``."""
+"""The pictures of the documents: the benchmarks, drawn from their tables, and the house, from its list of floors."""
 
 from __future__ import annotations
 
+import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ __all__ = ["CHARTS", "draw"]
 _RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
 _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"
 _OPERATIONS: Final = ("list", "get", "create")
+_HOUSE: Final = 720  # pixels
 _LABELS, _BARS, _FIGURES, _BAR, _GAP = 250, 420, 80, 9, 10  # pixels
 _OURS, _OTHERS = ("#0a7d4f", "#35a377", "#7cc8a8"), ("#4a5a6a", "#7e8c9a", "#b3bcc5")
 
@@ -53,7 +55,34 @@ def _chart(title: str, unit: str, rows: list[tuple[str, list[float]]]) -> str:
     )
 
 
+def _house() -> str:
+    """Return the floors as import-linter has them: what stands on one imports only from those below."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    floors = next(one["layers"] for one in contracts if one["id"] == "floors")
+    parts = []
+    for number, floor in enumerate(floors):
+        rooms = [room.strip(" ()") for room in floor.split("|")]
+        width, top = (_HOUSE - _GAP * (len(rooms) + 1)) / len(rooms), 12 + number * 40
+        parts.append(f'<rect x="0" y="{top + 32}" width="{_HOUSE}" height="2" fill="#b3bcc5"/>')
+        for place, room in enumerate(rooms):
+            left = _GAP + place * (width + _GAP)
+            parts.append(
+                f'<rect x="{left:.0f}" y="{top}" width="{width:.0f}" height="28" rx="4" '
+                'fill="#e6f2ec" stroke="#0a7d4f"/>'
+                f'<text x="{left + width / 2:.0f}" y="{top + 19}" text-anchor="middle">{escape(room)}</text>'
+            )
+    height = 20 + len(floors) * 40
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_HOUSE} {height}" role="img" '
+        'aria-label="The floors of the house" font-family="monospace" font-size="13">\n'
+        '<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
 CHARTS: Final[dict[Path, Callable[[], str]]] = {
+    _FOLDER / "house.svg": _house,
     _FOLDER / "requests.svg": lambda: _chart("Requests a second", "a second", _table("Requests a second")),
     _FOLDER / "processor.svg": lambda: _chart(
         "Processor time a request, microseconds of all cores", "microseconds", _table("Processor time a request")
