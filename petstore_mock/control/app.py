@@ -14,6 +14,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.control.admission import Admission
+from petstore_mock.control.console import console_page
 from petstore_mock.control.handlers import Call, Handlers
 from petstore_mock.control.mount import BODY_LIMIT, PATH
 from petstore_mock.control.operations import OPERATIONS, Operation
@@ -49,7 +50,7 @@ class ControlApp:
         version: of the package, for ``health``.
         service_port: the service's own port, where the door has another; None where they share one.
         close_connections: closes the idle ones of the service: of these numbers, or all for None.
-        page: further routes, which need no token: by path below ``/__petstore/`` what makes the response.
+        page: makes the response of the routes that need no token, by their path from ``/`` on; None for all others.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class ControlApp:
         version: str,
         service_port: Callable[[], int] | None = None,
         close_connections: Callable[[frozenset[int] | None], None] = lambda _: None,
-        page: Callable[[str], Response | None] = lambda _: None,
+        page: Callable[[str], Response | None] = console_page,
     ) -> None:
         self._tenants = tenants
         self._admission: Callable[[], Admission] = (
@@ -181,6 +182,8 @@ class ControlApp:
             raise ProblemError(507, str(error)) from None
         if answer.stream is not None:
             return Response(answer.stream, answer.status, content_type=operation.media_type, direct_passthrough=True)
+        if answer.text is not None:
+            return Response(answer.text, answer.status, content_type=operation.media_type)
         if answer.body is None:
             return Response(status=answer.status)
         return Response(encode_json(answer.body), answer.status, content_type=operation.media_type)

@@ -25,6 +25,7 @@ from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import DEFAULT_WORLD
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.exchange_svg import exchange_svg
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.journal import EvictedError
 from petstore_mock.journal.waiting import wait_blocking
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Call", "Handlers"]
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DRAWN: Final = 50  # requests
 _DEFAULT_WAIT: Final = 1.0  # seconds
 
 
@@ -65,10 +67,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an operation answers: a JSON value, a stream of bytes, or nothing."""
+    """What an operation answers: a JSON value, a text, a stream of bytes, or nothing."""
 
     status: int = 200
     body: Any = None
+    text: str | None = None
     stream: Iterator[bytes] | None = None
 
 
@@ -297,6 +300,11 @@ class Handlers:
     def show_archive(self, call: Call) -> Answer:
         """Show the journal as HAR."""
         return Answer(body=har_document(self._tenant(call).entries))
+
+    def show_picture(self, call: Call) -> Answer:
+        """Draw the exchange of client and service."""
+        kept = self._tenant(call).world.journal.kept
+        return Answer(text=exchange_svg(kept[-call.query.get("last", _DRAWN) :]))
 
     # Choices and time
 

@@ -121,6 +121,15 @@ OPERATIONS: Final = (
         conflicts=True,
     ),
     Operation(Handlers.show_archive, "GET", "requests.har", "Show the journal as HAR 1.2.", {200: "Archive"}),
+    Operation(
+        Handlers.show_picture,
+        "GET",
+        "requests.svg",
+        "Draw the latest requests and answers between two lifelines.",
+        {200: "Picture"},
+        query={"last": REQUEST_QUERY["last"]},
+        media_type="image/svg+xml",
+    ),
     Operation(Handlers.show_behaviour, "GET", "behaviour", "Show every gap with its choice.", {200: "Behaviour"}),
     Operation(
         Handlers.change_behaviour,

@@ -215,6 +215,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
     ),
     "Asserted": _object({"passed": _FLAG, "message": _TEXT}),
+    "Picture": _TEXT,
     "Archive": _object({"log": {"type": "object"}}),
     "Behaviour": {"type": "object", "additionalProperties": _TEXT},
     "BehaviourChange": {

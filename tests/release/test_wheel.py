@@ -70,11 +70,13 @@ def contents(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_wheel_holds_every_module_and_every_schema(wheel: Path) -> None:
+def test_wheel_holds_every_module_every_schema_and_the_page(wheel: Path) -> None:
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "petstore_mock").rglob("*.py")}
+    page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "petstore_mock/control/page").iterdir()}
     schemas = {f"petstore_mock/_schemas/{path.name}" for path in (ROOT / "schemas").glob("*.json")}
     assert schemas
-    assert modules | schemas | {"petstore_mock/py.typed"} == {
+    assert page
+    assert modules | page | schemas | {"petstore_mock/py.typed"} == {
         name for name in contents(wheel) if name.startswith("petstore_mock/")
     }
 
