@@ -64,7 +64,7 @@ class Example:
     """
 
     def __init__(self, run: CheckRun, beginning: Scenario) -> None:
-        run.begin_example(beginning.behaviour)
+        run.begin_example(beginning.behaviour, beginning.time_zone)
         self._run = run
         self._before = run.listeners.open_connections()  # what a failure that Hypothesis keeps may still hold open
         self._beginning = beginning

@@ -122,11 +122,11 @@ class CheckRun:
             "time_zone": time_zone,
         }
 
-    def begin_example(self, behaviour: Behaviour) -> None:
+    def begin_example(self, behaviour: Behaviour, zone: str | None = None) -> None:
         """Begin another example, which is to know nothing of those before."""
         self.report.begin_example(behaviour)
         self.watchdog.start()
-        self.waiting.begin_example()
+        self.waiting.begin_example(zone)
         self.listeners.close_connections()
         self.log_capture.start_over()
 

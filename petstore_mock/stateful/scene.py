@@ -90,11 +90,19 @@ class Scene:
 
     def may_take_time(self, operation: str) -> tuple[bool, bool]:
         """Say whether a call may take real time by itself, and whether it may if the client waits when told to."""
-        waits, if_told = False, "rate_limit" in self.behaviour.differences()
+        waits, if_told = False, self._is_nearly_limited()
         for handle in self._planned(operation):
             waits = waits or handle.fault.takes_time
             if_told = if_told or handle.fault.tells_to_wait
         return waits, if_told
+
+    def _is_nearly_limited(self) -> bool:
+        """Whether one of the next requests is refused for its number: a call makes one, and a few clients two."""
+        if "rate_limit" not in self.behaviour.differences():
+            return False
+        world = self.actor.petstore.tenant.world
+        limit = world.rules.policies.rate_limit
+        return any(limit(world.answered + ahead, world.now) is not None for ahead in (1, 2))
 
     def _planned(self, operation: str) -> Iterator[FaultHandle]:
         return (handle for handle in self.faults if handle.on in {None, operation} and not handle.spent)
