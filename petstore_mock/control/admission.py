@@ -69,6 +69,7 @@ class Admission:
                 f"{host[:100]!r}: a proxy must hand on the one that it was asked by, named by --allowed-host",
             )
         origins = request.headers.getlist("Origin")
+        is_allowed = bool(origins) and all(origin in self.allowed_origins for origin in origins)
         own = f"{request.scheme}://{host}".lower()
         for origin in origins:
             if origin.lower() != own and origin not in self.allowed_origins:
@@ -77,7 +78,7 @@ class Admission:
                     f"expected no Origin, or {own[:200]!r}; got {origin[:200]!r}: a page of another origin may not "
                     "steer the stub, unless --allowed-origin names it",
                 )
-        if request.headers.get("Sec-Fetch-Site") in _FOREIGN_SITES and not origins:
+        if request.headers.get("Sec-Fetch-Site") in _FOREIGN_SITES and not is_allowed:
             navigates = request.headers.get("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
             if not (to_page and navigates):
                 raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")

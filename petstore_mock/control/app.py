@@ -12,6 +12,7 @@ from werkzeug.routing import Map, Rule
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.common.suggestions import did_you_mean
+from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.control.admission import Admission
 from petstore_mock.control.console import console_page
@@ -111,7 +112,8 @@ class ControlApp:
     def _respond(self, request: Request) -> Response:
         refused = request.environ.get("petstore.refused")
         if refused is not None:
-            raise ProblemError(400, f"expected a request that HTTP allows; {refused}")
+            condition, detail = refused
+            raise ProblemError(CONDITIONS[condition].status, f"expected a request that HTTP allows; {detail}")
         if request.method not in KNOWN_METHODS:
             raise ProblemError(501, f"expected a method of HTTP; got {request.method[:40]!r}")  # RFC 9110 §9.1
         name, path = _parts(request)

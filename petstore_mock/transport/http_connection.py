@@ -140,6 +140,7 @@ class HttpConnection(TcpConnection):
         elif (self._buffer or self._incoming is not None) and not self._discarding:
             what = "head" if self._incoming is None else "body"
             self._refuse(RequestError("malformed_request", f"the connection ended before the {what} did"))
+            return self._awaiting  # the mounted application's answer is yet to come
         return None
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
@@ -389,8 +390,7 @@ class HttpConnection(TcpConnection):
         mounted = self._state.mounted
         assert mounted is not None  # noqa: S101  # for the type checker: a head is mounted where there is one
         self._awaiting, self._idle = True, False
-        detail = None if refused is None else refused.detail
-        self._call = MountedCall(self, mounted, head, request, refused=detail, threads=self._state.threads)
+        self._call = MountedCall(self, mounted, head, request, refused=refused, threads=self._state.threads)
         self._call.start(*self._address())
 
     def _address(self) -> tuple[str, int, str]:

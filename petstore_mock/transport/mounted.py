@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from petstore_mock.messages.request import ApiRequest
-    from petstore_mock.transport.request_parsing import RequestHead
+    from petstore_mock.transport.request_parsing import RequestError, RequestHead
 
 __all__ = ["REFUSED", "MountedApp", "MountedCall", "Threads"]
 
-REFUSED: Final = "petstore.refused"  # a variable of the environ: why what came is no request, in words
+REFUSED: Final = "petstore.refused"  # a variable of the environ: why what came is no request, by name and in words
 
 MOST_THREADS: Final = 1000  # at once: waits and streams hold one as long as they last, and each takes 50 KiB or so
 
@@ -113,7 +113,7 @@ class MountedCall:
         head: RequestHead,
         request: ApiRequest,
         *,
-        refused: str | None,
+        refused: RequestError | None,
         threads: Threads,
     ) -> None:
         self.streams = False
@@ -137,7 +137,7 @@ class MountedCall:
         elif self._request.oversized:
             environ["CONTENT_LENGTH"] = str(self._app.body_limit + 1)
         if self._refused is not None:
-            environ[REFUSED] = self._refused
+            environ[REFUSED] = (self._refused.condition, self._refused.detail)
         self._threads.run(partial(self._run, environ))
 
     # For the loop's thread

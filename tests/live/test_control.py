@@ -199,9 +199,20 @@ def test_large_body_of_who_stays_out_is_not_kept() -> None:
                     assert sock.recv(65536).startswith(f"HTTP/1.1 {status} ".encode()), "before the body is whole"
 
 
-def test_request_that_is_none_gets_a_problem_and_is_in_no_journal(petstore: PetStoreMock) -> None:
-    answer = raw(petstore, b"GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 400 ")
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        (b"BREW /__petstore/world HTTP/1.1\r\nHost: a\r\n\r\n", 501),
+        (b"GET /__petstore/world HTTP/1.1\r\nHost: a\r\nX: %b\r\n\r\n" % (b"a" * 100_000), 431),
+        (b"POST /__petstore/pets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+    ],
+)
+def test_request_that_is_none_gets_a_problem_and_is_in_no_journal(
+    petstore: PetStoreMock, sent: bytes, status: int
+) -> None:
+    answer = raw(petstore, sent)
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert b"application/problem+json" in answer
     assert len(petstore.journal) == 0
 

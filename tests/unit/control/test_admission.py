@@ -36,6 +36,8 @@ OWN = f"http://{HOST}"
         ({"Sec-Fetch-Site": "same-origin"}, 200),
         ({"Sec-Fetch-Site": "same-site"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": OWN}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "http://tool.example"}, 200),
         ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 403),  # to data, not to the page
         # Host: none that another can own.
         ({"Host": "localhost:8080"}, 200),
