@@ -177,6 +177,21 @@ def test_a_world_of_an_address_has_no_connections_of_its_own(petstore: PetStoreM
         tenant.inject(faults.tls.expired())
 
 
+def test_the_control_door_speaks_tls_and_is_no_pages() -> None:
+    with PetStoreMock(tls=True, control=True, cors="*") as petstore:
+        door = petstore.url.removesuffix("/v1") + "/__petstore"
+        with httpx.Client(verify=petstore.tls.client_context()) as client:
+            assert client.get(f"{door}/world").json()["url"] == petstore.url
+            asked = {"Origin": "https://shop.example", "Access-Control-Request-Method": "PUT"}
+            preflight = client.options(f"{door}/world", headers=asked)
+            assert preflight.status_code == 403
+            assert not [name for name in preflight.headers if name.startswith("access-control-")]
+            planned = client.post(f"{door}/faults", json={"fault": {"kind": "tls.expired"}, "times": 1})
+            assert planned.status_code == 201
+        with pytest.raises(ssl.SSLCertVerificationError):
+            connect(petstore)
+
+
 def test_a_certificate_of_ones_own_is_not_spoilt(petstore: PetStoreMock) -> None:
     petstore.host.worlds.own_certificate = True
     with pytest.raises(PetStoreMockError, match="which can't be spoilt"):
