@@ -49,7 +49,12 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
     now = world.now = world.clock.now()
     entry = Entry(world.journal.total + 1, world.owner, request, now)
     try:
-        answer = _answer(world, request, key, problem, entry)
+        if world.mutation is None:
+            answer = _answer(world, request, key, problem, entry)
+        else:
+            asked, key, problem = world.mutation.ask(world, request, key, problem)
+            answer = _answer(world, asked, key, problem, entry)
+            request.operation = asked.operation
         if world.self_check and entry.condition is not None and isinstance(answer, ApiResponse) and entry.fault is None:
             check_error(world, answer)  # one that met a fault was checked before that spoilt it
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
@@ -67,6 +72,8 @@ def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) 
 
 def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
     """Take note of an answer as it goes out."""
+    if world.mutation is not None:
+        world.mutation.spoil(world, entry, response)
     tell_browser(world, entry.request, response)
     entry.answered(response)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.fault_plan import FaultHandle
+    from petstore_mock.core.mutation import Mutation
     from petstore_mock.core.world_registry import Worlds
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
@@ -255,6 +256,7 @@ class Tenant:
         seed: Seed | None = None,
         at: str | date | datetime | None = None,
         strict: bool | None = None,
+        mutation: Mutation | None = None,
     ) -> None:
         """Begin the world of another test: the starting state under a new key, unless the key is fixed.
 
@@ -265,6 +267,7 @@ class Tenant:
             seed: animals of this test's starting state, beside the tenant's.
             at: the date of this test's start, instead of the tenant's.
             strict: whether this test fails for contract violations, instead of what the tenant was told.
+            mutation: the clause that the service breaks in this test.
 
         Raises:
             PetStoreMockError: an option can't be right.
@@ -280,6 +283,7 @@ class Tenant:
             )
         self._added = seed
         world.owner = owner
+        world.mutation = mutation
         self.worlds.begin_test(world)
         self._set_keys(world, owner)
         self._verification.forget()
@@ -338,6 +342,7 @@ class Tenant:
         inner = Tenant(self.worlds, self.world.schemas, **options)
         inner.at_end = self.at_end
         inner.world.owner = self.world.owner
+        inner.world.mutation = self.world.mutation
         return inner
 
     def end(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.cors import Cors
+    from petstore_mock.core.mutation import Mutation
 
 __all__ = ["Snapshot", "World"]
 
@@ -94,6 +95,7 @@ class World:
         self.rules: Rules = rules_for(self.start_behaviour, schemas)
         self.self_check = self_check
         self.owner: str | None = None  # who answers for it: a test, or the name of its address
+        self.mutation: Mutation | None = None  # the clause that this service breaks on purpose
         self.cors: Cors | None = None  # which pages of other origins may use the service; its listener's
         self.store = Store()
         self.clock = Clock(at)
