@@ -75,7 +75,7 @@ class Mutation:
         if turn.refused_key != refused:
             self.shown += 1
             return request, None, turn.refused_key
-        if turn.query == asked:
+        if turn.query == asked or refused:
             return request, key, problem
         self.shown += 1
         changed = copy.copy(request)

@@ -39,6 +39,17 @@ _MARKERS = (
 )
 
 
+_PARTS = (
+    "petstore_at",
+    "petstore_coverage",
+    "petstore_coverage_fail_under",
+    "petstore_coverage_json",
+    "petstore_explore",
+    "petstore_mutants",
+    "petstore_mutants_all",
+    "petstore_mutants_fail_under",
+    "petstore_mutants_json",
+)
 _STARTING_OPTIONS = ("petstore_at", "petstore_random_seed")
 # Each may come from the environment as well: PETSTORE_MOCK_API_KEY for petstore_api_key.
 SETTINGS = {
@@ -67,10 +78,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run each test that uses petstore as it is, then under N behaviours that differ in one gap each.",
     )
     group.addoption(
+        "--petstore-mutants",
+        metavar="N|all",
+        help="Run each test that uses petstore as it is, then against N services that break one clause each.",
+    )
+    group.addoption(
+        "--petstore-mutants-all",
+        action="store_true",
+        help="Run a mutant that a test has noticed in the further tests as well.",
+    )
+    group.addoption(
+        "--petstore-mutants-fail-under",
+        type=float,
+        metavar="PERCENT",
+        help="Fail the run if the tests noticed a smaller share of the mutants.",
+    )
+    group.addoption("--petstore-mutants-json", metavar="FILE", help="Write which mutants were noticed as JSON.")
+    group.addoption(
         "--petstore-random-seed",
         type=int,
         metavar="S",  # no default: what was not said must not win over petstore_options
-        help="Which behaviours --petstore-explore picks, and what the fake draws (default: 0).",
+        help="What --petstore-explore and --petstore-mutants pick, and what the fake draws (default: 0).",
     )
     group.addoption(
         "--petstore-at",
@@ -88,6 +116,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Tell at the end which documented outcomes and faults the tests showed to the client.",
     )
+    group.addoption(
+        "--petstore-coverage-fail-under",
+        type=float,
+        metavar="PERCENT",
+        help="Fail the run if the tests showed a smaller share of the documented outcomes.",
+    )
+    group.addoption("--petstore-coverage-json", metavar="FILE", help="Write which outcomes were shown as JSON.")
     for name, text in SETTINGS.items():
         # Text, whatever it means: the same words may come from the environment.
         kind: Literal["string", "bool"] = "bool" if name in FLAGS else "string"
@@ -103,7 +138,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and refuse options and settings that can't be right."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
-    asked = any(map(config.getoption, ("petstore_at", "petstore_coverage", "petstore_explore")))
+    asked = any(config.getoption(name) not in {None, False} for name in _PARTS)
     if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_MOCK_LEAKS" in os.environ:
         from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # many runs do without
 
@@ -134,12 +169,18 @@ def _says_something(config: pytest.Config) -> bool:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Multiply tests by the gaps of the interface, once all other parameters are known."""
     config = metafunc.config
-    count = config.getoption("petstore_explore")
-    if count or metafunc.definition.get_closest_marker("petstore_each") is not None:
+    count, mutants = config.getoption("petstore_explore"), config.getoption("petstore_mutants")
+    if count or mutants or metafunc.definition.get_closest_marker("petstore_each") is not None:
         from petstore_mock.pytest_plugin.exploration import multiply  # noqa: PLC0415  # as above
         from petstore_mock.pytest_plugin.options import assumed_gaps  # noqa: PLC0415  # as above
 
-        multiply(metafunc, count, config.getoption("petstore_random_seed") or 0, assumed_gaps(config))
+        seed = config.getoption("petstore_random_seed") or 0
+        chosen: tuple[str, ...] = ()
+        if mutants:
+            from petstore_mock.pytest_plugin.mutants import choose  # noqa: PLC0415  # as above
+
+            chosen = choose(mutants, seed)
+        multiply(metafunc, count, seed, assumed_gaps(config), chosen)
 
 
 @pytest.hookimpl(trylast=True)  # what -k and its like took out is not asked for

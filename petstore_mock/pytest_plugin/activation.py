@@ -9,6 +9,9 @@ from petstore_mock.pytest_plugin.options import (
     assumed_gaps,
     check_at,
     check_explore,
+    check_mutants,
+    check_percentages,
+    covers,
     leak_mode,
     mistakes_in_markers,
     mistakes_in_options,
@@ -38,6 +41,8 @@ def keeper_of(config: pytest.Config) -> Keeper:
     leaks = leak_mode(config)
     check_at(config)
     check_explore(config)
+    check_mutants(config)
+    check_percentages(config)
     assumed = assumed_gaps(config)
     keeper = config.stash[KEEPER] = Keeper(assumed)
     register = config.pluginmanager.register
@@ -47,7 +52,7 @@ def keeper_of(config: pytest.Config) -> Keeper:
     register(FailureReport(config, keeper), "petstore-report")
     if config.getoption("petstore_at"):
         register(Removal(keeper), "petstore-removal")
-    if config.getoption("petstore_coverage"):
+    if covers(config):
         from petstore_mock.pytest_plugin.outcome_coverage import Coverage  # noqa: PLC0415  # most runs do without
 
         register(Coverage(config, keeper), "petstore-coverage")
@@ -55,6 +60,10 @@ def keeper_of(config: pytest.Config) -> Keeper:
         from petstore_mock.pytest_plugin.exploration import Exploration  # noqa: PLC0415  # as above
 
         register(Exploration(config, keeper, assumed), "petstore-exploration")
+    if config.getoption("petstore_mutants"):
+        from petstore_mock.pytest_plugin.mutants import Mutants  # noqa: PLC0415  # as above
+
+        register(Mutants(config, keeper), "petstore-mutants")
     return keeper
 
 
@@ -70,7 +79,8 @@ def check(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Let each of ``items`` fail whose markers or options can't be right; the others run all the same."""
     found = [(item, text) for item in items for text in mistakes_in_markers(item)]
     found += mistakes_in_options(items)
-    if config.getoption("petstore_explore") or any(item.get_closest_marker("petstore_each") for item in items):
+    multiplied = any(map(config.getoption, ("petstore_explore", "petstore_mutants")))
+    if multiplied or any(item.get_closest_marker("petstore_each") for item in items):
         from petstore_mock.pytest_plugin import exploration  # noqa: PLC0415  # most runs do without
 
         found += [(item, text) for item in items for text in exploration.mistakes_in_each(item)]

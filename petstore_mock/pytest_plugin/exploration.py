@@ -12,19 +12,29 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.pytest_plugin.run import (
     AS_IT_IS,
     FIXTURE,
+    MUTANT,
     VARIANT,
     assumptions_of,
+    mutant_of,
     name_without_variant,
     variant_of,
     variant_text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.pytest_plugin.isolation import Keeper
 
-__all__ = ["Exploration", "mistakes_in_each", "multiply", "tell_hypothesis"]
+__all__ = [
+    "Exploration",
+    "is_failure",
+    "is_multiplied",
+    "mistakes_in_each",
+    "multiply",
+    "tell_hypothesis",
+    "write_tests",
+]
 
 # A refused body is no leaning: these would refuse what the tests themselves send.
 _NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
@@ -52,17 +62,28 @@ def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[s
     return chosen[:count]
 
 
-def multiply(metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[str, str]) -> None:
-    """Run a test under variants: those of exploration, after the test as it is, and those of ``petstore_each``."""
+def multiply(
+    metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[str, str], mutants: Sequence[str] = ()
+) -> None:
+    """Run a test under variants: those of exploration and mutants after the test as it is, those of ``petstore_each``.
+
+    Args:
+        metafunc: the test.
+        count: how many variants exploration picks.
+        seed: which ones.
+        assumed: gaps that stay as they are.
+        mutants: the mutants, by name.
+    """
     definition = metafunc.definition
     named = [name for mark in definition.iter_markers("petstore_each") for name in mark.args if _is_gap(name)]
     # A gap may be named twice, by a class and by its method; what is none is refused once all tests are collected.
     variants = [{name: alternative} for name in dict.fromkeys(named) for alternative in GAPS[name].alternatives]
     first: list[Any] = []
-    if count and FIXTURE in metafunc.fixturenames:
+    if (count or mutants) and FIXTURE in metafunc.fixturenames:
         first = [pytest.param({}, id=AS_IT_IS)]
         explored = pick(definition.nodeid, count, seed, {**assumed, **assumptions_of(definition)})
         variants += [variant for variant in explored if variant not in variants]
+        variants += [{MUTANT: name} for name in mutants]
     if not variants:
         return
     metafunc.fixturenames.append(VARIANT)  # a name of ours, of function scope: pytest regroups no tests for it
@@ -117,7 +138,7 @@ class Exploration:
         """Note on the report which variant of which test it is about."""
         report = yield
         run = self._keeper.run
-        if run is not None and run.item is item and run.uses_petstore:
+        if run is not None and run.item is item and run.uses_petstore and mutant_of(item) is None:
             report.__dict__[_ATTRIBUTE] = {
                 "test": name_without_variant(item),
                 "variant": variant_text(variant_of(item)),
@@ -138,7 +159,7 @@ class Exploration:
                 self._not_explored.append(test)
         else:
             variants = self._failed.setdefault(test, {})
-            failed = _is_failure(report) and not noted["excused"]
+            failed = is_failure(report) and not noted["excused"]
             variants[noted["variant"]] = variants.get(noted["variant"], False) or failed
         for gap, alternative in noted["assumes"].items():
             tests = self._declared.setdefault(f"{gap}={alternative}", [])
@@ -177,7 +198,7 @@ class Exploration:
             write(f"  It must not assume {gap.lesson}.")
             for variant, tests in alternatives.items():
                 write(f"  {variant}: {_listed(tests)}")
-        _write_tests(
+        write_tests(
             write,
             "Fail as they are, so that their variants tell nothing:",
             [test for test, variants in self._failed.items() if variants.get("")],
@@ -190,14 +211,14 @@ class Exploration:
             for variant, tests in sorted(self._declared.items()):
                 write(f"  {variant}: {_listed(tests)}")
         title = "Not explored (unittest classes, steps of pytest-bdd, getfixturevalue):"
-        _write_tests(write, title, self._not_explored)
+        write_tests(write, title, self._not_explored)
         if self._not_explored:
             write(
                 'Only a test that names petstore can be: @pytest.mark.usefixtures("petstore") on a function is enough.'
             )
 
 
-def _is_failure(report: pytest.TestReport) -> bool:
+def is_failure(report: pytest.TestReport) -> bool:
     """Return whether a test did not hold, whatever a mark ``xfail`` of it makes of that."""
     if report.failed:
         return not str(report.longrepr).startswith("[XPASS(strict)]")  # it held where its mark says that it would not
@@ -209,7 +230,8 @@ def _listed(tests: list[str]) -> str:
     return ", ".join(tests[:_SHOWN_TESTS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _write_tests(write: Callable[..., None], title: str, tests: list[str]) -> None:
+def write_tests(write: Callable[..., None], title: str, tests: list[str]) -> None:
+    """Write a list of tests under a title, if there are any."""
     if tests:
         write("")
         write(title)

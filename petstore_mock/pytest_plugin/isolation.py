@@ -32,6 +32,7 @@ class Keeper:
     Attributes:
         run: the present test.
         observers: called with the present test and the journal entries that it has not seen yet.
+        mutated: the ids of the items that ran under a mutant, of whose leaks nobody is told.
     """
 
     def __init__(self, assumed: Mapping[str, str]) -> None:
@@ -40,11 +41,12 @@ class Keeper:
         self._leaks: list[list[Leak]] = []
         self.run: Run | None = None
         self.observers: list[Callable[[Run, list[Entry]], None]] = []
+        self.mutated: set[str] = set()
 
     @property
     def leaks(self) -> list[Leak]:
         """The requests so far that bore the key of a finished test."""
-        return [leak for leaks in self._leaks for leak in leaks]
+        return [leak for leaks in self._leaks for leak in leaks if leak.owner not in self.mutated]
 
     @contextmanager
     def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
@@ -153,6 +155,8 @@ class Keeper:
 
     def _meet(self, item: pytest.Item) -> Run:
         run = self.run = item.stash[_RUN] = Run(item, self._assumed)
+        if run.mutation is not None:
+            self.mutated.add(item.nodeid)
         return run
 
     # Hooks

@@ -23,6 +23,9 @@ __all__ = [
     "assumed_gaps",
     "check_at",
     "check_explore",
+    "check_mutants",
+    "check_percentages",
+    "covers",
     "leak_mode",
     "mistakes_in_markers",
     "mistakes_in_options",
@@ -37,6 +40,7 @@ _DIGITS: Final = 20  # Python reads none of thousands
 _KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name != "leaks")  # those that PetStoreMock takes
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
+_PREFIX: Final = "petstore_"
 _MOCK_KEYWORDS: Final = (
     "host",
     "port",
@@ -214,6 +218,43 @@ def check_explore(config: pytest.Config) -> None:
     count = config.getoption("petstore_explore")
     if count < 0:
         raise pytest.UsageError(f"--petstore-explore: expected how many behaviours, 0 or more; got {count}")
+
+
+def check_mutants(config: pytest.Config) -> None:
+    """Refuse a ``--petstore-mutants`` that is no number, and what says something of mutants where there are none.
+
+    Raises:
+        pytest.UsageError: an option can't be right.
+    """
+    count = config.getoption("petstore_mutants")
+    if count is None:
+        for name in ("petstore_mutants_all", "petstore_mutants_fail_under", "petstore_mutants_json"):
+            if config.getoption(name) not in {None, False}:
+                raise pytest.UsageError(
+                    f"{_flag_of(name.removeprefix(_PREFIX))}: expected --petstore-mutants=N, or all, beside it"
+                )
+    elif count != "all" and not (count.isdecimal() and count.isascii() and len(count) < _DIGITS and int(count)):
+        raise pytest.UsageError(f"--petstore-mutants: expected how many mutants, 1 or more, or all; got {count!r}")
+
+
+def check_percentages(config: pytest.Config) -> None:
+    """Refuse a share that is none.
+
+    Raises:
+        pytest.UsageError: it is no number from 0 to 100.
+    """
+    for name in ("petstore_mutants_fail_under", "petstore_coverage_fail_under"):
+        share = config.getoption(name)
+        if share is not None and not 0 <= share <= 100:
+            raise pytest.UsageError(
+                f"{_flag_of(name.removeprefix(_PREFIX))}: expected a percentage, 0 to 100; got {share:g}"
+            )
+
+
+def covers(config: pytest.Config) -> bool:
+    """Return whether outcome coverage is asked for: by its own option, or by one that says what becomes of it."""
+    names = ("petstore_coverage", "petstore_coverage_fail_under", "petstore_coverage_json")
+    return any(config.getoption(name) not in {None, False} for name in names)
 
 
 def assumed_gaps(config: pytest.Config) -> dict[str, str]:

@@ -17,6 +17,7 @@ from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
+    from petstore_mock.core.mutation import Mutation
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
@@ -25,6 +26,7 @@ __all__ = [
     "AS_IT_IS",
     "FIXTURE",
     "MISTAKES",
+    "MUTANT",
     "VARIANT",
     "Run",
     "assumptions_of",
@@ -37,6 +39,7 @@ __all__ = [
 
 FIXTURE: Final = "petstore"
 VARIANT: Final = "_petstore_variant"  # the parameter that exploration adds to a test
+MUTANT: Final = "mutant"  # what is varied where it is no gap: the clause that the service breaks
 MISTAKES: Final = pytest.StashKey[list[str]]()  # why a test can't have the starting state that it asks for
 AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
@@ -54,10 +57,15 @@ def merged_marks(item: pytest.Item, name: str) -> dict[str, Any]:
 
 
 def variant_of(item: pytest.Item) -> dict[str, str]:
-    """Return the gap that is varied in this item, with its alternative; empty in a test as it is."""
+    """Return the gap that is varied in this item with its alternative, or the mutant; empty in a test as it is."""
     callspec = getattr(item, "callspec", None)
     varied: dict[str, str] | None = None if callspec is None else callspec.params.get(VARIANT)
     return varied or {}
+
+
+def mutant_of(item: pytest.Item) -> str | None:
+    """Return the name of the mutant under which this item runs its test, or None."""
+    return variant_of(item).get(MUTANT)
 
 
 def variant_text(variant: Mapping[str, str]) -> str:
@@ -103,6 +111,8 @@ class Run:
         has_own_mock: whether it failed with the journal of a mock of its own.
         examples: whether it was judged example by example.
         leaks_before: how many requests of finished worlds had come before it.
+        mutation: the mutant that answers in the place of the service, or None.
+        noticed: whether a phase of it has failed under that mutant.
     """
 
     __slots__ = (
@@ -114,7 +124,9 @@ class Run:
         "item",
         "leaks_before",
         "looked",
+        "mutation",
         "noted",
+        "noticed",
         "petstore",
         "problems",
         "shown",
@@ -139,6 +151,11 @@ class Run:
         self._asked = FIXTURE in getattr(item, "fixturenames", ())
         self.start = merged_marks(item, "petstore")
         gaps = {**assumed, **assumptions_of(item), **variant_of(item)}
+        mutant = gaps.pop(MUTANT, None)
+        self.mutation = None if mutant is None else _mutation(mutant)
+        self.noticed = False
+        if self.mutation is not None:
+            self.start["mutation"] = self.mutation
         if gaps:
             self.start["gaps"] = gaps
 
@@ -212,7 +229,8 @@ class Run:
     def _issue(self, warning: Warning, once: str) -> None:
         """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""
         path, line = _line_of(self.item)
-        known = once in self._warned or len(self._warned) >= _WARNED_REASONS
+        # The test as it is has warned of the same as it does under a mutant.
+        known = once in self._warned or len(self._warned) >= _WARNED_REASONS or self.mutation is not None
         with warnings.catch_warnings(record=True) if known else _nothing():
             warnings.warn_explicit(
                 warning,
@@ -223,6 +241,13 @@ class Run:
                 registry={},
             )
         self._warned.add(once)
+
+
+def _mutation(name: str) -> Mutation:
+    from petstore_mock.contract.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+    from petstore_mock.core.mutation import Mutation  # noqa: PLC0415  # as above
+
+    return Mutation(MUTANTS[name])
 
 
 def _line_of(item: pytest.Item) -> tuple[str, int]:

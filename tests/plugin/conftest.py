@@ -11,6 +11,7 @@ import pytest
 import petstore_mock.journal.rendering
 import petstore_mock.mock.petstore
 import petstore_mock.pytest_plugin.exploration
+import petstore_mock.pytest_plugin.mutants
 
 # pytester forgets the modules that an inner run is the first to import, and the package would keep two of each.
 import petstore_mock.pytest_plugin.outcome_coverage
