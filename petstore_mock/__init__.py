@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from petstore_mock.messages.handshake import Handshake as Handshake
     from petstore_mock.messages.request import ApiRequest as ApiRequest
     from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
+    from petstore_mock.remote.petstore import RemotePetStore as RemotePetStore
+    from petstore_mock.remote.petstore import connect as connect
 
 __version__ = "0.1.0"
 
@@ -45,7 +47,9 @@ _HOMES = {
     "DeprecatedOperationWarning": "errors",
     "PetStoreMock": "mock.petstore",
     "PetStoreMockError": "errors",
+    "RemotePetStore": "remote.petstore",
     "VerificationError": "errors",
+    "connect": "remote.petstore",
 }
 _MODULES = ("faults", "stateful", "strategies", "verify")
 
@@ -62,8 +66,10 @@ __all__ = [
     "Journal",
     "PetStoreMock",
     "PetStoreMockError",
+    "RemotePetStore",
     "Snapshot",
     "VerificationError",
+    "connect",
     "faults",
     "stateful",
     "strategies",

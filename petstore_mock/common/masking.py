@@ -36,6 +36,7 @@ ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worl
 _RECOGNISABLE: Final = 8
 
 _TAIL: Final = 4  # characters that stay, so that two keys can be told apart ...
+_STARS: Final = "***"
 _SHORTEST_WITH_TAIL: Final = 12  # ... unless they would be half of it
 
 # Schemes whose credentials are one opaque token; the end of any other's may be the end of a password.
@@ -68,7 +69,9 @@ def request_line(method: str, target: str, keys: Sequence[str]) -> str:
 
 
 def mask(secret: str) -> str:
-    """Return what may be shown of a key: the end of a long one."""
+    """Return what may be shown of a key: the end of a long one; what is masked already stays as it is."""
+    if secret.startswith(_STARS) and len(secret) <= len(_STARS) + _TAIL:  # so short, it gives no more away than a tail
+        return secret
     return f"***{secret[-_TAIL:]}" if len(secret) >= _SHORTEST_WITH_TAIL else "***"
 
 

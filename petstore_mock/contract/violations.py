@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_VIOLATIONS",
+    "Described",
     "HugeInteger",
     "JsonNumber",
     "Violation",
@@ -55,6 +56,12 @@ class HugeInteger(int):
         return number
 
 
+class Described(str):
+    """Stands for a value of which only its description is known, since it came in another process."""
+
+    __slots__ = ()
+
+
 _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (bool, "boolean"),
     (int, "integer"),
@@ -73,6 +80,8 @@ def json_type(value: object) -> str:
 
 def describe(value: object) -> str:
     """Return ``value`` as shortened JSON with its type: ``"1" (string)``."""
+    if isinstance(value, Described):
+        return str(value)
     kind = json_type(value)
     if value is None:
         return kind
@@ -151,6 +160,11 @@ class Violation:
     def __str__(self) -> str:
         came = "" if self.value is _MISSING else f", got {describe(self.value)}"
         return f"{self.path} {self.expected}{came}"
+
+    @property
+    def has_value(self) -> bool:
+        """Whether something came that is wrong, and nothing is missing."""
+        return self.value is not _MISSING
 
     @property
     def sentence(self) -> Sentence:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults import KINDS
 from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
+from petstore_mock.journal.record import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,8 +98,13 @@ def _violations(entry: Entry) -> list[dict[str, str]]:
     ]
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
-    """Return one request with its answer and what was decided."""
+def entry_document(entry: Entry, *, with_record: bool = False) -> dict[str, Any]:
+    """Return one request with its answer and what was decided.
+
+    Args:
+        entry: the request.
+        with_record: whether to add all that is known of it, for those who make reports.
+    """
     query: dict[str, list[str]] = {}
     for name, value in parse_qsl(entry.target.partition("?")[2], keep_blank_values=True):
         query.setdefault(name, []).append(value)
@@ -124,6 +130,8 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "outcome": entry.outcome,
         "connection": entry.connection,
     }
+    if with_record:
+        document["record"] = record_of(entry)
     carried: dict[str, Any] = _carried(document)
     return carried
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import faults
+from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.behaviour import Behaviour, gap_register
 from petstore_mock.contract.interface import BASE_PATH
@@ -33,6 +34,7 @@ from petstore_mock.journal.waiting import wait_blocking
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.core.tenants import Tenants
     from petstore_mock.journal.entry import Entry
@@ -137,6 +139,14 @@ class Handlers:
         """Say what a test would fail for."""
         return Answer(body=_verification(self._tenant(call)))
 
+    def tell_verification(self, call: Call) -> Answer:
+        """Say what a test must fail for by now, and count it as told."""
+        tenant = self._tenant(call)
+        if call.body.get("excuse", False):
+            tenant.excuse()
+            return Answer(body=_told([]))
+        return Answer(body=_told(tenant.tell(again=call.body.get("again", True))))
+
     def end_world(self, call: Call) -> Answer:
         """End the world."""
         tenant = self._tenant(call)
@@ -218,7 +228,9 @@ class Handlers:
 
     def list_faults(self, call: Call) -> Answer:
         """Show the planned faults."""
-        return Answer(body={"faults": [handle.to_data() for handle in self._tenant(call).world.plan.every()]})
+        return Answer(
+            body={"faults": [_fault_document(handle, call) for handle in self._tenant(call).world.plan.every()]}
+        )
 
     def plan_fault(self, call: Call) -> Answer:
         """Plan a fault."""
@@ -226,7 +238,7 @@ class Handlers:
         fault = faults.from_data(options.pop("fault"))
         handle = self._tenant(call).inject(fault, **options)
         as_written = {"fault": call.body["fault"]}  # and not in its shortest form
-        return Answer(201, {**handle.to_data(), **as_written})
+        return Answer(201, {**_fault_document(handle, call), **as_written})
 
     def cancel_faults(self, call: Call) -> Answer:
         """Take every fault away."""
@@ -235,13 +247,17 @@ class Handlers:
 
     def cancel_fault(self, call: Call) -> Answer:
         """Take a fault away."""
-        handles = self._tenant(call).world.plan.every()
+        plan = self._tenant(call).world.plan
+        handles = plan.every()
         wanted = call.arguments["fault_id"]
         handle = next((one for one in handles if str(one.id) == wanted), None)
         if handle is None:
             ids = ", ".join(str(one.id) for one in handles[-10:]) or "no fault is planned"
             raise ProblemError(404, f"expected the id of a planned fault, of {ids}; got {wanted[:40]!r}")
+        unfired = handle.never_fired and call.query.get("required", False)
         handle.cancel()
+        if unfired:
+            plan.left_unfired(handle)
         return Answer(204)
 
     # Requests
@@ -249,14 +265,31 @@ class Handlers:
     def list_requests(self, call: Call) -> Answer:
         """Show the journal, oldest first."""
         journal, query = self._tenant(call).world.journal, call.query
-        kept, total = journal.kept, journal.total
+        clears, kept, total = journal.clears, journal.kept, journal.total
         first = kept[0].number if kept else total + 1
         found = [entry for entry in kept if _is_asked_for(entry, query)]
         last = query.get("last")
         found = found[: query.get("limit", 1000)] if last is None else found[-last:]
+        with_record = query.get("record", False)
         return Answer(
-            body={"requests": [entry_document(entry) for entry in found], "total": total, "evicted": first - 1}
+            body={
+                "requests": [entry_document(entry, with_record=with_record) for entry in found],
+                "total": total,
+                "evicted": first - 1,
+                **({"clears": clears} if with_record else {}),
+            }
         )
+
+    def expect_requests(self, call: Call) -> Answer:
+        """Let nobody answer for these violations: the test said that they would come."""
+        world, numbers = self._tenant(call).world, set(call.body["numbers"])
+        with world.lock:
+            journal = world.journal
+            if call.body.get("clears", journal.clears) == journal.clears:
+                for entry in journal.kept:
+                    if entry.number in numbers:
+                        entry.expected = True
+        return Answer(204)
 
     def clear_requests(self, call: Call) -> Answer:
         """Forget the journal."""
@@ -432,8 +465,20 @@ def _name_of(tenant: Tenant) -> str:
 
 
 def _verification(tenant: Tenant) -> dict[str, Any]:
-    problems = tenant.problems
+    return _told(tenant.problems)
+
+
+def _told(problems: list[tuple[str, str]]) -> dict[str, Any]:
     return {"passed": not problems, "problems": [{"kind": kind, "message": text} for kind, text in problems]}
+
+
+def _fault_document(handle: FaultHandle, call: Call) -> dict[str, Any]:
+    """Return a fault as it was planned, and what has come of it; how it is told, for those who make reports."""
+    document = handle.to_data()
+    if call.query.get("record", False):
+        document["why_not"] = handle.why_not() if handle.never_fired else None
+        document["words"] = mask_text(str(handle))
+    return document
 
 
 def _pet_id(world: World, call: Call) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.control.handlers import Handlers
-from petstore_mock.control.schemas import REQUEST_QUERY
+from petstore_mock.control.schemas import CANCEL_QUERY, FAULT_QUERY, REQUEST_QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +73,14 @@ OPERATIONS: Final = (
     Operation(
         Handlers.verify_world, "GET", "world/verification", "Say what a test would fail for.", {200: "Verification"}
     ),
+    Operation(
+        Handlers.tell_verification,
+        "POST",
+        "world/verification",
+        "Say what a test must fail for by now, and count it as told.",
+        {200: "Verification"},
+        "Telling",
+    ),
     Operation(Handlers.end_world, "DELETE", "world", "End the world.", {200: "Verification"}, conflicts=True),
     Operation(Handlers.list_pets, "GET", "pets", "Show the animals.", {200: "Pets"}),
     Operation(
@@ -90,10 +98,33 @@ OPERATIONS: Final = (
     Operation(
         Handlers.remove_pet, "DELETE", "pets/{pet_id}", "Take an animal out as another actor would (§3).", {204: None}
     ),
-    Operation(Handlers.list_faults, "GET", "faults", "Show the planned faults, spent ones too.", {200: "Faults"}),
-    Operation(Handlers.plan_fault, "POST", "faults", "Plan a fault.", {201: "Fault"}, "NewFault", needs_body=True),
+    Operation(
+        Handlers.list_faults,
+        "GET",
+        "faults",
+        "Show the planned faults, spent ones too.",
+        {200: "Faults"},
+        query=FAULT_QUERY,
+    ),
+    Operation(
+        Handlers.plan_fault,
+        "POST",
+        "faults",
+        "Plan a fault.",
+        {201: "Fault"},
+        "NewFault",
+        needs_body=True,
+        query=FAULT_QUERY,
+    ),
     Operation(Handlers.cancel_faults, "DELETE", "faults", "Take every fault away.", {204: None}),
-    Operation(Handlers.cancel_fault, "DELETE", "faults/{fault_id}", "Take a fault away.", {204: None}),
+    Operation(
+        Handlers.cancel_fault,
+        "DELETE",
+        "faults/{fault_id}",
+        "Take a fault away.",
+        {204: None},
+        query=CANCEL_QUERY,
+    ),
     Operation(
         Handlers.list_requests,
         "GET",
@@ -119,6 +150,15 @@ OPERATIONS: Final = (
         {200: "Asserted"},
         "Assertion",
         conflicts=True,
+    ),
+    Operation(
+        Handlers.expect_requests,
+        "POST",
+        "requests/expect",
+        "Let nobody answer for these violations.",
+        {204: None},
+        "Expectation",
+        needs_body=True,
     ),
     Operation(Handlers.show_archive, "GET", "requests.har", "Show the journal as HAR 1.2.", {200: "Archive"}),
     Operation(

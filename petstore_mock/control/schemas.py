@@ -11,7 +11,7 @@ from petstore_mock.contract.interface import OPERATIONS as SERVICE_OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LONGEST_WAIT", "MOST_PETS", "REQUEST_QUERY", "SCHEMAS", "Schema", "ref"]
+__all__ = ["CANCEL_QUERY", "FAULT_QUERY", "LONGEST_WAIT", "MOST_PETS", "REQUEST_QUERY", "SCHEMAS", "Schema", "ref"]
 
 MOST_PETS: Final = 1_000_000  # of one request
 LONGEST_WAIT: Final = 25  # seconds: less than what clients and proxies give a request as a rule
@@ -133,6 +133,16 @@ SCHEMAS: Final[dict[str, Schema]] = {
             },
         }
     ),
+    "Telling": _object(
+        {},
+        {
+            "again": {
+                **_FLAG,
+                "description": "Whether what was told already, and is still so, counts; true unless given.",
+            },
+            "excuse": {**_FLAG, "description": "Let nobody answer for what came so far."},
+        },
+    ),
     "Pet": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
     "Pets": _list_of("pets", ref("Pet")),
     "NewPets": {
@@ -151,7 +161,14 @@ SCHEMAS: Final[dict[str, Schema]] = {
             **_PLAN,
             "hits": _COUNT,
             "spent": _FLAG,
-        }
+        },
+        {
+            "why_not": {
+                "type": ["string", "null"],
+                "description": "Why it has not fired yet, if a test must answer for that; with ?record=true.",
+            },
+            "words": {"type": "string", "description": "How it is told; with ?record=true."},
+        },
     ),
     "Faults": _list_of("faults", ref("Fault")),
     "Request": {
@@ -189,13 +206,21 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "fault": {"type": ["string", "null"]},
             "executed": _FLAG,
             "duration_ms": {"type": "number"},
+            "record": {"type": "object", "description": "All that is known of it, for reports; with ?record=true."},
             "violations": {
                 "type": "array",
                 "items": _object({"section": _TEXT, "field": _TEXT, "message": _TEXT}, {"sentence": _TEXT}),
             },
         },
     },
-    "Requests": _object({"requests": {"type": "array", "items": ref("Request")}, "total": _COUNT, "evicted": _COUNT}),
+    "Requests": _object(
+        {"requests": {"type": "array", "items": ref("Request")}, "total": _COUNT, "evicted": _COUNT},
+        {"clears": {**_COUNT, "description": "How often the numbers began anew; with ?record=true."}},
+    ),
+    "Expectation": _object(
+        {"numbers": {"type": "array", "items": _POSITIVE}},
+        {"clears": {**_COUNT, "description": "As the requests said it: after a reset the numbers are others'."}},
+    ),
     "Wait": _object(
         {},
         {
@@ -277,4 +302,9 @@ REQUEST_QUERY: Final[dict[str, Schema]] = {
     "after": _COUNT,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1000},
     "last": {"type": "integer", "minimum": 1, "maximum": 1000},
+    "record": _FLAG,
 }
+
+# The query of ``GET faults`` and ``POST faults``, and of ``DELETE faults/{id}``.
+FAULT_QUERY: Final[dict[str, Schema]] = {"record": _FLAG}
+CANCEL_QUERY: Final[dict[str, Schema]] = {"required": _FLAG}

@@ -374,6 +374,10 @@ class Tenant:
         __tracebackhide__ = True
         self._verification.verify(self.expectation_problems(), strict=self.strict, again=again)
 
+    def tell(self, *, again: bool = True) -> list[tuple[str, str]]:
+        """Return what :meth:`verify` raises for, as kind and words; it counts as told by that."""
+        return self._verification.tell(self.expectation_problems(), strict=self.strict, again=again)
+
     @property
     def problems(self) -> list[tuple[str, str]]:
         """What a test must answer for by now, as kind and words: ``unfired_fault``, ``violation`` or ``error``."""

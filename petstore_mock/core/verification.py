@@ -1,26 +1,21 @@
-"""What a test must answer for, and what it said beforehand would be wrong."""
+"""What a test must answer for."""
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.contract.violations import describe
-from petstore_mock.errors import ContractViolationError, PetStoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.journal.failure_note import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.world import World
-    from petstore_mock.journal.entry import Entry
 
-__all__ = ["Verification", "expected_violation"]
+__all__ = ["Verification"]
 
 _BEFORE_FAULTS: Final = frozenset({401, 429})  # statuses of what is refused for another reason than a violation
 _MOST_KEPT: Final = 100  # problems; a test may reset thousands of times
@@ -71,19 +66,26 @@ class Verification:
             VerificationError: names all of it; a ``ContractViolationError`` when it is violations only.
         """
         __tracebackhide__ = True
+        problems = self._tell(expectation_problems, strict=strict, again=again)
+        if problems:
+            cause = next((one.source for one in problems if isinstance(one.source, BaseException)), None)
+            raise error_of([(one.kind, one.text) for one in problems]) from cause
+
+    def tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool = True) -> list[tuple[str, str]]:
+        """Return what :meth:`verify` raises for, as kind and words; it counts as told by that."""
+        return [(one.kind, one.text) for one in self._tell(expectation_problems, strict=strict, again=again)]
+
+    def _tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool) -> list[_Problem]:
         with self._world.lock:
             present = self._present(expectation_problems, strict=strict)
             problems = [*self._kept, *(present if again else self._untold(present))]
             more, keys = self._kept_more, tuple(self._world.keys)
             self._clear()
             self._told = present
-        if not problems:
-            return
-        lines = [one.text for one in problems] + ([f"and {more} more before a reset()"] if more else [])
-        text = mask_text("\n".join(lines), keys)  # what a test's author has written may hold one
-        only_violations = all(one.kind == "violation" for one in problems)
-        error = ContractViolationError(text) if only_violations else VerificationError(text)
-        raise error from next((one.source for one in problems if isinstance(one.source, BaseException)), None)
+        if more:
+            problems.append(_Problem(problems[-1].kind, None, f"and {more} more before a reset()"))
+        # What a test's author has written may hold a key.
+        return [_Problem(one.kind, one.source, mask_text(one.text, keys)) for one in problems]
 
     def problems(self, expectation_problems: Iterable[str], *, strict: bool) -> list[tuple[str, str]]:
         """Return what is to be answered for, as kind and words; nothing counts as told by that.
@@ -190,72 +192,3 @@ def _why_not(world: World, handle: FaultHandle) -> str:
     asked = [one for one in world.journal.kept if one.number > handle.since and handle.concerns(one.operation)]
     ended = [entry for entry in asked if entry.condition is not None]
     return handle.why_not(sum(entry.is_violation or entry.status in _BEFORE_FAULTS for entry in ended))
-
-
-def expected_violation(world: World, pattern: str | None) -> AbstractContextManager[None]:
-    """Mark the violations of a block that match ``pattern`` as expected.
-
-    Args:
-        world: whose journal counts.
-        pattern: a regular expression that a violation's words must match; None for any violation.
-
-    Raises:
-        PetStoreMockError: ``pattern`` is no regular expression; raised by the call.
-        VerificationError: there was none; raised at the end of the block, unless that ends with another exception.
-    """
-    if pattern is not None:
-        try:
-            re.search(pattern, "")
-        except (re.error, TypeError) as error:  # one of bytes compiles, and is held against no text
-            raise PetStoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
-    return _Expected(world, pattern)
-
-
-def _told(entry: Entry) -> str:
-    """Return what a pattern is held against: the reason, without the names that a message only offers."""
-    if not entry.violations:
-        return entry.reason
-    return "; ".join(
-        f"{one.path} {one.rule} {describe(one.value)}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
-        for one in entry.violations
-    )
-
-
-class _Expected:
-    """The block of :func:`expected_violation`; no generator, or a failing test would show the frames of contextlib."""
-
-    def __init__(self, world: World, pattern: str | None) -> None:
-        self._world = world
-        self._pattern = pattern
-
-    def __enter__(self) -> None:
-        self._before, self._clears = self._world.journal.total, self._world.journal.clears
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        world, pattern = self._world, self._pattern
-        if kind is not None:  # a client may raise for the refusal, and a block around this one expect that
-            with suppress(PetStoreMockError):  # entries are gone: what was raised says more
-                _mark(world, pattern, self._before, self._clears)
-            return
-        found, matching = _mark(world, pattern, self._before, self._clears)
-        if not matching:
-            wanted = "a contract violation" if pattern is None else f"a contract violation that matches {pattern!r}"
-            came = "; ".join(f"{entry.request_line}: {entry.reason}" for entry in found)
-            told = f"these came: {came}" if came else "none came"
-            raise VerificationError(f"expected {wanted} in this block; {told}")
-
-
-def _mark(world: World, pattern: str | None, before: int, clears: int) -> tuple[list[Entry], list[Entry]]:
-    """Mark the violations that match as expected; return all that came since request ``before``, and the marked."""
-    journal = world.journal
-    with world.lock:
-        if journal.clears != clears:  # a reset within the block: the numbers began anew
-            before = 0
-        found = [entry for entry in journal.violations if entry.number > before]
-        matching = [entry for entry in found if pattern is None or re.search(pattern, _told(entry))]
-        for entry in matching:
-            entry.expected = True
-    return found, matching

@@ -311,6 +311,8 @@ def _path(value: object) -> Callable[[Entry], str | None]:
 
 
 def _fault(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
+    if isinstance(value, Mapping):  # of those who have no function to call
+        value = faults.from_data(value)
     if isinstance(value, faults.Fault):
         return lambda entry: (
             None if value in {entry.fault, entry.delayed_by} else f"fault was {entry.fault or 'none'}, expected {value}"

@@ -62,11 +62,11 @@ class Entry:
         by_expectation: whether an expectation of ``httpserver`` answered it.
         keys: gives the keys to be masked.
         secure: whether it came over TLS.
+        response: the answer as the core made it, nothing masked; None while there is none.
+        sent: whether anything of the answer went out, as far as it is known.
     """
 
     __slots__ = (
-        "_response",
-        "_sent",
         "by_expectation",
         "condition",
         "delayed_by",
@@ -81,7 +81,9 @@ class Entry:
         "outcome",
         "owner",
         "request",
+        "response",
         "secure",
+        "sent",
         "timestamp",
         "violations",
         "weight",
@@ -91,8 +93,8 @@ class Entry:
         self.number = number
         self.owner = owner
         self.request = request
-        self._response: ApiResponse | None = None
-        self._sent = True  # unless an adapter tells otherwise
+        self.response: ApiResponse | None = None
+        self.sent = True  # unless an adapter tells otherwise
         self.timestamp = timestamp
         self.duration = 0.0
         self.condition: Condition | None = None
@@ -119,18 +121,18 @@ class Entry:
 
     def answered(self, response: ApiResponse) -> None:
         """Take note of the answer; of one that is deferred, once it is made."""
-        self._response = response
+        self.response = response
 
     def complete(self, outcome: str, *, sent: bool) -> None:
         """Take note of what became of a deferred answer; see :class:`petstore_mock.messages.deferred.Completion`."""
         self.outcome = outcome
-        self._sent = sent
+        self.sent = sent
         self.duration = RealTime.perf_counter() - self.request.started
 
     @property
     def size(self) -> int:
         """About how many bytes the entry holds on to."""
-        request, response = self.request, self._response
+        request, response = self.request, self.response
         body = len(request.body)
         size = _BASE_WEIGHT + body + len(request.target) + request.fields.size
         if self.violations:
@@ -235,13 +237,13 @@ class Entry:
     @property
     def status(self) -> int | None:
         """The status of the answer; None when there was none, or is none yet."""
-        response = self._response
-        return None if response is None or not self._sent else response.status
+        response = self.response
+        return None if response is None or not self.sent else response.status
 
     @property
     def response_fields(self) -> list[tuple[str, str]]:
         """The answer's header fields without those of its framing, keys masked; none without an answer."""
-        response = self._response
+        response = self.response
         if response is None or self.status is None:
             return []
         keys = self.secrets
@@ -260,13 +262,13 @@ class Entry:
     @property
     def response_body(self) -> bytes:
         """The answer's body, empty without an answer and for HEAD; readable and whole, whatever went out of it."""
-        response = self._response
+        response = self.response
         return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
 
     @property
     def response_size(self) -> int:
         """The bytes of the answer's body in its content coding (gap ``content_coding``)."""
-        response, body = self._response, self.response_body
+        response, body = self.response, self.response_body
         return len(coded(self.request.fields, response)[1]) if response is not None and body else len(body)
 
     # The decision
@@ -316,6 +318,6 @@ class Entry:
             parts.append(f"fault {self.fault}")
         if self.condition is not None:
             parts.append(f"refused: {self.condition.name}{self.where}")
-        if self.by_expectation and self._response is not None:
+        if self.by_expectation and self.response is not None:
             parts.append("answered by httpserver")
-        return ", ".join(parts) or ("answered" if self._response is not None else "held back")
+        return ", ".join(parts) or ("answered" if self.response is not None else "held back")

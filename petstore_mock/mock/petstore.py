@@ -14,9 +14,9 @@ from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
 from petstore_mock.core.tenant import Tenant, WorldOptions
-from petstore_mock.core.verification import expected_violation
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.mock.failure_note import leave
+from petstore_mock.journal.expectation import expected_violation
+from petstore_mock.journal.failure_note import leave
 from petstore_mock.mock.host import Host
 
 if TYPE_CHECKING:
@@ -441,7 +441,8 @@ class PetStoreMock:
             PetStoreMockError: ``pattern`` is no regular expression.
             VerificationError: no such violation came.
         """
-        return expected_violation(self.tenant.world, pattern)
+        world = self.tenant.world
+        return expected_violation(world.journal, pattern, lock=world.lock)
 
     # Behaviour and time
 

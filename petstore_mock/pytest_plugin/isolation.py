@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from petstore_mock.errors import PetStoreMockError, VerificationError
-from petstore_mock.mock.failure_note import TITLE
+from petstore_mock.journal.failure_note import TITLE
 from petstore_mock.pytest_plugin.run import FIXTURE, Run, raise_at
 
 if TYPE_CHECKING:

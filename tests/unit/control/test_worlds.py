@@ -236,3 +236,43 @@ def test_idle_connections_are_closed_for_all_or_for_one_world(door: Door) -> Non
     assert door.ask("POST", "connections/close").status_code == 204
     assert door.ask("POST", "connections/close", world="one").status_code == 204
     assert door.closed == [None, frozenset()]
+
+
+def test_a_verification_that_is_told_is_told_once_unless_it_is_asked_again() -> None:
+    door = Door()
+    door.ask("PUT", "world", {"strict": True}, world="one")
+    key = door.get("world", world="one")["api_key"]
+    door.call(key, "/w/one/v1/pets?limit=x")
+    tell = [door.ask("POST", "world/verification", body, world="one").json for body in ({}, {"again": False}, {})]
+    assert [one["passed"] for one in tell] == [False, True, False]
+    assert tell[0]["problems"] == tell[2]["problems"] == door.get("world/verification", world="one")["problems"]
+    door.ask("POST", "world/reset", world="one")
+    assert not door.ask("POST", "world/verification", world="one").json["problems"]  # told before
+    door.call(key, "/w/one/v1/pets?limit=y")
+    assert door.ask("POST", "world/verification", {"excuse": True}, world="one").json["passed"]
+    assert door.ask("POST", "world/verification", {"again": False}, world="one").json["passed"]
+
+
+def test_violations_that_were_expected_are_excused_unless_the_numbers_are_others() -> None:
+    door = Door()
+    door.ask("PUT", "world", {"strict": True}, world="one")
+    key = door.get("world", world="one")["api_key"]
+    door.call(key, "/w/one/v1/pets?limit=x")
+    clears = door.get("requests?record=true", world="one")["clears"]
+    wrong = door.ask("POST", "requests/expect", {"numbers": [1], "clears": clears + 1}, world="one")
+    assert wrong.status_code == 204
+    assert not door.get("world/verification", world="one")["passed"]
+    door.ask("POST", "requests/expect", {"numbers": [1, 7], "clears": clears}, world="one")
+    assert door.get("world/verification", world="one")["passed"]
+    assert door.ask("POST", "requests/expect", {"numbers": ["1"]}, world="one").status_code == 422
+
+
+def test_a_fault_that_must_fire_can_be_taken_away_and_answered_for() -> None:
+    door = Door()
+    for query, passed in (("", True), ("?required=true", False)):
+        fault = door.ask("POST", "faults?record=true", {"fault": 503, "times": 1}).json
+        assert fault["why_not"] == "no request matched it"
+        assert fault["words"] == "inject(server_error(503), times=1)"
+        assert door.ask("DELETE", f"faults/{fault['id']}{query}").status_code == 204
+        assert door.get("faults") == {"faults": []}
+        assert door.get("world/verification")["passed"] is passed

@@ -3,21 +3,55 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_mock.errors import VerificationError
+from petstore_mock.errors import ContractViolationError, VerificationError
 
 if TYPE_CHECKING:
-    from petstore_mock.core.tenant import Tenant
-    from petstore_mock.mock.petstore import PetStoreMock
+    from collections.abc import Sequence
 
-__all__ = ["TITLE", "leave"]
+    from petstore_mock.journal.entry import Entry
+
+__all__ = ["TITLE", "error_of", "leave"]
 
 TITLE: Final = "petstore journal of "
 _NO_FAILURES: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
-def leave(mock: PetStoreMock, error: BaseException | None, whose: str) -> None:
+class _Judged(Protocol):
+    """The world of a mock."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What its journal still has."""
+
+    def verify(self) -> None:
+        """Raise for what a test must answer for."""
+
+
+class _Mock(Protocol):
+    """Whose block ends."""
+
+    @property
+    def adds_notes(self) -> bool:
+        """Whether an exception that leaves the block gets the journal as a note."""
+
+    @property
+    def tenant(self) -> _Judged:
+        """Its world."""
+
+    def verify(self) -> None:
+        """Raise for what a test must answer for."""
+
+
+def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
+    """Return the error that names all ``problems``, which are given as kind and words."""
+    text = "\n".join(words for _, words in problems)
+    only_violations = all(kind == "violation" for kind, _ in problems)
+    return ContractViolationError(text) if only_violations else VerificationError(text)
+
+
+def leave(mock: _Mock, error: BaseException | None, whose: str) -> None:
     """Verify a mock at the end of its block, unless ``error`` leaves it; let whatever does tell of the journal.
 
     Args:
@@ -40,7 +74,7 @@ def leave(mock: PetStoreMock, error: BaseException | None, whose: str) -> None:
         _add_journal(error, mock.tenant, whose)
 
 
-def _add_journal(error: BaseException, tenant: Tenant, whose: str) -> None:
+def _add_journal(error: BaseException, tenant: _Judged, whose: str) -> None:
     try:
         text = _note(error, tenant, whose)
     except Exception as problem:  # noqa: BLE001  # a bug of ours must not hide what went wrong first
@@ -49,7 +83,7 @@ def _add_journal(error: BaseException, tenant: Tenant, whose: str) -> None:
         error.add_note(text)
 
 
-def _note(error: BaseException, tenant: Tenant, whose: str) -> str:
+def _note(error: BaseException, tenant: _Judged, whose: str) -> str:
     from petstore_mock.journal.rendering import render_kept  # noqa: PLC0415  # only a failure needs it
 
     lines = [f"{TITLE}{whose}:"]

@@ -1,0 +1,214 @@
+"""Requests to the control door of a stub: JSON over HTTP, by the standard library; a refusal raises at the call."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import select
+import ssl
+import threading
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from petstore_mock.common.masking import cut
+from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Door", "DoorError"]
+
+_TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
+_PATIENCE: Final = 30.0  # seconds for an answer, beyond those that the question itself takes
+_FIRST_ERROR: Final = 400
+_SHOWN: Final = 300  # characters of an answer that nobody expected
+_BY_NAME: Final = re.compile(r"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:/v1|/__petstore)?/*")
+_REPEATABLE: Final = frozenset({"GET", "PUT", "DELETE"})  # RFC 9110 §9.2.2
+
+
+class DoorError(PetStoreMockError):
+    """The door refused what was asked.
+
+    Attributes:
+        status: the HTTP status.
+    """
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class Door:
+    """The way to one stub, for all of its worlds. Thread-safe; connections are kept and used again.
+
+    Args:
+        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
+        token: the value of ``Petstore-Control-Token``, where the stub asks for one.
+
+    Attributes:
+        root: the address of the stub.
+        name: the world that the address names; None without one.
+
+    Raises:
+        PetStoreMockError: the address is none of HTTP.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        address: object = url  # a test may pass anything
+        parts = urlsplit(address) if isinstance(address, str) else None
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise PetStoreMockError(
+                "expected the address of a stub, such as 'http://127.0.0.1:8080', its /v1 or its control_url; "
+                f"got url={url!r} ({type(url).__name__})"
+            )
+        match = _BY_NAME.fullmatch(parts.path)
+        assert match is not None  # noqa: S101  # for the type checker: it takes any path
+        self.name = None if match["name"] is None else unquote(match["name"])
+        self._path = match["root"].rstrip("/")
+        self.root = f"{parts.scheme}://{parts.netloc}{self._path}"
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._token = token
+        self._idle: list[http.client.HTTPConnection] = []
+        self._lock = threading.Lock()
+
+    def url_of(self, world: str | None) -> str:
+        """Return the address of the door of a world; None for the one at the root."""
+        return f"{self.root}{_mount(world)}/__petstore/"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        world: str | None = None,
+        query: Mapping[str, object] | None = None,
+        patience: float = 0.0,
+    ) -> Any:  # noqa: ANN401  # a JSON value
+        """Send one request, and return what the door answers.
+
+        Args:
+            method: the HTTP method.
+            path: below ``/__petstore/``.
+            body: a JSON value; None for no body.
+            world: the name of the world that it is about; None for the one at the root.
+            query: the query.
+            patience: seconds that the answer itself may take.
+
+        Raises:
+            DoorError: the door refuses.
+            PetStoreMockError: no door is there, or ``body`` is no JSON value.
+        """
+        text = f"?{urlencode(query)}" if query else ""
+        headers = {"Accept": "application/json"}
+        content = None
+        if body is not None:
+            content = _encoded(body)
+            headers["Content-Type"] = "application/json"
+        if self._token is not None:
+            headers[_TOKEN_HEADER] = self._token
+        target = f"{self._path}{_mount(world)}/__petstore/{path}{text}"
+        try:
+            status, kind, answer = self._send(method, target, content, headers, _PATIENCE + patience)
+        except ssl.SSLCertVerificationError as error:
+            raise PetStoreMockError(
+                f"expected a certificate that is trusted at {self.root}; {error}: name the file of its authority in "
+                "the environment variable SSL_CERT_FILE"
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise PetStoreMockError(
+                f"expected a stub of petstore-mock at {self.root}; {type(error).__name__}: {error}: start it by "
+                "'petstore-mock serve', and wait for it by 'petstore-mock ready'"
+            ) from error
+        return self._value(status, kind, answer)
+
+    def _value(self, status: int, kind: str, answer: bytes) -> Any:  # noqa: ANN401  # a JSON value
+        value: Any = None
+        if answer:
+            try:
+                value = json.loads(answer)
+            except (ValueError, RecursionError):
+                kind = ""
+        if status < _FIRST_ERROR and (kind == "application/json" or not answer):
+            return value
+        if kind == "application/problem+json" and isinstance(value, dict):
+            raise DoorError(status, str(value.get("detail") or value.get("title")))
+        shown = cut(answer.decode("utf-8", "replace"), _SHOWN)
+        raise PetStoreMockError(
+            f"expected the control door of a stub of petstore-mock at {self.root}/__petstore/; got status {status} and "
+            f"{shown!r}: is the door closed (--no-control), or on a port of its own (--control-port)?"
+        )
+
+    def _send(
+        self, method: str, target: str, content: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, str, bytes]:
+        connection = self._kept()
+        if connection is not None and method in _REPEATABLE:
+            try:
+                return self._exchange(connection, method, target, content, headers, timeout)
+            except (ConnectionError, http.client.RemoteDisconnected):  # it was closed while it was idle
+                connection = None
+        return self._exchange(connection or self._opened(), method, target, content, headers, timeout)
+
+    def _exchange(  # noqa: PLR0917  # what a request consists of
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        content: bytes | None,
+        headers: dict[str, str],
+        timeout: float,
+    ) -> tuple[int, str, bytes]:
+        keep = False
+        try:
+            connection.timeout = timeout
+            if connection.sock is not None:
+                connection.sock.settimeout(timeout)
+            connection.request(method, target, content, headers)
+            response = connection.getresponse()
+            answer = response.read()
+            keep = not response.will_close
+            return response.status, response.headers.get_content_type(), answer
+        finally:
+            if keep:
+                with self._lock:
+                    self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _opened(self) -> http.client.HTTPConnection:
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port)
+        return http.client.HTTPConnection(self._host, self._port)
+
+    def _kept(self) -> http.client.HTTPConnection | None:
+        """Return a connection that is open and idle, if there is one: what is readable now has been closed."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]:
+                return connection
+            connection.close()
+
+    def close(self) -> None:
+        """Close the connections; the next request opens another."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+
+def _mount(world: str | None) -> str:
+    return "" if world is None else f"/w/{quote(world, safe='')}"
+
+
+def _encoded(body: object) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PetStoreMockError(
+            f"expected what JSON can carry to a stub in another process; {type(error).__name__}: {error}"
+        ) from error

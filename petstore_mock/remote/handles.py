@@ -1,0 +1,210 @@
+"""What a test holds of a world elsewhere: its clock, a planned fault, a copy of its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Never, Self
+
+from petstore_mock.common.dates import as_moment
+from petstore_mock.common.suggestions import refuse_unknown
+from petstore_mock.errors import VerificationError
+from petstore_mock.faults.kinds import FaultSequence
+from petstore_mock.remote.door import DoorError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from petstore_mock.faults import Fault
+    from petstore_mock.remote.world import RemoteWorld
+
+__all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteSnapshot", "as_text"]
+
+_NOT_FOUND = 404
+
+
+def as_text(when: str | date | datetime, name: str) -> str:
+    """Return a moment as ISO 8601 text.
+
+    Raises:
+        PetStoreMockError: it is none.
+    """
+    return as_moment(when, name).isoformat()
+
+
+class RemoteClock:
+    """The fake's time in a world elsewhere; see ``Clock``.
+
+    Args:
+        world: whose time it is.
+    """
+
+    def __init__(self, world: RemoteWorld) -> None:
+        self._world = world
+
+    def __repr__(self) -> str:
+        state = "frozen at" if self.frozen else "running, now"
+        return f"<Clock {state} {self.moment.isoformat()}>"
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time as an aware datetime in UTC, to the millisecond."""
+        return datetime.fromisoformat(self._world.ask("GET", "clock")["now"])
+
+    def now(self) -> float:
+        """Return the fake's time in seconds since 1970."""
+        return self.moment.timestamp()
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the fake's time stands still."""
+        return bool(self._world.ask("GET", "clock")["frozen"])
+
+    def travel_to(self, when: str | date | datetime) -> None:
+        """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
+
+        Raises:
+            PetStoreMockError: ``when`` is no date, datetime or ISO 8601 text.
+        """
+        self._world.ask("PATCH", "clock", {"travel_to": as_text(when, "when")})
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, **unknown: Never
+    ) -> None:
+        """Move the fake's time forward (or back, by negative amounts).
+
+        Args:
+            days: an amount of days, fractions allowed, as of the others.
+            hours: an amount of hours.
+            minutes: an amount of minutes.
+            seconds: an amount of seconds.
+            unknown: refused, with the nearest of the others.
+
+        Raises:
+            PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
+        """
+        refuse_unknown(RemoteClock.advance, unknown)
+        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
+        self._world.ask("PATCH", "clock", {"advance": amounts})
+
+    def freeze(self) -> None:
+        """Let the fake's time stand still until :meth:`unfreeze` or a reset."""
+        self._world.ask("PATCH", "clock", {"freeze": True})
+
+    def unfreeze(self) -> None:
+        """Let the fake's time run on from where it stands."""
+        self._world.ask("PATCH", "clock", {"freeze": False})
+
+
+class RemoteFaultHandle:
+    """A planned fault in a world elsewhere; see ``FaultHandle``.
+
+    Args:
+        world: where it is planned.
+        fault: the fault.
+        document: what the door answered to the plan.
+
+    Attributes:
+        fault: the fault.
+        id: its number in its world, from 1.
+        on: the operation that it meets; None for any.
+        times: how often it fires; None for every time.
+        after: how many matching requests pass first.
+        where: the criteria that a request has to meet, if any.
+        at: before or after the commit.
+        probability: the chance of each matching request to meet it.
+        off_contract: whether it may leave the interface.
+    """
+
+    def __init__(self, world: RemoteWorld, fault: Fault, document: Mapping[str, Any]) -> None:
+        self._world = world
+        self._age = world.age
+        self.fault = fault
+        self.id: int = document["id"]
+        self.on: str | None = document["on"]
+        self.times: int | None = len(fault.parts) if isinstance(fault, FaultSequence) else document["times"]
+        self.after: int = document["after"]
+        self.where: dict[str, Any] | None = document["where"]
+        self.at: str = document["at"]
+        self.probability: float = document["probability"]
+        self.off_contract: bool = document["off_contract"]
+        self._words: str = document["words"]
+        self._document = document
+        self._cancelled = False
+
+    def __repr__(self) -> str:
+        return f"<{self} hits={self.hits}>"
+
+    def __str__(self) -> str:
+        return self._words
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        why_not = self._now()["why_not"] if self._is_there else None
+        self._cancel(required=kind is not None)
+        if why_not and kind is None:
+            __tracebackhide__ = True
+            raise VerificationError(f"{self} never fired within its block: {why_not}")
+
+    @property
+    def _is_there(self) -> bool:
+        return not self._cancelled and self._age == self._world.age
+
+    def _now(self) -> Mapping[str, Any]:
+        """Return what has come of it; the last that is known, once it is gone."""
+        if self._is_there:
+            listed = self._world.ask("GET", "faults", query={"record": "true"})["faults"]
+            gone = {**self._document, "why_not": None}
+            self._document = next((one for one in listed if one["id"] == self.id), gone)
+        return self._document
+
+    def refresh(self) -> None:
+        """Look at it once more, before it is gone."""
+        self._now()
+
+    @property
+    def hits(self) -> int:
+        """How often it fired."""
+        return int(self._now()["hits"])
+
+    @property
+    def spent(self) -> bool:
+        """Whether it has fired as often as it may."""
+        return bool(self._now()["spent"])
+
+    def cancel(self) -> None:
+        """Take the fault away; harmless when it is gone already."""
+        if self._is_there:
+            self._now()
+        self._cancel(required=False)
+
+    def _cancel(self, *, required: bool) -> None:
+        """Take it away; if ``required``, the next verification tells that it has not fired."""
+        if not self._is_there:
+            return
+        self._cancelled = True
+        try:
+            self._world.ask("DELETE", f"faults/{self.id}", query={"required": "true"} if required else None)
+        except DoorError as error:
+            if error.status != _NOT_FOUND:
+                raise
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSnapshot:
+    """A copy of the state of a world elsewhere, for ``restore``.
+
+    Attributes:
+        id: its number there.
+        world: whose it is.
+        making: which making of that world; made anew, it has no copies of before.
+    """
+
+    id: int
+    world: RemoteWorld
+    making: int
