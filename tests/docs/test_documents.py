@@ -82,6 +82,10 @@ RUN_BY = {
     "json": "this module",
     "dockerfile": "this module",
     "yaml": "test_recipes",
+    "typescript": "test_languages",
+    "java": "test_languages",
+    "nginx": "tests.live.test_scale_out",
+    "haproxy": "tests.live.test_scale_out",
     "text": "nothing",
 }
 

@@ -1,0 +1,90 @@
+"""The examples in other languages run as they stand in the documents, on the stub that the documents start."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.blocks import blocks
+from tests.peers.tools import NODE_MODULES, node_tool, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|sh))\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files that the documents name, and a ``petstore-mock`` in its ``bin``."""
+    for block in blocks("typescript", "java", "sh"):
+        if named := _FILE.match(block.text):
+            (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "petstore-mock"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m petstore_mock "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return tmp_path
+
+
+def with_stub(folder: Path, *command: str) -> str:
+    """Run a command by the script of the documents; return what it printed, and fail if it does."""
+    return run(
+        *("sh", "with_stub.sh", *command),
+        cwd=folder,
+        environment={"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"},
+    )
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_shell(folder: Path) -> None:
+    assert with_stub(folder, "sh", "test_pets.sh").splitlines()[-1] == "passed"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_shell_fails_for_what_is_not_so(folder: Path) -> None:
+    script = folder / "test_pets.sh"
+    script.write_text(script.read_text(encoding="utf-8").replace('"times": 1', '"times": 2'), encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "with_stub.sh", "sh", "test_pets.sh"],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed")
+def test_java(folder: Path) -> None:
+    assert with_stub(folder, "java", "PetStoreTest.java").splitlines()[-1] == "passed"
+    source = folder / "PetStoreTest.java"
+    source.write_text(source.read_text(encoding="utf-8").replace('\\"times\\": 1', '\\"times\\": 3'), encoding="utf-8")
+    with pytest.raises(pytest.fail.Exception, match=r"expected|never fired"):
+        with_stub(folder, "java", "PetStoreTest.java")
+
+
+@pytest.mark.peers
+def test_typescript_in_several_workers(folder: Path) -> None:
+    """Node runs each file in a process of its own, some at once; the same tests four times share one stub."""
+    compiler = node_tool("tsc")
+    (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    text = (folder / "pets.test.ts").read_text(encoding="utf-8")
+    for number in range(1, 4):
+        (folder / f"pets{number}.test.ts").write_text(text, encoding="utf-8")
+    files = sorted(path.name for path in folder.glob("*.ts"))
+    options = ("--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--skipLibCheck")
+    run(compiler, *options, *files, cwd=folder)
+    tests = sorted(path.name for path in folder.glob("*.test.js"))
+    told = with_stub(folder, "node", "--test", "--test-concurrency=2", *tests)
+    assert re.search(r"^# pass 8$|ℹ pass 8$", told, re.MULTILINE), told
+    assert '"leak"' not in (folder / "stub.log").read_text(encoding="utf-8")
