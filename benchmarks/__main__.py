@@ -29,6 +29,7 @@ MEASUREMENTS: Final = (
     "in_process",
     "large_store",
     "memory",
+    "worlds",
     "machine_steps",
 )
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")

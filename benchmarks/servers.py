@@ -36,6 +36,8 @@ __all__ = [
     "SERVERS",
     "WIREMOCK",
     "Server",
+    "nginx_missing",
+    "nginx_program",
     "running",
 ]
 
@@ -148,19 +150,21 @@ def _write_bodies(folder: Path) -> None:
 def _nginx(port: int, folder: Path) -> list[str]:
     _write_bodies(folder)
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
-    return [_nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    return [nginx_program(), "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-def _nginx_program() -> str:
+def nginx_program() -> str:
+    """Return the path of nginx, or nothing."""
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""
 
 
-def _nginx_missing() -> str:
-    return "" if _nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
+def nginx_missing() -> str:
+    """Say why there is no nginx, or nothing."""
+    return "" if nginx_program() else "nginx is not installed (Debian: apt install nginx-light)"
 
 
 def _nginx_version() -> str:
-    done = subprocess.run([_nginx_program(), "-v"], capture_output=True, text=True, check=True)
+    done = subprocess.run([nginx_program(), "-v"], capture_output=True, text=True, check=True)
     return done.stderr.strip().rpartition("/")[2].split()[0]
 
 
@@ -283,7 +287,7 @@ FAKE_FAST: Final = Server(
 FAKE_LOGGING: Final = Server(
     "petstore_mock, a line of log a request", _fake_logging, lambda: version("petstore-mock"), stores=True
 )
-LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, _nginx_missing)
+LIMIT: Final = Server("nginx, files", _nginx, _nginx_version, nginx_missing)
 ASYNCIO: Final = Server("asyncio, the same bodies", _asyncio, _python_version)
 RAW: Final = Server("raw Python socket", _raw_socket, _python_version)
 PRISM: Final = Server(
