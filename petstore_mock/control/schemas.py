@@ -59,7 +59,7 @@ _NUMBER: Final[Schema] = {"type": "number", "minimum": -1e12, "maximum": 1e12}
 _FAULT: Final[Schema] = {
     "description": "An HTTP status, or a kind of fault and its arguments.",
     "oneOf": [
-        {"type": "integer", "minimum": 100, "maximum": 599},
+        {"type": "integer", "minimum": 200, "maximum": 599},
         {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]},
     ],
 }

@@ -26,11 +26,12 @@ __all__ = ["checked_query", "decoded_body"]
 
 _SHOWN: Final = 20  # violations
 _SHOWN_NAME: Final = 60  # characters
+_INTEGERS: Final = frozenset({"after", "count", "fault", "random_seed", "seed", "times"})  # of a body's own members
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)  # jsonschema takes 1.0 for one
+    return isinstance(value, int) and not isinstance(value, bool)  # jsonschema takes 1.0 for one, see _whole
 
 
 def _items(validator: Any, items: object, instance: object, schema: object) -> Iterator[ValidationError]:  # noqa: ANN401
@@ -64,11 +65,22 @@ def decoded_body(content: bytes, schema: str) -> Any:  # noqa: ANN401  # a JSON 
         raise ProblemError(400, f"expected JSON: {error}") from None
     if repeated:
         raise ProblemError(400, f"expected JSON: {'; '.join(map(str, repeated[:_SHOWN]))}")
+    value = _whole(value)
     errors = sorted(_validator(schema).iter_errors(value), key=lambda error: error.json_path)
     if errors:
         violations = [one for error in errors[:_SHOWN] for one in _violations(error)]
         _refuse(violations[:_SHOWN], max(len(errors), len(violations)) - _SHOWN)
     return value
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Make integers of whole numbers that were written with a fraction: in JSON Schema 1.0 is an integer."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: int(one) if name in _INTEGERS and isinstance(one, float) and one.is_integer() else one
+        for name, one in value.items()
+    }
 
 
 def _refuse(violations: list[dict[str, str]], omitted: int = 0) -> None:
