@@ -238,7 +238,7 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
         ),
         add("--no-control", action="store_const", const=True, help="close the control door"),
         add("--control-token", metavar="TOKEN", help="open the control door with this token"),
-        add("--control-port", type=_port, metavar="PORT", help="give the control door a port of its own"),
+        add("--control-port", type=_port, metavar="PORT", help="give the control door a port of its own, without TLS"),
         add(
             "--allowed-host",
             action="append",

@@ -49,7 +49,7 @@ class ControlApp:
         tenants: the worlds that it steers.
         admission: who may come in.
         version: of the package, for ``health``.
-        service_port: the service's own port, where the door has another; None where they share one.
+        service: gives scheme and port of the service, where the door has a port of its own; None where they share one.
         close_connections: closes the idle ones of the service: of these numbers, or all for None.
         page: makes the response of the routes that need no token, by their path from ``/`` on; None for all others.
     """
@@ -60,7 +60,7 @@ class ControlApp:
         admission: Callable[[], Admission] | Admission,
         *,
         version: str,
-        service_port: Callable[[], int] | None = None,
+        service: Callable[[], tuple[str, int]] | None = None,
         close_connections: Callable[[frozenset[int] | None], None] = lambda _: None,
         page: Callable[[str], Response | None] = console_page,
     ) -> None:
@@ -68,7 +68,7 @@ class ControlApp:
         self._admission: Callable[[], Admission] = (
             (lambda: admission) if isinstance(admission, Admission) else admission
         )
-        self._service_port = service_port
+        self._service = service
         self._page = page
         self._handlers = Handlers(tenants, version, RealTime.monotonic(), close_connections)
         self._routes = Map(
@@ -193,10 +193,11 @@ class ControlApp:
     def _origin(self, request: Request) -> str:
         """Return the address that the client has asked, as the service's: by its own Host."""
         host = request.headers.get("Host", "localhost")
-        if self._service_port is not None:
-            bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-            host = f"{bare}:{self._service_port()}"
-        return f"{request.scheme}://{host}"
+        if self._service is None:
+            return f"{request.scheme}://{host}"
+        scheme, port = self._service()
+        bare = host if host.endswith("]") else host.rpartition(":")[0] or host
+        return f"{scheme}://{bare}:{port}"
 
 
 def _rule(operation: Operation) -> str:

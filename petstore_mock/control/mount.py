@@ -76,6 +76,10 @@ class DoorOptions:
     allowed_origins: tuple[str, ...] = ()
 
 
+def _scheme_of(server: _Server) -> str:
+    return "https" if server.speaks_tls else "http"
+
+
 class _Server(Protocol):
     """What the door asks of the listener that mounts it, or of the service's."""
 
@@ -86,6 +90,10 @@ class _Server(Protocol):
     @property
     def port(self) -> int:
         """The port."""
+
+    @property
+    def speaks_tls(self) -> bool:
+        """Whether it speaks TLS."""
 
 
 def door_of(
@@ -121,7 +129,7 @@ def door_of(
                 allowed_origins=options.allowed_origins,
             ),
             version=__version__,
-            service_port=None if service is None else lambda: service().port,
+            service=None if service is None else lambda: (_scheme_of(service()), service().port),
             close_connections=close_connections,
         )
 

@@ -105,6 +105,11 @@ class Listener(HTTPServer):
         """The address that the host stands for, once that is known."""
         return self._wire.bound
 
+    @property
+    def speaks_tls(self) -> bool:
+        """Whether it speaks TLS."""
+        return self._wire.speaks_tls
+
     def renew_connections(self) -> None:
         """Close the kept connections, those that are busy after their answer, so that clients shake hands anew."""
         self._wire.renew_connections()

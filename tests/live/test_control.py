@@ -346,3 +346,11 @@ def test_door_of_a_stub_that_speaks_tls_says_so(tmp_path: Path) -> None:
         context = ssl.create_default_context(cafile=str(ca))
         with urllib.request.urlopen(f"{first['control_url']}world", timeout=PATIENCE, context=context) as answer:
             assert json.load(answer)["url"] == first["url"]
+
+
+def test_door_on_a_port_of_its_own_tells_the_service_s_scheme() -> None:
+    with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as served:
+        first = json.loads(served.first[0])
+        assert first["control_url"].startswith("http://")
+        assert ask(first["control_url"], "GET", "/__petstore/world")[2]["url"] == first["url"]
+        assert first["url"].startswith("https://")
