@@ -22,7 +22,7 @@ _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test check lint format generated docs slow peers soak fuzz bench clean
+.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,9 @@ slow: $(TEST)  ## the wheel in a clean environment, and other tests that take se
 
 peers: $(TEST) $(PEERS)  ## the tests against other people's software, which it installs into .cache
 	$(PYTEST) -m "peers and not soak" --durations=5
+
+pictures: $(TEST) $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures $(PYTEST) -m peers tests/peers/test_console.py -k pictures
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600

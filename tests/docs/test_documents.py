@@ -260,8 +260,11 @@ def test_every_link_of_the_readme_leads_somewhere_from_a_package_index() -> None
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Documentation"]
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    pictures = {
+        f"_images/{picture.name}" for picture in (ROOT / "docs" / "pictures").iterdir()
+    }  # where Sphinx puts them
     assert links
     for link in links:
         page = link.removeprefix(f"{site}/").rstrip("/")
         assert link.startswith(f"{site}/"), link
-        assert page in pages or f"{page}/index" in pages, link
+        assert page in pages | pictures or f"{page}/index" in pages, link

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -22,7 +24,6 @@ from tests.peers.tools import HERE, NODE_MODULES, python_tool, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.peers]
 
@@ -213,21 +214,30 @@ def test_a_thousand_requests_a_second_do_not_freeze_it(tmp_path: Path) -> None:
         finally:
             over.set()
             client.join()
-    sys.stdout.write(f"{ {name: told[name] for name in ('rate', 'answers', 'longest', 'drawings', 'heaps')} }\n")
+    sys.stdout.write(
+        f"{ {name: told[name] for name in ('rate', 'answers', 'longest', 'busy', 'drawings', 'heaps')} }\n"
+    )
     assert told["rate"] > RATE * 0.8
     assert told["rows"] == 500
     assert "earlier left out" in told["told"]
     assert told["drawings"] <= 2.2
-    assert statistics.quantiles(told["answers"], n=10)[-1] < PATIENCE, "of what else this machine does, a tenth"
+    answers = told["answers"]
+    thirds = [answers[third::3] for third in range(3)]
+    assert statistics.median(answers) < PATIENCE
+    assert min(map(max, thirds)) < PATIENCE, "what froze by its own doing would do so all the time"
+    assert told["busy"] < 0.5, "the page's own thread, whatever else this machine does"
     first, last = statistics.mean(told["heaps"][:2]), statistics.mean(told["heaps"][-2:])
     assert last < first * 1.25 + 1_000_000, "memory stays flat"
 
 
 def test_pictures_of_the_documents_are_taken(tmp_path: Path) -> None:
-    """The console as it is: ``make pictures`` takes them into the documents."""
+    """The console as it is; ``make pictures`` lets them be taken into the documents."""
+    directory = Path(os.environ.get("CONSOLE_PICTURES") or tmp_path)
     with console() as petstore:
-        use("pictures", petstore.control_url, tmp_path, str(tmp_path))
-    taken = {path.name for path in tmp_path.glob("*.png")}
-    assert taken == {f"console-{name}.png" for name in ("light", "dark", "phone", "exchange")}
-    for path in tmp_path.glob("*.png"):
-        assert path.stat().st_size > 10_000
+        use("pictures", petstore.control_url, tmp_path, str(directory))
+        petstore.journal.to_svg(directory / "exchange.svg")
+    taken = {path.name: path.read_bytes() for path in directory.iterdir()}
+    assert taken.keys() >= {f"console-{name}.png" for name in ("light", "dark", "phone", "exchange")}
+    assert all(content.startswith(b"\x89PNG") for name, content in taken.items() if name.endswith(".png"))
+    pictures = HERE.parents[1] / "docs" / "pictures"
+    assert taken.keys() == {path.name for path in pictures.iterdir()}, "run `make pictures`"
