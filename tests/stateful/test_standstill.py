@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from petstore_mock import Behaviour, faults
+from petstore_mock import Behaviour, PetStoreMock, faults
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
 from petstore_mock.stateful import watchdog as watchdog_module
 from petstore_mock.stateful.scenario import Scenario
@@ -230,3 +230,18 @@ def test_who_interrupts_the_run_at_the_keyboard_ends_it() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         check_client(lambda petstore: Interrupted(petstore.url, petstore.api_key), settings=settings(database=None))
+
+
+def test_an_interrupt_that_comes_again_at_the_end_of_a_call_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the second is raised where the first is being dealt with."""
+    interrupts = iter([True, True, True, False])
+
+    def done(_: watchdog_module.Watchdog) -> str:
+        if next(interrupts):
+            raise watchdog_module.RunawayError
+        return "ran away"
+
+    monkeypatch.setattr(watchdog_module.Watchdog, "done", done)
+    with PetStoreMock() as petstore:
+        outcome = watchdog_module.attempt(watchdog_module.Watchdog(1.0), petstore, "listPets", dict)
+    assert outcome.ran_away
