@@ -79,8 +79,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--petstore-mutants",
-        metavar="N|all",
-        help="Run each test that uses petstore as it is, then against N services that break one clause each.",
+        metavar="N",
+        help="Run each test that uses petstore as it is, then against N services, or all, that break one clause each.",
     )
     group.addoption(
         "--petstore-mutants-all",

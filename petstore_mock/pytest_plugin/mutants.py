@@ -118,7 +118,8 @@ class Mutants:
         """Note on the report what it is about; under a mutant, a failure is what was hoped for, and is no failure."""
         report = yield
         run = self._keeper.run
-        if run is None or run.item is not item or not run.uses_petstore:
+        # One that can't have its starting state has not come to use the fixture.
+        if run is None or run.item is not item or not (run.uses_petstore or is_multiplied(item)):
             return report
         noted: dict[str, Any] = {"test": name_without_variant(item), "multiplied": is_multiplied(item)}
         if run.mutation is not None:

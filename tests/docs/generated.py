@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import run
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
@@ -131,6 +132,13 @@ def clauses_table() -> str:
     return "\n".join(rows)
 
 
+def mutants_table() -> str:
+    """The mutants as a Markdown table."""
+    rows = ["| clause | mutant | what the service does |", "|---|---|---|"]
+    rows += [f"| `{mutant.clause}` | `{name}` | {mutant.words} |" for name, mutant in MUTANTS.items()]
+    return "\n".join(rows)
+
+
 def learnable_table() -> str:
     """What ``learn`` can tell of each gap: found out by learning from the fake, from a recording of it as well."""
     asked = guest.sleep
@@ -161,6 +169,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "keywords": (DOCS / "reference" / "options.md", reference_tables.keywords),
     "settings": (DOCS / "reference" / "options.md", reference_tables.settings),
     "learnable gaps": (DOCS / "reference" / "clauses.md", learnable_table),
+    "mutants": (DOCS / "reference" / "mutants.md", mutants_table),
     "clauses": (DOCS / "reference" / "clauses.md", clauses_table),
     "serving example": (DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": (DOCS / "tutorial" / "find-a-bug.md", machine_example),

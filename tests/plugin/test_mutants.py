@@ -234,6 +234,20 @@ def test_exploration_and_coverage_know_nothing_of_mutants(inner: Inner, output: 
     result.stdout.re_match_lines([r"401 +0 +0 +0", r"404 +- +- +0"])
 
 
+def test_a_start_that_can_not_be_is_an_error_once(inner: Inner) -> None:
+    result = inner(
+        """
+        @pytest.mark.petstore(seed=-1)
+        def test_it(petstore):
+            pass
+        """,
+        "--petstore-mutants=10",
+    )
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("errors", 0) + outcomes.get("error", 0) + outcomes.get("failed", 0) == 1
+    assert "noticed" not in outcomes or outcomes["noticed"] == 1, "the last one is always run"
+
+
 def test_an_example_that_took_too_long_has_noticed_nothing(inner: Inner) -> None:
     result = inner(
         """
