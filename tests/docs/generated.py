@@ -168,6 +168,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "commands": (DOCS / "reference" / "cli.md", reference_tables.commands),
     "keywords": (DOCS / "reference" / "options.md", reference_tables.keywords),
     "settings": (DOCS / "reference" / "options.md", reference_tables.settings),
+    "door": (DOCS / "reference" / "door.md", reference_tables.door),
     "learnable gaps": (DOCS / "reference" / "clauses.md", learnable_table),
     "mutants": (DOCS / "reference" / "mutants.md", mutants_table),
     "clauses": (DOCS / "reference" / "clauses.md", clauses_table),

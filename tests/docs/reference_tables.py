@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock import PetStoreMock, pytest_plugin
 from petstore_mock.cli import make_parser
+from petstore_mock.control.openapi import door_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["commands", "keywords", "settings"]
+__all__ = ["commands", "door", "keywords", "settings"]
+
+
+_METHODS = ("get", "put", "post", "patch", "delete")
 
 
 def _table(*head: str, rows: Sequence[tuple[str, ...]]) -> str:
@@ -94,3 +98,25 @@ def keywords() -> str:
         if one.kind is one.KEYWORD_ONLY
     ]
     return _table("keyword", "default", "what it is", rows=rows)
+
+
+def door() -> str:
+    """Every request of the control door, from the document by which it describes itself."""
+    paths = door_document("http://127.0.0.1:8080", "")["paths"]
+    rows = []
+    for path, operations in paths.items():
+        if path.startswith("/w/"):
+            continue
+        for method, operation in operations.items():
+            if method not in _METHODS:
+                continue
+            asked = [one["name"] for one in operation.get("parameters", []) if one.get("in") == "query"]
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            takes = [f"`?{'&'.join(f'{name}=' for name in asked)}`"] if asked else []
+            takes += [f"`{body['$ref'].rpartition('/')[2]}`"] if "$ref" in body else []
+            short = path.removeprefix("/__petstore/") or "(the page)"
+            everywhere = "" if f"/w/{{world}}{path}" in paths else " Root only."
+            refusals = ", ".join(status for status in operation["responses"] if status >= "404" and status < "413")
+            row = (f"`{method.upper()} {short}`", ", ".join(takes), _cell(operation["summary"]) + everywhere, refusals)
+            rows.append(row)
+    return _table("request", "takes", "does", "may refuse by", rows=rows)
