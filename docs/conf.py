@@ -33,7 +33,10 @@ html_theme: Final = "furo"
 html_title: Final = f"petstore_mock {release}"
 html_show_sphinx: Final = False
 
-suppress_warnings: Final = ["ref.python"]  # `date` is a type, and an attribute of a verdict
+suppress_warnings: Final = [
+    "ref.python",  # `date` is a type, and an attribute of a verdict
+    "misc.highlighting_failure",  # a block is named by its language, whether or not there are colours for it
+]
 
 autodoc_member_order: Final = "bysource"
 autodoc_typehints: Final = "signature"
