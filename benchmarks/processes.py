@@ -18,7 +18,7 @@ from benchmarks.timing import ENVIRONMENT, ROOT
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-__all__ = ["HOST", "Running", "free_port", "resident_bytes", "started"]
+__all__ = ["HOST", "Running", "free_port", "processor_seconds_of", "resident_bytes", "started"]
 
 HOST: Final = "127.0.0.1"
 READY_PATIENCE: Final = 30.0  # seconds; the slowest peer takes about two
@@ -80,7 +80,7 @@ class Running:
 
     def processor_seconds(self) -> float:
         """Return the processor time that the process and its children have taken so far, of all cores."""
-        return sum(_processor_seconds(pid) for pid in _members(self._process.pid))
+        return sum(processor_seconds_of(pid) for pid in _members(self._process.pid))
 
     def end(self) -> None:
         """End the process and its children."""
@@ -114,7 +114,8 @@ def resident_bytes(pid: int | str = "self") -> int:
     return 0
 
 
-def _processor_seconds(pid: int) -> float:
+def processor_seconds_of(pid: int) -> float:
+    """Return the processor time that a process has taken so far, of all cores; 0 where the system does not tell."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
