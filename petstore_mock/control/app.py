@@ -36,6 +36,7 @@ _log = logging.getLogger("petstore_mock")
 
 _SECURITY: Final = (  # a page of another site may not frame, sniff or read what the door answers
     ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),

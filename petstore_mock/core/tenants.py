@@ -109,7 +109,8 @@ class Tenants:
             if tenant is not None:
                 tenant.make_anew(**options)
             else:
-                self.expire()
+                if len(self._named) >= self._max_worlds:
+                    self.expire()  # not each time: it looks at every world, and who serves calls it now and then
                 if len(self._named) >= self._max_worlds:
                     raise FullError(f"expected at most {self._max_worlds} worlds; end some, or raise --max-worlds")
                 default = self.default

@@ -300,3 +300,12 @@ def test_the_default_world_has_no_door_by_address() -> None:
     for method, path in (("GET", "world"), ("POST", "world/reset"), ("DELETE", "world"), ("GET", "pets")):
         assert door.ask(method, path, world="default").status_code == 404
     assert door.ask("PUT", "world", world="default").status_code == 422
+
+
+@pytest.mark.parametrize("path", ["world", "exchange.svg", "health", "nothing"])
+def test_no_answer_runs_scripts_or_is_framed(path: str) -> None:
+    """A picture is a document, too, in which a browser would run what is in it."""
+    answer = Door().ask("GET", path)
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
