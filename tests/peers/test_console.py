@@ -107,6 +107,14 @@ def test_a_refused_request_tells_why_at_its_field_and_can_be_repeated(
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1, warnings=1)
 
 
+def test_the_list_follows_answers_that_come_late_and_a_world_that_begins_anew(tmp_path: Path) -> None:
+    with PetStoreMock(control=True, self_check=True) as petstore:
+        petstore.inject(faults.delay(2), on="listPets", times=1)
+        told = use("live", petstore.control_url, tmp_path, petstore.api_key)
+    assert "fault delay(2)" in told["settled"]
+    assert told["empty"].startswith("No request came yet. Send one to http://127.0.0.1:")
+
+
 def test_animals_and_faults_are_steered(tmp_path: Path) -> None:
     with PetStoreMock(control=True, self_check=True) as petstore:
         told = use("animals_and_faults", petstore.control_url, tmp_path)

@@ -37,7 +37,7 @@ export async function attempt(work, done = "") {
   try {
     problem("");
     await work();
-    notice(done);
+    if (done) notice(done);
   } catch (error) {
     if (error.status !== 401) problem(error.message);
   }

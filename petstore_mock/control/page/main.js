@@ -1,7 +1,7 @@
 // Which pane is shown, by the address: #/requests/12 and the like can be linked to.
 
 import { ask, setToken, takeToken, whenRefused, WORLD } from "./door.js";
-import { $, attempt, count } from "./dom.js";
+import { $, attempt, count, notice } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as overview from "./overview.js";
 import * as requests from "./requests.js";
@@ -21,6 +21,7 @@ const AGAIN = new Set(["faults", "clock", "coverage", "worlds"]); // panes that 
 const REFRESH = 2000; // milliseconds
 
 let shown = "";
+let over = false; // whether this world has ended: then there is nothing more to ask for
 
 function route() {
   takeToken();
@@ -35,7 +36,10 @@ function route() {
   $("token").hidden = true;
   document.title = `${known[0].toUpperCase()}${known.slice(1)}: ${WORLD} - petstore_mock`;
   if (known === "requests") requests.show(number === undefined ? null : Number(number));
-  if (shown !== known) $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (shown !== known) {
+    notice("");
+    $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
   shown = known;
   void attempt(PANES[known]);
 }
@@ -58,6 +62,8 @@ async function begin() {
   void requests.follow(() => {
     void showWorld().catch(() => {});
     if (AGAIN.has(shown)) void PANES[shown]().catch(() => {});
+  }, () => {
+    over = true;
   });
 }
 
@@ -76,7 +82,7 @@ $("token-form").addEventListener("submit", (event) => {
 window.addEventListener("hashchange", route);
 setInterval(() => {
   const busy = document.activeElement?.closest("input, select");
-  if (AGAIN.has(shown) && !document.hidden && !busy && $("token").hidden) void PANES[shown]().catch(() => {});
+  if (AGAIN.has(shown) && !over && !document.hidden && !busy && $("token").hidden) void PANES[shown]().catch(() => {});
 }, REFRESH);
 takeToken();
 void attempt(begin);

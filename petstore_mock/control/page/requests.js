@@ -52,8 +52,9 @@ export function reload() {
   return loading;
 }
 
-/** Follow the stream for good; `changed` is called when the world begins anew or others come and go. */
-export async function follow(changed) {
+/** Follow the stream for good; `changed` is called when worlds begin, begin anew or end, `onEnd` when this one does. */
+export async function follow(changed, onEnd) {
+  let ended = false;
   const state = (name, words) => {
     $("stream-state").dataset.state = name;
     $("stream-state").textContent = words;
@@ -66,8 +67,9 @@ export async function follow(changed) {
         void reload().catch(() => {});
       }, (kind, data) => {
         if (kind === "world") {
-          changed(data);
-          if (data.world === WORLD) void reload().catch(() => {});
+          ended ||= data.event === "ended" && data.world === WORLD;
+          if (!ended) changed(data);
+          if (!ended && data.world === WORLD) void reload().catch(() => {});
         } else if (data.world === undefined || data.world === WORLD) {
           const known = entries.get(data.number);
           const begunAnew = data.number <= total && known?.at !== data.at && !loading;
@@ -75,9 +77,14 @@ export async function follow(changed) {
           else take(data);
         }
       });
+      if (ended) {
+        state("over", "this world has ended");
+        onEnd();
+        return;
+      }
       state("over", "the stream ended");
     } catch (error) {
-      if (error.status === 401) return;
+      if (error.status === 401 || error.status === 404) return;
       state("over", "not connected");
     }
     await new Promise((resolve) => { setTimeout(resolve, wait); });
