@@ -7,7 +7,7 @@ here what a world must answer for; none of them reaches into a world.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
@@ -27,13 +27,30 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.mutation import Mutation
-    from petstore_mock.core.world_registry import Worlds
+    from petstore_mock.core.world_registry import Leak, Worlds
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.journal.journal import Journal
 
-__all__ = ["Tenant", "WorldEvent", "WorldOptions"]
+__all__ = ["Ending", "Tenant", "WorldEvent", "WorldOptions"]
 
 WorldEvent = Literal["made", "reset", "ended"]
+
+
+class Ending(Protocol):
+    """A world that is about to be cleared, as those are told who look at it before."""
+
+    @property
+    def owner(self) -> str | None:
+        """Who answers for it."""
+
+    @property
+    def journal(self) -> Journal:
+        """What came to it."""
+
+    @property
+    def keys(self) -> Iterable[str]:
+        """Its keys, which must not show."""
 
 
 class WorldOptions(TypedDict, total=False):
@@ -91,7 +108,7 @@ class Tenant:
     ) -> None:
         self.worlds = worlds
         self.name = name
-        self.at_end: Callable[[World], None] | None = None
+        self.at_end: Callable[[Ending], None] | None = None
         self.expectation_problems: Callable[[], list[str]] = list
         self.visitors = 0
         self.snapshots: dict[int, Snapshot] = {}
@@ -394,6 +411,20 @@ class Tenant:
         self._verification.excuse(self.expectation_problems(), strict=self.strict)
 
     # What came
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return its keys, which must not show."""
+        return self.world.secrets()
+
+    @property
+    def leaks(self) -> list[Leak]:
+        """The first requests to worlds behind this listener that were over."""
+        return self.worlds.leaks
+
+    @property
+    def limit_bounds(self) -> tuple[int, int, int]:
+        """The least, the largest and the default number of animals on a page."""
+        return self.world.rules.limit_bounds
 
     @property
     def entries(self) -> list[Entry]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
@@ -50,7 +50,7 @@ _PARTS = (
     "petstore_mutants_fail_under",
     "petstore_mutants_json",
 )
-_STARTING_OPTIONS = ("petstore_at", "petstore_random_seed")
+_STARTING_OPTIONS = ("petstore_at", "petstore_random_seed", "petstore_remote")
 # Each may come from the environment as well: PETSTORE_MOCK_API_KEY for petstore_api_key.
 SETTINGS = {
     "api_key": "A fixed API key, for clients of session scope",
@@ -62,6 +62,8 @@ SETTINGS = {
     "control": "Whether the control door is open at petstore.control_url",
     "cors": "Origins whose pages may use it in a browser, or * for any",
     "tls": "Whether to listen with TLS",
+    "remote": "The address of a stub that runs elsewhere, for the fixture to steer",
+    "remote_token": "The control token of that stub",
     "leaks": "error, warn or ignore: requests of finished tests",
 }
 FLAGS = ("strict", "control", "tls")  # of these: true or false
@@ -104,6 +106,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--petstore-at",
         metavar="DATE",
         help="Run the suite at this date of the fake, such as 2030-12-06, and list the tests that still need getPet.",
+    )
+    group.addoption(
+        "--petstore-remote",
+        metavar="URL",
+        help="Let the fixture steer a stub that runs elsewhere, at this address, by its control door: a world a test.",
     )
     group.addoption("--petstore-har", metavar="DIR", help="Write a HAR file of the requests of each failing test here.")
     group.addoption(
@@ -274,5 +281,6 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     item = _running[-1]
     keeper = keeper_of(item.config)
     keeper.meet(item)
-    with keeper.open(start_mock(item.config, petstore_options)) as mock:
-        yield mock
+    mock = start_mock(item.config, petstore_options)
+    with keeper.open(mock):
+        yield cast("PetStoreMock", mock)  # or what has its face, over a stub elsewhere

@@ -16,10 +16,10 @@ from petstore_mock.pytest_plugin.run import FIXTURE, Run, raise_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from petstore_mock.core.world import World
+    from petstore_mock.core.tenant import Ending
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.pytest_plugin.subject import Subject
 
 __all__ = ["KEEPER", "Keeper", "Refusal"]
 
@@ -37,8 +37,8 @@ class Keeper:
 
     def __init__(self, assumed: Mapping[str, str]) -> None:
         self._assumed = assumed
-        self._petstore: PetStoreMock | None = None
-        self._leaks: list[list[Leak]] = []
+        self._petstore: Subject | None = None
+        self._opened: list[Subject] = []
         self.run: Run | None = None
         self.observers: list[Callable[[Run, list[Entry]], None]] = []
         self.mutated: set[str] = set()
@@ -46,18 +46,18 @@ class Keeper:
     @property
     def leaks(self) -> list[Leak]:
         """The requests so far that bore the key of a finished test."""
-        return [leak for leaks in self._leaks for leak in leaks if leak.owner not in self.mutated]
+        return [leak for one in self._opened for leak in one.tenant.leaks if leak.owner not in self.mutated]
 
     @contextmanager
-    def open(self, petstore: PetStoreMock) -> Generator[PetStoreMock]:
+    def open(self, petstore: Subject) -> Generator[None]:
         """Take the session's mock, which listens, into care; it is stopped when the block ends."""
         petstore.tenant.at_end = self._world_ends
         petstore.adds_notes = False  # the report has the journal
-        self._leaks.append(petstore.tenant.worlds.leaks)
+        self._opened.append(petstore)
         self._petstore = petstore
         try:
             self._begin()
-            yield petstore
+            yield
         finally:
             self._petstore = None
             petstore.stop()
@@ -67,11 +67,11 @@ class Keeper:
         petstore, run = self._petstore, self.run
         if petstore is None or run is None or run.start_error:
             return
-        if run.petstore is None:  # else this is a further example of it
-            run.leaks_before = len(petstore.tenant.worlds.leaks)
-        run.petstore = petstore
+        is_first, run.petstore = run.petstore is None, petstore
         run.shown.clear()
         try:
+            if is_first:  # else this is a further example of it
+                run.leaks_before = len(petstore.tenant.leaks)
             petstore.start()  # harmless, unless a test stopped it, or this is the child of a fork
             petstore.tenant.renew(run.item.nodeid, **run.start)
             petstore.host.clear()
@@ -79,7 +79,7 @@ class Keeper:
             run.start_error = f"@pytest.mark.petstore of {run.item.nodeid}: {error}"
             run.petstore = None  # the world may be another test's still
 
-    def _world_ends(self, world: World) -> None:
+    def _world_ends(self, world: Ending) -> None:
         """Look at what came to a world that is reset, or that ``fresh()`` gave, before it is gone.
 
         A test answers for the worlds of ``fresh()`` as for its own.
@@ -102,9 +102,10 @@ class Keeper:
         petstore = run.petstore
         if petstore is None:
             return
+        total = petstore.journal.total  # asked first: one elsewhere learns by that of a reset
         if petstore.journal.clears != run.clears:  # another example, or the test has called reset()
             run.clears, run.looked = petstore.journal.clears, 0
-        if petstore.journal.total != run.looked:
+        if total != run.looked:
             entries = [entry for entry in run.entries() if entry.number > run.looked]
             run.looked = entries[-1].number if entries else 0
             self._show(run, entries)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.pytest_plugin.subject import Subject
 
 __all__ = [
     "LEAK_MODES",
@@ -36,8 +36,10 @@ __all__ = [
 LEAK_MODES: Final = ("error", "warn", "ignore")
 
 _SHOWN: Final = 80  # characters of a setting in the header
+_SECRETS: Final = ("api_key", "remote_token")
 _DIGITS: Final = 20  # Python reads none of thousands
-_KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name != "leaks")  # those that PetStoreMock takes
+_OF_THE_PLUGIN: Final = ("leaks", "remote", "remote_token")
+_KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name not in _OF_THE_PLUGIN)  # those of PetStoreMock
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
 _PREFIX: Final = "petstore_"
@@ -94,8 +96,8 @@ def report_header(config: pytest.Config) -> str | None:
         except pytest.UsageError:  # told where it is needed
             continue
         if text:
-            found.append((name, mask(text) if name == "api_key" else text, source))
-    asked = [(name, config.getoption(f"petstore_{name}")) for name in _OPTIONS]
+            found.append((name, mask(text) if name in _SECRETS else text, source))
+    asked = [(name, config.getoption(f"petstore_{name}")) for name in (*_OPTIONS, "remote")]
     found += [(name, str(value), _flag_of(name)) for name, value in asked if value not in {None, ""}]
     told = [printable(f"{name}={cut(text, _SHOWN)} from {source}") for name, text, source in found]
     return f"petstore-mock: {'; '.join(told)}" if told else None
@@ -117,7 +119,7 @@ def leak_mode(config: pytest.Config) -> str:
     return text or "error"
 
 
-def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
+def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> Subject:
     """Return the session's mock, which listens; fail the test, without a traceback, if it can't.
 
     Args:
@@ -132,7 +134,16 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
 
     origins: dict[str, str] = {}
     try:
-        return PetStoreMock(**_options_of(config, given, origins)).start()
+        options = _options_of(config, given, origins)
+        url, source = _remote_of(config)
+        if url:
+            from petstore_mock.pytest_plugin.remote import connect_fixture  # noqa: PLC0415  # most runs do without
+
+            origins["remote"] = source
+            fixture = connect_fixture(url, _setting(config, "remote_token")[0] or None, options)
+            config.add_cleanup(fixture.close)
+            return fixture
+        return PetStoreMock(**options).start()
     except (PetStoreMockError, pytest.UsageError) as error:
         text = f"petstore: {error}"
         if hasattr(config, "workerinput") and getattr(error.__cause__, "errno", None) == errno.EADDRINUSE:
@@ -140,6 +151,12 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> PetStoreMock:
     if origins:
         text += f"\n({'; '.join(f'{name} comes from {origin}' for name, origin in origins.items())})"
     pytest.fail(text, pytrace=False)
+
+
+def _remote_of(config: pytest.Config) -> tuple[str, str]:
+    """Return the address of the stub that the fixture is to steer, empty for none, and where it comes from."""
+    asked = config.getoption("petstore_remote")
+    return (asked, _flag_of("remote")) if asked else _setting(config, "remote")[:2]
 
 
 def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[str, str]) -> dict[str, Any]:

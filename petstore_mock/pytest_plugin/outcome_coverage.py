@@ -39,7 +39,7 @@ class Coverage:
         assert run.petstore is not None  # noqa: S101  # for the type checker: it has entries
         if run.mutation is not None:  # that answers what the interface does not
             return
-        bounds = run.petstore.tenant.world.rules.limit_bounds
+        bounds = run.petstore.tenant.limit_bounds
         shown = self._shown.setdefault(run.item.nodeid, set())
         for entry in entries:
             shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, page_limit_of(entry, bounds)))

@@ -49,10 +49,10 @@ def write_page(
 ) -> str:
     """Write the page of a failing test, and return a line that says so."""
     assert run.petstore is not None  # noqa: S101  # for the type checker: only those that use it have a report
-    secrets = run.petstore.tenant.world.secrets()
+    secrets = run.petstore.tenant.secrets()
     count = None
     if with_coverage:
-        bounds = run.petstore.tenant.world.rules.limit_bounds
+        bounds = run.petstore.tenant.limit_bounds
         shown = [
             (entry.operation or "", outcome)
             for _, entries in worlds

@@ -144,7 +144,7 @@ def _unexpected(run: Run, entries: list[Entry]) -> list[str]:
     numbers = ", ".join(str(entry.number) for entry in stray[:_SHOWN_STRAY])
     requests = f"request{'s' if len(stray) > 1 else ''} {numbers}"
     told = f"{requests} met no expectation of httpserver; it has: {', '.join(expectations)}"
-    return ["", mask_text(told, run.petstore.tenant.world.secrets())]  # a test may expect its key
+    return ["", mask_text(told, run.petstore.tenant.secrets())]  # a test may expect its key
 
 
 def _leaked_into(run: Run) -> list[str]:

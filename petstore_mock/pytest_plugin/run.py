@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.mutation import Mutation
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.pytest_plugin.subject import Subject
 
 __all__ = [
     "AS_IT_IS",
@@ -136,7 +136,7 @@ class Run:
 
     def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
         self.item = item
-        self.petstore: PetStoreMock | None = None
+        self.petstore: Subject | None = None
         mistakes: list[str] = item.stash.get(MISTAKES, [])
         self.start_error = "\n".join(mistakes)
         self.problems: list[str] = []
@@ -176,7 +176,7 @@ class Run:
         """The requests of finished worlds that came during this test."""
         if self.petstore is None:
             return []
-        return self.petstore.tenant.worlds.leaks[self.leaks_before :]
+        return self.petstore.tenant.leaks[self.leaks_before :]
 
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from petstore_mock.journal.failure_note import error_of
 from petstore_mock.remote.door import DoorError
 from petstore_mock.remote.journal import RemoteJournal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from petstore_mock.core.tenant import Ending
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.journal.journal import Journal
     from petstore_mock.remote.door import Door
     from petstore_mock.remote.handles import RemoteFaultHandle
 
-__all__ = ["Ending", "RemoteWorld"]
+__all__ = ["RemoteWorld"]
 
 _NOT_FOUND = 404
-
-
-class Ending(Protocol):
-    """A world that is about to be cleared, as those are told who look at it before."""
-
-    @property
-    def owner(self) -> str | None:
-        """Who answers for it."""
-
-    @property
-    def journal(self) -> Journal:
-        """What came to it."""
-
-    @property
-    def keys(self) -> Iterable[str]:
-        """Its keys, which must not show."""
 
 
 class RemoteWorld:
@@ -81,6 +65,10 @@ class RemoteWorld:
     def keys(self) -> tuple[str, ...]:
         """The keys of it that are known here."""
         return (self.key, *self._further_keys)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return its keys, which must not show."""
+        return self.keys
 
     # Beginning and ending
 
