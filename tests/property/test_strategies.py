@@ -230,7 +230,8 @@ def test_invalid_new_pets_follow_a_changed_schema(changed: Path) -> None:
     service = PetStoreMock(schemas=changed)
     seen = set()
 
-    @settings(database=None, max_examples=300, suppress_health_check=list(HealthCheck))
+    # What is drawn often enough is no matter of luck: the same examples each time.
+    @settings(database=None, derandomize=True, max_examples=300, suppress_health_check=list(HealthCheck))
     @given(drawn=strategies.invalid_new_pets(schemas=changed))
     def check(drawn: InvalidNewPet) -> None:
         seen.add(drawn.rule)
