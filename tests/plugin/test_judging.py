@@ -461,7 +461,9 @@ def test_a_state_machine_that_verifies_is_judged_and_shrunk_in_its_example(inner
     text = output(result)
     assert "state.list_pets(limit=101)" in text
     assert "ContractViolationError: GET /v1/pets?limit=101 broke the contract" in text
-    assert text.count("state.list_pets(") == 1, "shrunk to one step"
+    assert text.count("state.list_pets(") == text.count("state = Shop()"), (
+        "shrunk to one step, however often it is told"
+    )
     assert "before a reset()" not in text, "what was told in its example is not told again"
 
 
