@@ -158,15 +158,17 @@ class Script:
         """Return the test: the steps so far, then ``check``, the lines that fail."""
         gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
         options = [*self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
-        options += [f"behaviour=Behaviour({gaps})"] if gaps else []
+        behaviour = [f"behaviour=Behaviour({gaps})"] if gaps else []
+        options += behaviour
         opened = [f"time_zone({self.zone!r})"] if self.zone is not None else []
         opened.append(f"PetStoreMock({', '.join(options)}) as petstore")
         if self._elsewhere:
             opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")
         clients = ["client = make_client(petstore)"]
         if self._others:
-            key = f"api_key={_ODD_KEY.format(2)!r}" if self.odd_keys else ""
-            opened.append(f"petstore.fresh({key}) as other")
+            # A world of fresh() has the default behaviour unless it is told another.
+            own = [*([f"api_key={_ODD_KEY.format(2)!r}"] if self.odd_keys else []), *behaviour]
+            opened.append(f"petstore.fresh({', '.join(own)}) as other")
             clients.append("other_client = make_client(other)")
         if self._threads:
             clients.insert(0, "threads = threading.active_count()")
