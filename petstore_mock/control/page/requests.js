@@ -214,6 +214,7 @@ function step(by) {
   const next = links[Math.min(Math.max(at + by, 0), links.length - 1)];
   next.focus();
   location.hash = next.getAttribute("href");
+  show(Number(location.hash.split("/").at(-1)));  // now: the event for it may come after the next key
 }
 
 export function start() {
@@ -242,6 +243,7 @@ export function start() {
       $("requests-search").focus();
     } else if (event.key === "Escape") {
       location.hash = "#/requests";
+      show(null);
     } else if (!typing && (event.key === "j" || (event.key === "ArrowDown" && event.target.closest("#request-list")))) {
       event.preventDefault();
       step(1);
