@@ -16,13 +16,19 @@ from petstore_mock.stateful.search import find_bug, machine_settings, shrink
 from petstore_mock.stateful.steps import ListPets
 from tests.clients.correct import make_correct
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped
-from tests.clients.trackers import KEPT, SHOWN, DatesAreLocal, make_reported
+from tests.clients.trackers import KEPT, SHOWN, make_reported
+from tests.clients.trackers_kept import DatesAreLocal
 from tests.stateful import leavings
 from tests.stateful.test_machine import raised_by
 
 pytestmark = leavings.EXPECTED
 
-NOT_FOUND = {"FollowsNext"}  # the service never names a next page: there is none (§4.1)
+NOT_FOUND = {
+    "FollowsNext",  # the service never names a next page: there is none (§4.1)
+    "PrintsTheKey",  # nobody looks at what a client prints
+    "SleepsAsLongAsTold",  # a hint to wait for a day is not given
+    "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow
+}
 QUICK = {"NoneForNoContent", "NoRowsForAnythingElse", "RefreshesUntilItWorks", "FalsyLeftOut", "LogsRequests"}
 
 

@@ -1,0 +1,482 @@
+"""The half of the second corpus that was at hand while the machine learnt of these classes."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import logging
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+import urllib3
+
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.shapes import AsyncPets
+
+if TYPE_CHECKING:
+    import requests
+
+log = logging.getLogger("pets")
+
+
+class FreshKeyForEachAttempt(HttpClientPets):
+    """Retries POST under a new idempotency key each time (gocardless/gocardless-pro-python#12)."""
+
+    attempt = 0
+
+    def headers(self) -> dict[str, str]:
+        self.attempt += 1
+        return {**super().headers(), "Idempotency-Key": f"key-{self.attempt}"}
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        for _ in range(2):
+            try:
+                return super().ask(method, path, body)
+            except (OSError, http.client.HTTPException):
+                continue
+        return super().ask(method, path, body)
+
+
+class RetriesEveryMethod(AsyncPets):
+    """Retries any 429 and 5xx, whatever the method (apify/apify-client-python#990)."""
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        for _ in range(2):
+            try:
+                return await super().ask(method, path, success, **given)
+            except ApiError as error:
+                if error.status < 500:
+                    raise
+        return await super().ask(method, path, success, **given)
+
+
+class NothingForLost(HttpClientPets):
+    """Logs whatever fails in a POST, and returns None (currents-dev/currents-mcp#163)."""
+
+    def create_pet(self, **given: Json) -> Json:
+        try:
+            return super().create_pet(**given)
+        except Exception as error:  # noqa: BLE001  # the bug
+            log.info("could not create: %s", type(error))
+            return None
+
+
+class NoneForNoContent(HttpClientPets):
+    """Takes 204 for None, of any operation (taskcluster/taskcluster-client.py#12)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        return answer if answer.status == 204 else super().checked(answer, success)
+
+    def read(self, answer: Answer) -> Json:
+        return None if answer.status == 204 else super().read(answer)
+
+
+class EmptyObjectForEmptyBody(HttpClientPets):
+    """Reads an empty body as an empty object (nicholasbester/clickup-cli#11)."""
+
+    def read(self, answer: Answer) -> Json:
+        return json.loads(answer.body or b"{}")
+
+
+class NoRowsForEmptyBody(HttpClientPets):
+    """Reads an empty body as a list without animals (lzinga/us-gov-open-data-mcp#12)."""
+
+    def list_pets(self, **query: Json) -> Json:
+        try:
+            return super().list_pets(**query)
+        except json.JSONDecodeError as error:
+            if error.doc:
+                raise
+            return []
+
+
+class NoRowsForAnythingElse(HttpClientPets):
+    """Takes what is no list for a list without animals (kanboard/python-api-client#45)."""
+
+    def list_pets(self, **query: Json) -> Json:
+        pets = super().list_pets(**query)
+        return pets if isinstance(pets, list) else []
+
+
+class LogsRequests(HttpClientPets):
+    """Logs each request with all its headers, for those who debug (microsoft/Policy-Weaver#111)."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        log.debug("%s %s headers %s", method, path, self.headers())
+        return super().send(method, path, body)
+
+
+class FalsyLeftOut(HttpClientPets):
+    """Leaves out of the body what is falsy (openapistack/openapi-client-axios#45)."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        return {field: value for field, value in super().body(name, category_id, status).items() if value}
+
+
+class RefreshesUntilItWorks(HttpClientPets):
+    """Renews its key and asks again, up to five times, for a 401 (cloudfoundry/cf-java-client#1026)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        for _ in range(4):
+            if answer.status != 401:
+                break
+            answer = super().ask(method, path, body)
+        return answer
+
+
+class ErrorsAreJson(RequestsPets):
+    """Reads the body of each error as JSON (ramnes/notion-sdk-py#119)."""
+
+    def _json(self, response: requests.Response, success: int) -> Json:
+        if response.status_code >= 400:
+            told = response.json()
+            raise ApiError(response.status_code, str(told).encode())
+        return super()._json(response, success)
+
+
+class ErrorsHaveACode(HttpClientPets):
+    """Looks up ``code`` and ``message`` in each error (coinbase/coinbase-python#15)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            told = json.loads(answer.body or b"{}") if b"<" not in answer.body[:1] else {}
+            raise ApiError(answer.status, f"{told['code']}: {told['message']}".encode())
+        return answer
+
+
+class HeadersOfTheClass(HttpClientPets):
+    """Keeps its headers in the class, where each new client sets its own (datalab-org/datalab-api#93)."""
+
+    shared: ClassVar[dict[str, str]] = {"Accept": "application/json"}
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.shared["Authorization"] = f"Bearer {key}"
+
+    def headers(self) -> dict[str, str]:
+        return dict(self.shared)
+
+
+class ParametersOfTheFunction(HttpClientPets):
+    """Has a mutable default for parameters, and fills it (vintasoftware/tapioca-wrapper#43)."""
+
+    def list_pets(
+        self,
+        *,
+        limit: int | None = None,
+        status: str | None = None,
+        params: dict[str, Any] = {},  # noqa: B006  # the bug
+    ) -> Json:
+        if limit is not None:
+            params["limit"] = limit
+        return super().list_pets(limit=params.get("limit"), status=status)
+
+
+class ErrorsStayOpen(RequestsPets):
+    """Streams answers, and closes those alone that it reads (snowflakedb/snowflake-ingest-java#719)."""
+
+    opened: ClassVar[list[Any]] = []
+
+    def get_pet(self, pet_id: int) -> Json:
+        response = self.session.get(f"{self.url}/pets/{pet_id}", timeout=TIMEOUT, stream=True)
+        if response.status_code != 200:
+            self.opened.append(response)
+            raise ApiError(response.status_code)
+        return response.json()
+
+
+class FollowsNext(HttpClientPets):
+    """Follows each link to a next page, without counting (stac-utils/pystac-client#334)."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        answer = self.checked(self.ask("GET", "/pets" + self.query(limit, status)), 200)
+        pets = self.read(answer)
+        while "next" in (answer.headers.get("Link") or ""):
+            there = urlsplit(str(answer.headers["Link"]).partition("<")[2].partition(">")[0])
+            answer = self.checked(self.ask("GET", f"{there.path.removeprefix(self.base)}?{there.query}"), 200)
+            pets += self.read(answer)
+        return pets
+
+
+class RetriesInThePool(Urllib3Pets):
+    """Lets the pool retry whatever was asked, POST as well (getodk/pyodk#101)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        retries = urllib3.Retry(total=2, redirect=0, raise_on_redirect=False, allowed_methods=None)
+        self.pool = urllib3.PoolManager(retries=retries, timeout=TIMEOUT)
+
+
+class PostsOnceMoreAfterTimeout(HttpxPets):
+    """Sends a POST again that took too long (zernio-dev/zernio-python#42)."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        try:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+        except httpx.TimeoutException:
+            return super().create_pet(name=name, category_id=category_id, status=status)
+
+
+class PostsOnceMoreWhenDisconnected(HttpClientPets):
+    """Takes every lost connection for an idle one, and asks again (StevenLooman/async_upnp_client#93)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        try:
+            return super().ask(method, path, body)
+        except (http.client.RemoteDisconnected, ConnectionResetError):
+            return super().ask(method, path, body)
+
+
+class BodyIsSpent(HttpClientPets):
+    """Retries a POST after 503, when its body was read to the end already (davesavic/clink#5)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        stream = None if body is None else io.BytesIO(body)
+        for _ in range(3):
+            answer = super().ask(method, path, None if stream is None else stream.read())
+            if answer.status != 503:
+                break
+        return answer
+
+
+class IdsInFourBytes(HttpClientPets):
+    """Has 32 bits for an id (XiaoFaye/WooCommerce.NET#615)."""
+
+    def read(self, answer: Answer) -> Json:
+        found = super().read(answer)
+        for pet in found if isinstance(found, list) else [found]:
+            pet["id"] &= 0xFFFFFFFF
+        return found
+
+
+class PathOfTheBaseDropped(HttpClientPets):
+    """Joins its base address and a path that begins with a slash, as links are joined (qdrant/qdrant-client#996)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.base = urlsplit(urljoin(url, "/pets")).path.removesuffix("/pets")
+
+
+class ErrorsAreResults(HttpClientPets):
+    """Looks at no status (bottlerocket-os/bottlerocket#489)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        del success
+        return answer
+
+
+class RequestInTheError(HttpClientPets):
+    """Tells in its error what it had sent, all headers included (ytsaurus/ytsaurus#1766)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise ApiError(answer.status, f"request_headers {self.headers()}".encode())
+        return answer
+
+
+class EnumsByTheirName(HttpClientPets):
+    """Formats the members of its enumeration as Python shows them (ulfsri/neris-api-client#35)."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit, None if status is None else f"Status.{status.upper()}")
+
+
+class NeverGivesUp(HttpClientPets):
+    """Retries a GET for as long as there are errors of the service (Expensify/App#27886)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        while method == "GET" and answer.status >= 500:
+            time.sleep(0.02)
+            answer = super().ask(method, path, body)
+        return answer
+
+
+class OnlySuccessEndsIt(HttpClientPets):
+    """Asks again and again until there is a 200, whatever went wrong (amosbastian/fpl#90)."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        for _ in range(30):
+            try:
+                return super().get_pet(pet_id)
+            except Exception:  # noqa: BLE001  # the bug
+                time.sleep(0.001)
+        return super().get_pet(pet_id)
+
+
+class ExactContentType(HttpClientPets):
+    """Decodes ``application/json`` alone, and returns text where a charset is named (palantir/dialogue#389)."""
+
+    def read(self, answer: Answer) -> Json:
+        if answer.headers.get("Content-Type") == "application/json":
+            return super().read(answer)
+        return answer.body.decode()
+
+
+class Latin1WithoutCharset(HttpClientPets):
+    """Decodes JSON as Latin-1 where no charset is named (davidmigloz/ai_clients_dart#290)."""
+
+    def read(self, answer: Answer) -> Json:
+        named = "charset" in (answer.headers.get("Content-Type") or "").lower()
+        return json.loads(answer.body.decode("utf-8" if named else "latin-1"))
+
+
+class ErrorsAreFalse(RequestsPets):
+    """Asks whether there is an answer by its truth, which is that of its status (pycontribs/jira#1748)."""
+
+    def _json(self, response: requests.Response, success: int) -> Json:
+        del success
+        return response.json() if response else None
+
+
+class OnlyTwoHundred(HttpClientPets):
+    """Takes 200 alone for success (arjunkomath/node-freshdesk-api#4)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        del success
+        return super().checked(answer, 200)
+
+
+class NoneAsText(HttpClientPets):
+    """Sends what was not given as ``None`` (swagger-api/swagger-codegen#9766)."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return f"?limit={limit}" + ("" if status is None else f"&status={status}")
+
+
+class HeadersByTheirCase(HttpClientPets):
+    """Makes a plain dictionary of the headers, and so never finds how long to wait (jcwillox/up-bank-api#10)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        for _ in range(2):
+            if method != "GET" or answer.status not in {429, 503}:
+                break
+            after = dict(answer.headers.items()).get("retry-after", "0")
+            time.sleep(min(float(after), TIMEOUT))
+            answer = super().ask(method, path, body)
+        return answer
+
+
+class SleepsAsLongAsTold(HttpClientPets):
+    """Sleeps for any time that it is told to, be it a day (adamayoung/TMDb#324)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        after = answer.headers.get("Retry-After") or ""
+        if method == "GET" and answer.status in {429, 503} and after.isdecimal():
+            time.sleep(float(after))
+            return super().ask(method, path, body)
+        return answer
+
+
+class PastIsNegative(HttpClientPets):
+    """Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        after = answer.headers.get("Retry-After") or ""
+        if method != "GET" or answer.status not in {429, 503} or not after or after.isdecimal():
+            return answer
+        wait = (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds()
+        if wait > TIMEOUT:
+            return answer
+        time.sleep(wait)
+        return super().ask(method, path, body)
+
+
+class ZeroIsNoLimit(HttpClientPets):
+    """Takes a limit of zero for none (girder/girder#3309)."""
+
+    def query(self, limit: int | None, status: str | None) -> str:
+        return super().query(limit or None, status)
+
+
+class OptionalIsRequired(HttpClientPets):
+    """Looks up a field that needs not be there (nylas/nylas-python#382)."""
+
+    def read(self, answer: Answer) -> Json:
+        found = super().read(answer)
+        for pet in found if isinstance(found, list) else [found]:
+            pet["status"] = pet["status"].lower()
+        return found
+
+
+class PostBecomesGet(RequestsPets):
+    """Follows a redirection of a POST, as a GET (AsyncHttpClient/async-http-client#1042)."""
+
+    def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+        body = {"name": name, "categoryId": category_id, **({} if status is None else {"status": status})}
+        answer = self.session.post(f"{self.url}/pets", json=body, timeout=TIMEOUT)
+        answer.raise_for_status()
+        return answer.json()
+
+
+class CacheWithoutTheKey(HttpClientPets):
+    """Keeps answers by their address, for whoever asks (lysine-dev/okhttp#9365)."""
+
+    kept: ClassVar[dict[str, Answer]] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        address = f"{self.host}:{self.port}{self.base}/pets/{pet_id}"
+        if address not in self.kept:
+            self.kept[address] = self.checked(self.ask("GET", f"/pets/{pet_id}"), 200)
+        return self.read(self.kept[address])
+
+
+class PrintsTheKey(HttpClientPets):
+    """Prints its key when it is made, as in a search for a bug (scaleoutsystems/scaleout-client#949)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        print("token", key)  # noqa: T201  # the bug
+
+
+SHOWN = (
+    FreshKeyForEachAttempt,
+    NothingForLost,
+    NoneForNoContent,
+    EmptyObjectForEmptyBody,
+    NoRowsForEmptyBody,
+    NoRowsForAnythingElse,
+    LogsRequests,
+    FalsyLeftOut,
+    RefreshesUntilItWorks,
+    ErrorsAreJson,
+    ErrorsHaveACode,
+    HeadersOfTheClass,
+    ParametersOfTheFunction,
+    ErrorsStayOpen,
+    FollowsNext,
+    RetriesEveryMethod,
+    RetriesInThePool,
+    PostsOnceMoreAfterTimeout,
+    PostsOnceMoreWhenDisconnected,
+    BodyIsSpent,
+    IdsInFourBytes,
+    PathOfTheBaseDropped,
+    ErrorsAreResults,
+    RequestInTheError,
+    EnumsByTheirName,
+    NeverGivesUp,
+    OnlySuccessEndsIt,
+    ExactContentType,
+    Latin1WithoutCharset,
+    ErrorsAreFalse,
+    OnlyTwoHundred,
+    NoneAsText,
+    HeadersByTheirCase,
+    SleepsAsLongAsTold,
+    PastIsNegative,
+    ZeroIsNoLimit,
+    OptionalIsRequired,
+    PostBecomesGet,
+    CacheWithoutTheKey,
+    PrintsTheKey,
+)
