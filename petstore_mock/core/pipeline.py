@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.faults import Fault
     from petstore_mock.faults.kinds import Seconds
+    from petstore_mock.messages.deferred import DeferredResponses
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Delivery
 
@@ -157,9 +158,9 @@ def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
 class _Exchange:
     """A valid request on its way through fault, execution and rendering."""
 
-    __slots__ = ("document", "entry", "generation", "request", "route", "world")
+    __slots__ = ("document", "entry", "pending", "request", "route", "world")
 
-    generation: int  # of a request whose answer is deferred
+    pending: DeferredResponses  # those that it is one of, if its answer is
 
     def __init__(
         self, world: World, request: ApiRequest, route: Route, document: dict[str, Any] | None, entry: Entry
@@ -177,7 +178,7 @@ class _Exchange:
             return self.proceed()
         self.entry.fault = fault
         if isinstance(fault, Delay):
-            self.generation = world.generation
+            self.pending = world.deferred
             self.entry.outcome = "delayed"
             return self._deferred(self.resume, seconds=fault.seconds)
         if fault.loses_answer:
@@ -213,7 +214,7 @@ class _Exchange:
         with world.lock:
             world.now = world.clock.now()
             try:
-                ended = world.generation != self.generation
+                ended = world.deferred is not self.pending
                 answer = _refused(world, entry, Refusal("released")) if ended else self.proceed()
             except Exception as error:  # noqa: BLE001  # as in handle()
                 answer = _failed(world, entry, error)

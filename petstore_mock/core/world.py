@@ -101,11 +101,10 @@ class World:
         self.clock = Clock(at)
         self.journal = Journal(journal_limit, ring=ring, keys=self.secrets, schemas=schemas)
         self.plan = FaultPlan(self.lock, schemas)
-        self.deferred = DeferredResponses()
+        self.deferred = DeferredResponses()  # other ones after each reset: what is held back then must not change it
         self.errors: list[BaseException] = []  # the fake's own failures, the first of them, for the verification
         self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
         self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
-        self.generation = 0  # a request that began before a reset must not change what came after
         self.keys = KeyRing(self, index or KeyIndex())
         self.answered = 0  # requests that were valid so far (gap rate_limit)
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
@@ -133,7 +132,6 @@ class World:
     def reset(self, keys: Iterable[str]) -> None:
         """Return to the starting state, with ``keys`` as the valid ones; held answers are let go."""
         with self.lock:
-            self.generation += 1
             self.store.reset()
             self._seeded = self._start_seeded
             self.rules = rules_for(self.start_behaviour, self.schemas)
@@ -151,7 +149,6 @@ class World:
     def let_go(self) -> None:
         """Let every held answer go; the state stays, and what they were to commit is not."""
         with self.lock:
-            self.generation += 1
             deferred, self.deferred = self.deferred, DeferredResponses()
         deferred.release()
 
@@ -177,8 +174,8 @@ class World:
             self.answered = snapshot.answered
             self._seeded = snapshot.seeded
             self.keys.restore(snapshot.keys, current, lost)
-            self.generation += 1  # what is still held was asked of the state that ends here
-        self.let_go()
+            deferred, self.deferred = self.deferred, DeferredResponses()
+        deferred.release()
 
     def set_behaviour(self, behaviour: Behaviour) -> None:
         """Behave otherwise from now on."""

@@ -85,7 +85,7 @@ class _Epoch:
     """A moment between two resets, as far as a request without a key belongs to it."""
 
     world: World
-    clears: int  # not the world's generation: a restore begins another, but its journal goes on
+    clears: int  # a restore goes back too, but its journal goes on
     owner: str | None
 
 
