@@ -26,17 +26,12 @@ __all__ = [
     "ResponseFields",
     "any_order",
     "clamp_limit",
-    "constant",
     "deprecation_fields",
     "first_value",
     "last_value",
     "link_to_first_page",
-    "no",
-    "no_condition",
     "no_fields",
-    "no_limit",
     "no_rule",
-    "no_status",
     "no_substitute",
     "rerender",
     "shuffle_members",
@@ -45,7 +40,6 @@ __all__ = [
     "terse_code",
     "unchanged",
     "with_more_fields",
-    "yes",
 ]
 
 ResponseFields = tuple[tuple[str, str], ...]
@@ -165,31 +159,9 @@ def no_rule(*_: object) -> None:
     """Find no rule that a value breaks: it is accepted."""
 
 
-def no_condition(*_: object) -> None:
-    """Refuse under no condition."""
-
-
-def no_limit(*_: object) -> None:
-    """Set no limit."""
-
-
-def no_status(*_: object) -> None:
-    """Give an animal no status."""
-
-
 def no_fields(*_: object) -> ResponseFields:
     """Return no header fields."""
     return ()
-
-
-def yes(*_: object) -> bool:
-    """Say yes."""
-    return True
-
-
-def no(*_: object) -> bool:
-    """Say no."""
-    return False
 
 
 def first_value(values: list[str]) -> str | None:
@@ -200,8 +172,3 @@ def first_value(values: list[str]) -> str | None:
 def last_value(values: list[str]) -> str | None:
     """Return its last value."""
     return values[-1]
-
-
-def constant(value: object) -> Callable[..., Any]:
-    """Return what answers ``value`` to whatever it is asked."""
-    return lambda *_: value

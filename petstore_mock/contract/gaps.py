@@ -1,7 +1,8 @@
 """The gap register: everything that the interface does not show, as a named choice of ours.
 
-One table. An alternative is a small pure function (``gap_policies`` has those that take more than a line);
-``behaviour.policies`` hands the pipeline the chosen ones, and no other code compares a behaviour's value.
+One table. An alternative is a value or, where it depends on the request, a small pure function (``gap_policies`` has
+those that take more than a line); ``behaviour.policies`` hands the pipeline the chosen ones, and no other code compares
+a behaviour's value.
 The default stands first: strict, and the least that a client could lean on.
 """
 
@@ -20,17 +21,12 @@ from petstore_mock.contract.gap_policies import (
     ResponseFields,
     any_order,
     clamp_limit,
-    constant,
     deprecation_fields,
     first_value,
     last_value,
     link_to_first_page,
-    no,
-    no_condition,
     no_fields,
-    no_limit,
     no_rule,
-    no_status,
     no_substitute,
     rerender,
     shuffle_members,
@@ -39,13 +35,12 @@ from petstore_mock.contract.gap_policies import (
     terse_code,
     unchanged,
     with_more_fields,
-    yes,
 )
 from petstore_mock.contract.interface import PETS_PATH
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Gap", "ResponseFields", "Stage"]
 
@@ -53,7 +48,7 @@ Stage = Literal["validate", "content", "encode", "wire", "event"]
 
 _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
-_REFUSE_OR_NOT: Final[Mapping[str, Callable[..., bool]]] = {"reject": yes, "ignore": no}
+_REFUSE_OR_NOT: Final = {"reject": True, "ignore": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Gap:
         section: the section of the interface that leaves it open.
         sentence: what it says, or does not.
         lesson: what a client must therefore not assume.
-        alternatives: the choices, the default first, each with its function.
+        alternatives: the choices, the default first, each with what ``Policies`` says that the pipeline gets.
     """
 
     name: str
@@ -74,7 +69,7 @@ class Gap:
     section: str
     sentence: str
     lesson: str
-    alternatives: Mapping[str, Callable[..., Any]]
+    alternatives: Mapping[str, Any]
 
     @property
     def default(self) -> str:
@@ -82,8 +77,13 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-def _gap(  # a row of a table
-    name: str, step: Stage, section: str, sentence: str, lesson: str, **alternatives: Callable[..., Any]
+def _gap(
+    name: str,
+    step: Stage,
+    section: str,
+    sentence: str,
+    lesson: str,
+    **alternatives: Any,  # noqa: ANN401  # a row of a table
 ) -> Gap:
     return Gap(name, step, section, sentence, lesson, MappingProxyType(alternatives))
 
@@ -108,7 +108,7 @@ _ROWS: Final = (
         "that an unknown status is refused, or gives an empty list",
         reject=no_substitute,
         empty=lambda text: text or "no-such-status",
-        ignore=constant(""),
+        ignore=lambda _text: "",
     ),
     _gap(
         "unknown_query",
@@ -142,8 +142,8 @@ _ROWS: Final = (
         "2",
         "status is PetStatus and not required; whether null stands for leaving it out is not said.",
         "that null is as good as leaving status out",
-        reject=yes,
-        as_omitted=no,
+        reject=True,
+        as_omitted=False,
     ),
     _gap(
         "integral_float",
@@ -151,8 +151,8 @@ _ROWS: Final = (
         "2",
         "categoryId is an integer; whether 1.0 or 1e2 is one is not said.",
         "that a number written with a fraction or an exponent passes for an integer",
-        reject=yes,
-        accept=no,
+        reject=True,
+        accept=False,
     ),
     _gap(
         "duplicate_member",
@@ -160,8 +160,8 @@ _ROWS: Final = (
         "2",
         "Bodies are JSON; which of two members of one name counts is not said (RFC 8259 §4).",
         "which of two members of one name counts",
-        reject=yes,
-        last=no,
+        reject=True,
+        last=False,
     ),
     _gap(
         "name_rule",
@@ -192,8 +192,8 @@ _ROWS: Final = (
         "4.3",
         "petId is an int64; the answer to another text in its place is not shown.",
         "whether an identifier that is no int64 is answered 404 or 400",
-        not_found=constant("malformed_pet_id"),
-        bad_request=constant("invalid_pet_id"),
+        not_found="malformed_pet_id",
+        bad_request="invalid_pet_id",
     ),
     _gap(
         "media_type",
@@ -201,9 +201,9 @@ _ROWS: Final = (
         "4.2",
         "Request body (required, application/json); the answer to another media type is not shown.",
         "that a wrong or missing Content-Type is overlooked",
-        unsupported_415=constant("unsupported_media_type"),
-        bad_request=constant("wrong_media_type"),
-        accept=no_condition,
+        unsupported_415="unsupported_media_type",
+        bad_request="wrong_media_type",
+        accept=None,
     ),
     _gap(
         "body_limit",
@@ -211,8 +211,8 @@ _ROWS: Final = (
         "8",
         "Size limits of request bodies: not shown.",
         "that a body of any size is read",
-        one_mebibyte=constant(1024 * 1024),
-        none=no_limit,
+        one_mebibyte=1024 * 1024,
+        none=None,
     ),
     _gap(
         "unknown_route",
@@ -220,8 +220,8 @@ _ROWS: Final = (
         "4.4",
         "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "how a path is answered that the interface does not show",
-        not_found=constant("unknown_path"),
-        not_implemented=constant("unknown_path_501"),
+        not_found="unknown_path",
+        not_implemented="unknown_path_501",
     ),
     # What an answer says.
     _gap(
@@ -230,10 +230,10 @@ _ROWS: Final = (
         "3",
         "The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or which one, when none was sent",
-        absent=no_status,
-        available=constant("available"),
-        pending=constant("pending"),
-        sold=constant("sold"),
+        absent=None,
+        available="available",
+        pending="pending",
+        sold="sold",
     ),
     _gap(
         "list_order",
@@ -292,9 +292,9 @@ _ROWS: Final = (
         "4.3",
         "getPet's scheduled removal date is 5 December 2030; what is answered from then on is not shown.",
         "how, or whether, getPet is answered after its removal date",
-        gone=constant("operation_removed"),
-        not_found=constant("operation_removed_404"),
-        still_served=no_condition,
+        gone="operation_removed",
+        not_found="operation_removed_404",
+        still_served=None,
     ),
     # How an answer looks.
     _gap(
@@ -342,8 +342,8 @@ _ROWS: Final = (
         "1",
         "Bodies are application/json; whether a charset is named is not said.",
         "the exact text of Content-Type",
-        plain=constant("application/json"),
-        with_charset=constant("application/json; charset=utf-8"),
+        plain="application/json",
+        with_charset="application/json; charset=utf-8",
     ),
     _gap(
         "content_coding",
@@ -351,8 +351,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: a server may compress what a client says it takes (RFC 9110 §12.5.3).",
         "that an answer comes uncompressed although Accept-Encoding allows gzip",
-        identity=no,
-        gzip=yes,
+        identity=False,
+        gzip=True,
     ),
     _gap(
         "answer_framing",
@@ -360,8 +360,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: framing is HTTP's (RFC 9112 §6).",
         "that Content-Length is there",
-        content_length=no,
-        chunked=yes,
+        content_length=False,
+        chunked=True,
     ),
     _gap(
         "header_names",
@@ -369,8 +369,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
         "the case of header names",
-        canonical=no,
-        lower_case=yes,
+        canonical=False,
+        lower_case=True,
     ),
     _gap(
         "connection",
@@ -378,8 +378,8 @@ _ROWS: Final = (
         "1",
         "The service is an HTTP API: a server may close a connection after any answer (RFC 9112 §9.6).",
         "that a connection is kept",
-        kept=no,
-        closed_after_answer=yes,
+        kept=False,
+        closed_after_answer=True,
     ),
     # What happens without the client's doing.
     _gap(
@@ -388,7 +388,7 @@ _ROWS: Final = (
         "8",
         "Rate limits: not shown.",
         "that requests are never refused for their number",
-        none=no_limit,
+        none=None,
         retry_after_seconds=lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
         retry_after_date=lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
     ),
@@ -398,7 +398,7 @@ _ROWS: Final = (
         "5",
         "How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked goes on working",
-        never=no,
+        never=lambda _uses: False,
         mid_session=lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
     ),
     _gap(
@@ -407,8 +407,8 @@ _ROWS: Final = (
         "4",
         "Whether a created animal is at once in lists and gets is not said.",
         "that a created animal can be read at once",
-        immediate=constant(0),
-        delayed=constant(1),
+        immediate=0,
+        delayed=1,
     ),
 )
 

@@ -44,7 +44,7 @@ class _WorldAnimals:
 
     def remove(self, pet_id: int) -> None:
         self.changed = self._world.store.remove(pet_id) or self.changed
-        self._world.hidden.pop(pet_id, None)
+        self._world.hidden.discard(pet_id)
 
 
 class Mutation:

@@ -59,10 +59,11 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     store, chosen = world.store, world.rules.policies
     limit, status = route.limit, route.status
     most = chosen.page_fill(limit)
-    if world.hidden and world.hides(number := _latest(world, entry)):
-        ids = chosen.list_order(store, status, most + len(world.hidden), world.random)
-        ids = world.visible(ids, number)[:most]
-        total = len(world.visible(store.every(status), number))
+    hidden = world.hidden
+    if hidden.first_seen and hidden.settle(number := _latest(world, entry)):
+        ids = chosen.list_order(store, status, most + len(hidden.first_seen), world.random)
+        ids = hidden.visible(ids, number)[:most]
+        total = len(hidden.visible(store.every(status), number))
     else:
         ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
@@ -78,16 +79,14 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
         if name in sent:
             document[name] = sent[name]
     if "status" not in sent:
-        status = chosen.status_when_omitted()
+        status = chosen.status_when_omitted
         if status is not None:
             document["status"] = status
     if commit:
         body = world.store.put(document)
-        delay = chosen.visibility()
+        delay = chosen.visibility
         if delay:
-            number = _latest(world, entry)
-            world.hides(number)  # forgets the others, lest they pile up where nobody lists
-            world.hidden[pet_id] = number + 1 + delay
+            world.hidden.hide(pet_id, _latest(world, entry), delay)
     else:
         body = encode_flat(document)
     return json_response(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
@@ -99,12 +98,10 @@ def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiRe
     removed_at = operation.removed_at
     fields = chosen.deprecation_headers(removed_at)
     if removed_at is not None and world.now >= removed_at.timestamp():
-        condition = chosen.after_removal()
+        condition = chosen.after_removal
         if condition is not None:
             return Refusal(condition, fields=fields)
     body = world.store.get(pet_id)
-    if body is not None and world.hidden and world.hidden.get(pet_id, 0) > _latest(world, entry):
-        body = None
-    if body is None:
+    if body is None or (world.hidden.first_seen and world.hidden.hides(pet_id, _latest(world, entry))):
         return Refusal("absent_pet", detail=f"petId {pet_id}", fields=fields)
     return json_response(world, 200, body, fields)

@@ -102,8 +102,7 @@ def _answer(
     document = validate(rules, request, route)
     if isinstance(document, Refusal):
         return _refused(world, entry, document)
-    world.answered += 1
-    retry_after = rules.policies.rate_limit(world.answered, world.now)
+    retry_after = world.rate_limiter.admit(rules.policies.rate_limit, world.now)
     if retry_after is not None:
         return _refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:

@@ -111,10 +111,10 @@ class Rules:
         self._heads: dict[tuple[int, ResponseFields, bool], Head] = {}
         chosen = self.policies
         wire_format = WireFormat(
-            chunked=chosen.answer_framing(),
-            close=chosen.connection(),
-            lower_case=chosen.header_names(),
-            gzip=chosen.content_coding(),
+            chunked=chosen.answer_framing,
+            close=chosen.connection,
+            lower_case=chosen.header_names,
+            gzip=chosen.content_coding,
         )
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         # What most behaviours leave alone costs no request a call.
@@ -130,7 +130,7 @@ class Rules:
         if head is None:
             if len(self._heads) >= _KEPT_HEADS:
                 self._heads.clear()
-            content_type = (("Content-Type", self.policies.content_type()),) if json else ()
+            content_type = (("Content-Type", self.policies.content_type),) if json else ()
             head = self._heads[key] = Head(status, (*content_type, SERVER, *fields))
         return head
 
@@ -170,7 +170,7 @@ class Rules:
             case [base, "pets", str() as pet_id] if f"/{base}" == BASE_PATH and pet_id:
                 kind = "pet"
             case _:  # a trailing or doubled slash and another letter case make another path
-                condition = self.policies.unknown_route()
+                condition = self.policies.unknown_route
                 return Route(refusal=Refusal(condition, detail=f"{method} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
         allow = ", ".join(_METHODS_BY_PATH[kind])
         if method == "OPTIONS":
@@ -192,7 +192,7 @@ class Rules:
             if broken or isinstance(number, HugeInteger):
                 wrong = [one for one in broken if one.path == "path.petId"] or unrepresentable(number, "path.petId")
                 if wrong:
-                    route.invalid = Refusal(self.policies.malformed_pet_id(), tuple(wrong))
+                    route.invalid = Refusal(self.policies.malformed_pet_id, tuple(wrong))
                     return route
             route.pet_id = number
             if not query and not broken:
@@ -211,7 +211,7 @@ class Rules:
         chosen = self.policies
         for parameter, texts in values.items():
             if parameter not in names:
-                if chosen.unknown_query(parameter):
+                if chosen.unknown_query:
                     words = no_such_name(parameter, names, "parameter here", given=values)
                     violations.append(
                         Violation(member_path("query", parameter), "additionalProperties", words, texts[0])

@@ -27,7 +27,7 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
     """Validate what can be known of a body before it is read: its media type and its declared length in bytes."""
     types = request.fields.by_name.get(b"content-type", ())
     if types != _JSON and not _is_json(types):
-        condition = rules.policies.media_type()
+        condition = rules.policies.media_type
         if condition is not None:
             came = (
                 f"Content-Type came as {(request.header('content-type') or '')[:80]!r}"
@@ -35,7 +35,7 @@ def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refu
                 else "Content-Type is missing"
             )
             return Refusal(condition, detail=came)
-    limit = rules.policies.body_limit()
+    limit = rules.policies.body_limit
     if limit is not None and length is not None and length > limit:
         return Refusal("body_too_large", detail=f"at most {limit} bytes are read")
     return None
@@ -66,7 +66,7 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
     if refusal is not None:
         return refusal
     if request.oversized:
-        return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit()} bytes are read")
+        return Refusal("body_too_large", detail=f"at most {rules.policies.body_limit} bytes are read")
     try:
         value, repeated = decode_json(body)
     except MalformedJsonError as error:
@@ -81,7 +81,7 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
         return accepted
     if isinstance(value, dict):
         _let_pass(rules, value)
-    violations = [one for one in repeated if rules.policies.duplicate_member(one.path)]
+    violations = [one for one in repeated if rules.policies.duplicate_member]
     omitted = repeated.omitted if violations else 0  # the behaviour treats all of them alike
     broken = rules.schemas.validate("NewPet", value, "body")
     violations += broken
@@ -102,15 +102,15 @@ def validate_body(rules: Rules, request: ApiRequest) -> dict[str, Any] | Refusal
 def _let_pass(rules: Rules, document: dict[str, Any]) -> None:
     """Take out of ``document`` what the behaviour overlooks, before the schema validates the rest."""
     chosen = rules.policies
-    if "status" in document and document["status"] is None and not chosen.null_status():
+    if "status" in document and document["status"] is None and not chosen.null_status:
         del document["status"]
     if not document.keys() <= rules.new_pet_names:
         for name in document.keys() - rules.new_pet_names:
-            if not chosen.unknown_body_field(name):
+            if not chosen.unknown_body_field:
                 del document[name]
     for name in rules.integer_fields:
         number = document.get(name)
-        if isinstance(number, JsonNumber) and not chosen.integral_float():
+        if isinstance(number, JsonNumber) and not chosen.integral_float:
             whole = integral_value(number)
             if whole is not None:
                 document[name] = whole

@@ -12,10 +12,12 @@ from petstore_mock.contract.violations import member_path, no_such_name
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.keys import KeyIndex, KeyRing
+from petstore_mock.core.rate_limit import RateLimiter
 from petstore_mock.core.resettable_random import ResettableRandom
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.sample_pets import sample_category, sample_name, sample_pet
 from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
+from petstore_mock.core.visibility import HiddenAnimals
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
 from petstore_mock.messages.deferred import DeferredResponses
@@ -46,9 +48,8 @@ class Snapshot:
         self.behaviour = world.rules.behaviour
         self.clock = world.clock.snapshot()
         self.random = world.random.getstate()
-        # Relative: the journal may have begun anew by the time of the restore.
-        self.hidden = {pet_id: until - world.journal.total for pet_id, until in world.hidden.items()}
-        self.answered = world.answered
+        self.hidden = world.hidden.snapshot(world.journal.total)
+        self.answered = world.rate_limiter.count
         self.seeded = seeded
 
 
@@ -103,10 +104,10 @@ class World:
         self.plan = FaultPlan(self.lock, schemas)
         self.deferred = DeferredResponses()  # other ones after each reset: what is held back then must not change it
         self.errors: list[BaseException] = []  # the fake's own failures, the first of them, for the verification
-        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and from which request on
+        self.hidden = HiddenAnimals()
+        self.rate_limiter = RateLimiter()
         self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
         self.keys = KeyRing(self, index or KeyIndex())
-        self.answered = 0  # requests that were valid so far (gap rate_limit)
         self.now = self.clock.now()  # the fake's time at the present request, asked for once
         self._seeded = 0
         self._start_seeded = 0
@@ -141,7 +142,7 @@ class World:
             self.errors.clear()
             self.hidden.clear()
             self.keys.replace(keys)
-            self.answered = 0
+            self.rate_limiter.count = 0
             self.random.reset()
             deferred, self.deferred = self.deferred, DeferredResponses()
         deferred.release()
@@ -170,8 +171,8 @@ class World:
             self.rules = rules_for(snapshot.behaviour, self.schemas)
             self.clock.restore(snapshot.clock)
             self.random.setstate(snapshot.random)
-            self.hidden = {pet_id: until + self.journal.total for pet_id, until in snapshot.hidden.items()}
-            self.answered = snapshot.answered
+            self.hidden.restore(snapshot.hidden, self.journal.total)
+            self.rate_limiter.count = snapshot.answered
             self._seeded = snapshot.seeded
             self.keys.restore(snapshot.keys, current, lost)
             deferred, self.deferred = self.deferred, DeferredResponses()
@@ -285,7 +286,7 @@ class World:
         with self.lock:
             if not self.store.remove(_as_id(pet_id)):
                 raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
-            self.hidden.pop(pet_id, None)
+            self.hidden.discard(pet_id)
 
     @staticmethod
     def document(body: bytes) -> dict[str, Any]:
@@ -304,16 +305,6 @@ class World:
             if candidate not in store:
                 return candidate
         return store.lowest_free_id()
-
-    def hides(self, number: int) -> bool:
-        """Say whether request ``number`` can't see some animal yet, and forget those that every later one sees."""
-        self.hidden = {pet_id: until for pet_id, until in self.hidden.items() if until > number}
-        return bool(self.hidden)
-
-    def visible(self, ids: Iterable[int], number: int) -> list[int]:
-        """Return ``ids`` without the animals that request ``number`` can't see yet (gap visibility)."""
-        hidden = self.hidden
-        return [pet_id for pet_id in ids if hidden.get(pet_id, 0) <= number]
 
 
 def _unwritable(value: object) -> str:

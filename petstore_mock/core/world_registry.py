@@ -383,7 +383,7 @@ class Worlds:
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap ``body_limit``)."""
-        return self._look_up(request)[0].rules.policies.body_limit()
+        return self._look_up(request)[0].rules.policies.body_limit
 
     def epoch(self) -> object:
         """Return to whom a request belongs that begins now, should it never show a key."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import collections.abc
 import dataclasses
+import inspect
 import pickle
 import tomllib
+import types
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,12 +43,27 @@ def test_defaults_of_behaviour_are_the_first_alternatives() -> None:
     assert dataclasses.asdict(Behaviour()) == {name: gap.default for name, gap in GAPS.items()}
 
 
-def test_policies_are_the_functions_of_the_gaps() -> None:
+def test_policies_are_the_alternatives_of_the_gaps() -> None:
     assert Policies._fields == tuple(GAPS)
     for preset in PRESETS:
         behaviour = Behaviour.preset(preset)
-        for name, function in policies(behaviour)._asdict().items():
-            assert function is GAPS[name].alternatives[getattr(behaviour, name)]
+        for name, chosen in policies(behaviour)._asdict().items():
+            assert chosen is GAPS[name].alternatives[getattr(behaviour, name)]
+
+
+def test_alternatives_are_of_the_types_that_policies_promise() -> None:
+    """What a table of 33 kinds of rows hides from a type checker."""
+    names = {"ResponseFields": tuple, "Catalogue": object, "Random": object, "datetime": object}
+    hints = typing.get_type_hints(Policies, {**vars(collections.abc), **names})
+    for name, gap in GAPS.items():
+        parts = typing.get_args(hints[name]) if isinstance(hints[name], types.UnionType) else (hints[name],)
+        functions = [part for part in parts if typing.get_origin(part) is collections.abc.Callable]
+        for chosen in gap.alternatives.values():
+            if callable(chosen):
+                assert functions, name
+                inspect.signature(chosen).bind(*typing.get_args(functions[0])[0])
+            else:
+                assert type(chosen) in parts, name
 
 
 # The places that speak of alternatives by name: the register itself, and Behaviour with its presets.
@@ -97,7 +115,7 @@ def test_no_other_module_compares_the_value_of_a_behaviour() -> None:
 
 
 def test_pipeline_reads_no_field_of_a_behaviour() -> None:
-    """``policies(behaviour)`` hands out functions; the core reads no ``behaviour.list_order`` and its like."""
+    """``policies(behaviour)`` hands out what is chosen; the core reads no ``behaviour.list_order`` and its like."""
     found = [
         f"{path.relative_to(PACKAGE)}:{node.lineno} {node.attr}"
         for folder in ("core", "mock")

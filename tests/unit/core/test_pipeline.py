@@ -517,10 +517,10 @@ def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed"))
     for _ in range(10):
         core.create()
-    assert len(core.world.hidden) <= 2
+    assert len(core.world.hidden.first_seen) <= 2
     core.list()
     core.list()
-    assert core.world.hidden == {}
+    assert core.world.hidden.first_seen == {}
 
 
 @pytest.mark.parametrize("is_refused", [False, True])

@@ -101,36 +101,25 @@ def test_same_seed_draws_the_same_ids() -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_hidden_animals_are_left_out_until_their_request() -> None:
-    one = world()
-    one.hidden = {2: 7, 3: 5}
-    assert one.visible([1, 2, 3], 4) == [1]
-    assert one.visible([1, 2, 3], 5) == [1, 3]
-    assert one.visible([1, 2, 3], 6) == [1, 3]
-    assert one.visible([1, 2, 3], 7) == [1, 2, 3]
-
-
 def test_removed_animal_leaves_nothing_hidden_behind() -> None:
     one = world()
     one.seed({"id": 1}, {})
-    one.hidden = {1: 10**6}
+    one.hidden.hide(1, 1, 10**6)
     one.remove(1)
     one.seed({"id": 1}, {})
-    assert one.visible([1], 1) == [1]
+    assert one.hidden.visible([1], 1) == [1]
 
 
-def test_reset_begins_a_new_generation_and_lets_held_answers_go() -> None:
+def test_reset_lets_held_answers_go_and_forgets_what_was_counted() -> None:
     one = world()
     released: list[str] = []
     one.deferred.add(lambda: released.append("a"))
-    generation = one.generation
-    one.hidden = {1: 9}
+    one.hidden.hide(1, 7, 1)
     use(one, "key")
-    one.answered = 4
+    one.rate_limiter.count = 4
     one.errors.append(ValueError())
     one.reset(["new"])
-    assert one.generation == generation + 1
     assert released == ["a"]
     assert list(one.keys) == ["new"]
     assert one.keys.first_used is None
-    assert (one.hidden, one.answered, one.errors) == ({}, 0, [])
+    assert (one.hidden.first_seen, one.rate_limiter.count, one.errors) == ({}, 0, [])
