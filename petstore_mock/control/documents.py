@@ -129,6 +129,7 @@ def entry_document(entry: Entry, *, with_record: bool = False) -> dict[str, Any]
         "reason": entry.reason,
         "outcome": entry.outcome,
         "connection": entry.connection,
+        **({"mutated": True} if entry.mutated else {}),
     }
     if with_record:
         document["record"] = record_of(entry)

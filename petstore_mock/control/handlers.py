@@ -189,6 +189,7 @@ class Handlers:
                 "requests": world.journal.total,
                 "violations": world.journal.violation_count,
                 "faults": sum(1 for _ in world.plan),
+                **({} if world.mutation is None else {"mutant": world.mutation.mutant.name}),
             }
 
     # Animals

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import OPERATIONS as SERVICE_OPERATIONS
+from petstore_mock.contract.mutants import MUTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +97,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "violations": _COUNT,
             "faults": _COUNT,
         },
-        {"previous": ref("Verification"), "passed": _FLAG},
+        {
+            "mutant": {**_TEXT, "description": "The mutant that answers; only where there is one."},
+            "previous": ref("Verification"),
+            "passed": _FLAG,
+        },
     ),
     "WorldOptions": _object(
         {},
@@ -116,6 +121,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "at": {"type": ["string", "null"], "description": "The date at the start, ISO 8601."},
             "strict": _FLAG,
             "random_seed": {"type": "integer"},
+            "mutant": {
+                "type": ["string", "null"],
+                "enum": [*MUTANTS, None],
+                "description": "A service that breaks one clause answers, until the world is made anew.",
+            },
             "api_key": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9._~+/-]+=*$"},
         },
     ),
@@ -206,6 +216,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "fault": {"type": ["string", "null"]},
             "executed": _FLAG,
             "duration_ms": {"type": "number"},
+            "mutated": {**_FLAG, "description": "True where the world's mutant did otherwise than the interface."},
             "record": {"type": "object", "description": "All that is known of it, for reports; with ?record=true."},
             "violations": {
                 "type": "array",

@@ -129,7 +129,8 @@ def _words(error: ValidationError) -> str:
     match error.validator:
         case "enum":
             names = [str(name) for name in wanted if name is not None]
-            words = f"to be one of {', '.join(names)}{came}{did_you_mean(value, names)}"
+            listed = ", ".join(names) if len(names) <= _SHOWN else f"the {len(names)} names in openapi.json"
+            words = f"to be one of {listed}{came}{did_you_mean(value, names)}"
         case "type":
             words = f"to be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}{came}"
         case "minimum" | "maximum" | "exclusiveMinimum":

@@ -7,8 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.mutant_changes import NO_BODY, NO_JSON, Turn
+from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.contract.strict_json import encode_json
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.response import Head
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import ApiResponse
 
-__all__ = ["Mutation"]
+__all__ = ["Mutation", "mutation_of"]
 
 
 class _WorldAnimals:
@@ -47,25 +50,38 @@ class _WorldAnimals:
         self._world.hidden.discard(pet_id)
 
 
+def mutation_of(name: str) -> Mutation:
+    """Return the mutant of that name at work.
+
+    Raises:
+        PetStoreMockError: there is no such mutant.
+    """
+    asked: object = name  # a test may pass anything
+    mutant = MUTANTS.get(asked) if isinstance(asked, str) else None
+    if mutant is None:
+        raise PetStoreMockError(
+            f"expected the name of one of the {len(MUTANTS)} mutants, such as 'list-filter-ignored'; "
+            f"got mutant={name!r} ({type(name).__name__}){did_you_mean(name, MUTANTS)}"
+        )
+    return Mutation(mutant)
+
+
 class Mutation:
-    """A mutant at work, in one world or in several of one test.
+    """A mutant at work.
 
     Args:
         mutant: what it does.
 
     Attributes:
         mutant: what it does.
-        shown: to how many requests it was asked to do something that it does otherwise than the interface says.
     """
 
     def __init__(self, mutant: Mutant) -> None:
         self.mutant = mutant
-        self.shown = 0
 
-    def ask(
-        self, world: World, request: ApiRequest, key: Key | None, problem: str
-    ) -> tuple[ApiRequest, Key | None, str]:
+    def ask(self, world: World, entry: Entry, key: Key | None, problem: str) -> tuple[ApiRequest, Key | None, str]:
         """Return what the service takes a request for, its key, and why it has none."""
+        request = entry.request
         turn = self._turn(world, request)
         if turn is None or self.mutant.before is None:
             return request, key, problem
@@ -73,11 +89,11 @@ class Mutation:
         asked = dict(turn.query)
         self.mutant.before(turn)
         if turn.refused_key != refused:
-            self.shown += 1
+            entry.mutated = True
             return request, None, turn.refused_key
         if turn.query == asked or refused:
             return request, key, problem
-        self.shown += 1
+        entry.mutated = True
         changed = copy.copy(request)
         changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
         return changed, key, problem
@@ -100,7 +116,7 @@ class Mutation:
         document = encode_json(turn.document)
         if (turn.status, turn.media_type, document) == before and turn.body is None and not animals.changed:
             return
-        self.shown += 1
+        entry.mutated = True
         response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
         if turn.body is not None:
             response.body = turn.body

@@ -53,7 +53,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
         if world.mutation is None:
             answer = _answer(world, request, key, problem, entry)
         else:
-            asked, key, problem = world.mutation.ask(world, request, key, problem)
+            asked, key, problem = world.mutation.ask(world, entry, key, problem)
             answer = _answer(world, asked, key, problem, entry)
             request.operation = asked.operation
         if world.self_check and entry.condition is not None and isinstance(answer, ApiResponse) and entry.fault is None:

@@ -63,6 +63,7 @@ class WorldOptions(TypedDict, total=False):
     strict: bool
     self_check: bool
     random_seed: int
+    mutant: str | None
 
 
 class Tenant:
@@ -135,7 +136,7 @@ class Tenant:
             self.worlds.check_key(key, shared=self.name is not None or key in self._keys)
             if key in fixed[:number]:
                 raise PetStoreMockError("expected each API key once; got one of them twice")
-        behaviour = as_behaviour(options.get("behaviour"))
+        behaviour, mutant = as_behaviour(options.get("behaviour")), options.get("mutant")
         world = World(
             schemas,
             behaviour=behaviour,
@@ -146,12 +147,13 @@ class Tenant:
             ring=self._ring,
             index=self.worlds.keys,
         )
+        world.mutation = _mutation(mutant)
         fill(world, options.get("seed"))
         if self._listener is not None:
             world.journal.listen(self._listener)
         self._verification = Verification(world)
         self.strict = self._base_strict = strict
-        self._base_behaviour, self._base_at = behaviour, at
+        self._base_behaviour, self._base_at, self._base_mutant = behaviour, at, mutant
         self._added: Seed | None = None  # animals of the present test alone
         self._fixed_keys = fixed
         self._set_keys(world, self.name)
@@ -273,7 +275,7 @@ class Tenant:
         seed: Seed | None = None,
         at: str | date | datetime | None = None,
         strict: bool | None = None,
-        mutation: Mutation | None = None,
+        mutant: str | None = None,
     ) -> None:
         """Begin the world of another test: the starting state under a new key, unless the key is fixed.
 
@@ -284,7 +286,7 @@ class Tenant:
             seed: animals of this test's starting state, beside the tenant's.
             at: the date of this test's start, instead of the tenant's.
             strict: whether this test fails for contract violations, instead of what the tenant was told.
-            mutation: the clause that the service breaks in this test.
+            mutant: the mutant that answers in this test, instead of the tenant's.
 
         Raises:
             PetStoreMockError: an option can't be right.
@@ -300,7 +302,7 @@ class Tenant:
             )
         self._added = seed
         world.owner = owner
-        world.mutation = mutation
+        world.mutation = _mutation(self._base_mutant if mutant is None else mutant)
         self.worlds.begin_test(world)
         self._set_keys(world, owner)
         self._verification.forget()
@@ -359,7 +361,8 @@ class Tenant:
         inner = Tenant(self.worlds, self.world.schemas, **options)
         inner.at_end = self.at_end
         inner.world.owner = self.world.owner
-        inner.world.mutation = self.world.mutation
+        if "mutant" not in options:
+            inner.world.mutation = self.world.mutation
         return inner
 
     def end(self) -> None:
@@ -435,3 +438,11 @@ class Tenant:
     def is_used(self) -> bool:
         """Whether a request came, or a fault is planned."""
         return bool(self.world.journal.total) or any(self.world.plan)
+
+
+def _mutation(name: str | None) -> Mutation | None:
+    if name is None:
+        return None
+    from petstore_mock.core.mutation import mutation_of  # noqa: PLC0415  # most worlds have none
+
+    return mutation_of(name)

@@ -60,6 +60,7 @@ class Entry:
         outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
         expected: whether the test said that this violation would come.
         by_expectation: whether an expectation of ``httpserver`` answered it.
+        mutated: whether the mutant of its world did otherwise than the interface says.
         keys: gives the keys to be masked.
         secure: whether it came over TLS.
         response: the answer as the core made it, nothing masked; None while there is none.
@@ -76,6 +77,7 @@ class Entry:
         "expected",
         "fault",
         "keys",
+        "mutated",
         "number",
         "omitted",
         "outcome",
@@ -107,6 +109,7 @@ class Entry:
         self.outcome: str | None = None
         self.expected = False
         self.by_expectation = False
+        self.mutated = False
         self.secure = False
         self.keys: Callable[[], Iterable[str]] = _no_keys
         self.weight = 0  # what the journal counted it as

@@ -61,6 +61,7 @@ class PetStoreMock:
         strict: whether a contract violation by the client fails the verification.
         self_check: hold the fake's own answers against the schemas.
         random_seed: seeds all that is drawn: ids, orders, probabilities.
+        mutant: the name of a mutant, which answers in the place of the service and breaks one clause.
         control: whether the control door is open on the same port, at :attr:`control_url`.
         schemas: a directory of JSON Schemas to judge by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
@@ -87,6 +88,7 @@ class PetStoreMock:
         strict: bool = False,
         self_check: bool = False,
         random_seed: int = 0,
+        mutant: str | None = None,
         control: bool = False,
         schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
@@ -109,6 +111,7 @@ class PetStoreMock:
             strict=strict,
             self_check=self_check,
             random_seed=random_seed,
+            mutant=mutant,
         )
         self.tenant.expectation_problems = self.host.problems
         self.adds_notes = True

@@ -156,7 +156,7 @@ class Keeper:
 
     def _meet(self, item: pytest.Item) -> Run:
         run = self.run = item.stash[_RUN] = Run(item, self._assumed)
-        if run.mutation is not None:
+        if run.mutant is not None:
             self.mutated.add(item.nodeid)
         return run
 

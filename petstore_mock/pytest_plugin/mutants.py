@@ -89,8 +89,10 @@ class Mutants:
         return self._tests.setdefault(name, _Test())
 
     def _observe(self, run: Run, entries: list[Entry]) -> None:
-        if run.mutation is None:
+        if run.mutant is None:
             self._of(name_without_variant(run.item)).operations.update(entry.operation for entry in entries)
+        else:
+            run.asked = run.asked or any(entry.mutated for entry in entries)
 
     # Running
 
@@ -122,10 +124,10 @@ class Mutants:
         if run is None or run.item is not item or not (run.uses_petstore or is_multiplied(item)):
             return report
         noted: dict[str, Any] = {"test": name_without_variant(item), "multiplied": is_multiplied(item)}
-        if run.mutation is not None:
+        if run.mutant is not None:
             excused = call.excinfo is not None and _says_nothing(call.excinfo.value)
             run.noticed = run.noticed or (is_failure(report) and not excused)
-            noted |= {"mutant": run.mutation.mutant.name, "noticed": run.noticed, "asked": bool(run.mutation.shown)}
+            noted |= {"mutant": run.mutant, "noticed": run.noticed, "asked": run.asked}
             report.outcome, report.longrepr, report.sections = "passed", None, []
             report.__dict__.pop("wasxfail", None)
             call.excinfo = None  # no debugger is to stop there

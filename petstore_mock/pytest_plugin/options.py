@@ -53,6 +53,7 @@ _MOCK_KEYWORDS: Final = (
     "strict",
     "self_check",
     "random_seed",
+    "mutant",
     "schemas",
     "cors",
     "tls",

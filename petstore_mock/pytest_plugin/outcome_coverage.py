@@ -37,7 +37,7 @@ class Coverage:
 
     def _observe(self, run: Run, entries: list[Entry]) -> None:
         assert run.petstore is not None  # noqa: S101  # for the type checker: it has entries
-        if run.mutation is not None:  # that answers what the interface does not
+        if run.mutant is not None:  # that answers what the interface does not
             return
         bounds = run.petstore.tenant.limit_bounds
         shown = self._shown.setdefault(run.item.nodeid, set())

@@ -73,20 +73,18 @@ class _SessionWorld(RemoteWorld):
         seed: Seed | None = None,
         at: str | date | datetime | None = None,
         strict: bool | None = None,
-        mutation: object = None,
+        mutant: str | None = None,
     ) -> None:
         """Begin the world of another test, or anew for another example of it; see ``Tenant.renew``.
 
         Raises:
             PetStoreMockError: an option can't be right, or the stub is gone.
         """
-        if mutation is not None:
-            raise PetStoreMockError("expected no mutants with --petstore-remote: they break the fake of this process")
         if isinstance(seed, Iterator):  # it would be used up by the first of several examples
             raise PetStoreMockError(
                 "expected a list of animals as the seed of a test; got an iterator, which lasts once"
             )
-        told = {**self._base, **world_options({"seed": seed, "at": at, "strict": strict})}
+        told = {**self._base, **world_options({"seed": seed, "at": at, "strict": strict, "mutant": mutant})}
         chosen = Behaviour(**self._base.get("behaviour", {})) if behaviour is None else as_behaviour(behaviour)
         told["behaviour"] = dataclasses.asdict(chosen.replace(gaps))
         name, former = self.name, self.name

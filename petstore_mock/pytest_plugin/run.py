@@ -17,7 +17,6 @@ from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from petstore_mock.core.mutation import Mutation
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
     from petstore_mock.pytest_plugin.subject import Subject
@@ -111,20 +110,22 @@ class Run:
         has_own_mock: whether it failed with the journal of a mock of its own.
         examples: whether it was judged example by example.
         leaks_before: how many requests of finished worlds had come before it.
-        mutation: the mutant that answers in the place of the service, or None.
+        mutant: the mutant that answers in the place of the service, or None.
         noticed: whether a phase of it has failed under that mutant.
+        asked: whether something was asked of that mutant that it does otherwise.
     """
 
     __slots__ = (
-        "_asked",
+        "_uses",
         "_warned",
+        "asked",
         "clears",
         "examples",
         "has_own_mock",
         "item",
         "leaks_before",
         "looked",
-        "mutation",
+        "mutant",
         "noted",
         "noticed",
         "petstore",
@@ -148,14 +149,13 @@ class Run:
         self.looked = 0  # the number of the last journal entry that was looked at
         self.noted: dict[str, Warning] = {}
         self._warned: set[str] = set()
-        self._asked = FIXTURE in getattr(item, "fixturenames", ())
+        self._uses = FIXTURE in getattr(item, "fixturenames", ())
         self.start = merged_marks(item, "petstore")
         gaps = {**assumed, **assumptions_of(item), **variant_of(item)}
-        mutant = gaps.pop(MUTANT, None)
-        self.mutation = None if mutant is None else _mutation(mutant)
-        self.noticed = False
-        if self.mutation is not None:
-            self.start["mutation"] = self.mutation
+        self.mutant = gaps.pop(MUTANT, None)
+        self.noticed = self.asked = False
+        if self.mutant is not None:
+            self.start["mutant"] = self.mutant
         if gaps:
             self.start["gaps"] = gaps
 
@@ -169,7 +169,7 @@ class Run:
         """Whether the test has to do with the fixture: by its arguments, or by what happened."""
         if self.petstore is None:
             return False
-        return self._asked or self.petstore.tenant.is_used
+        return self._uses or self.petstore.tenant.is_used
 
     @property
     def leaks(self) -> list[Leak]:
@@ -191,7 +191,7 @@ class Run:
 
     def note(self, entries: Iterable[Entry]) -> None:
         """Note what the client did wrong in ``entries``, to be warned of."""
-        self._asked = True
+        self._uses = True
         for entry in entries:
             if entry.is_violation and not entry.expected and len(self.noted) <= _WARNED_REASONS:
                 text = f"{entry.request_line} broke the contract{entry.where}: {entry.reason}"
@@ -230,7 +230,7 @@ class Run:
         """Issue a warning once a test; one that is an error raises each time, or Hypothesis could not shrink it."""
         path, line = _line_of(self.item)
         # The test as it is has warned of the same as it does under a mutant.
-        known = once in self._warned or len(self._warned) >= _WARNED_REASONS or self.mutation is not None
+        known = once in self._warned or len(self._warned) >= _WARNED_REASONS or self.mutant is not None
         with warnings.catch_warnings(record=True) if known else _nothing():
             warnings.warn_explicit(
                 warning,
@@ -241,13 +241,6 @@ class Run:
                 registry={},
             )
         self._warned.add(once)
-
-
-def _mutation(name: str) -> Mutation:
-    from petstore_mock.contract.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
-    from petstore_mock.core.mutation import Mutation  # noqa: PLC0415  # as above
-
-    return Mutation(MUTANTS[name])
 
 
 def _line_of(item: pytest.Item) -> tuple[str, int]:

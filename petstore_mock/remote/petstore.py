@@ -39,7 +39,7 @@ __all__ = ["RemotePetStore", "connect", "world_options"]
 
 _DEFAULT_WORLD: Final = "default"
 _NOT_FOUND: Final = 404
-_OPTIONS: Final = ("api_key", "seed", "behaviour", "at", "strict", "random_seed")
+_OPTIONS: Final = ("api_key", "seed", "behaviour", "at", "strict", "random_seed", "mutant")
 _SAME_PROCESS: Final = {
     "app": "give the client petstore.url, and steer a PetStoreMock() of the test's own for WSGI",
     "asgi": "give the client petstore.url, and steer a PetStoreMock() of the test's own for ASGI",
@@ -266,7 +266,8 @@ class RemotePetStore:
         """Give an empty, independent world of the same stub, at an address of its own, for the length of a block.
 
         Args:
-            options: ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict`` and ``random_seed`` of ``PetStoreMock``.
+            options: ``api_key``, ``seed``, ``behaviour``, ``at``, ``strict``, ``random_seed`` and ``mutant`` of
+                ``PetStoreMock``.
 
         Raises:
             PetStoreMockError: an option can't be right.
@@ -509,7 +510,9 @@ class _Fresh:
     def __enter__(self) -> RemotePetStore:
         host = self._host.tenant
         tenant = RemoteWorld(host.door, None)
-        tenant.make(world_options({"strict": host.strict, **self._options}), f"py-{secrets.token_hex(8)}")
+        tenant.make(
+            world_options({"strict": host.strict, "mutant": host.mutant, **self._options}), f"py-{secrets.token_hex(8)}"
+        )
         tenant.owner, tenant.at_end = host.owner, host.at_end
         host.guests.append(tenant)
         self._petstore = RemotePetStore(tenant, is_own=True)

@@ -40,6 +40,7 @@ class RemoteWorld:
         at_end: told of it before it is cleared; None for nobody.
         guests: the worlds of ``fresh()`` that are not over.
         strict: whether a contract violation by the client fails the verification, as far as it was told here.
+        mutant: the mutant that answers in it, or None.
     """
 
     def __init__(self, door: Door, name: str | None) -> None:
@@ -53,6 +54,7 @@ class RemoteWorld:
         self.at_end: Callable[[Ending], None] | None = None
         self.guests: list[RemoteWorld] = []
         self.strict = False
+        self.mutant: str | None = None
         self._further_keys: list[str] = []
         self._handles: weakref.WeakSet[RemoteFaultHandle] = weakref.WeakSet()
         self.journal = RemoteJournal(self.ask, lambda: self.keys)
@@ -103,7 +105,7 @@ class RemoteWorld:
             self.make({})
 
     def _become(self, document: Mapping[str, Any]) -> None:
-        self.url, self.key = document["url"], document["api_key"]
+        self.url, self.key, self.mutant = document["url"], document["api_key"], document.get("mutant")
         self._further_keys = []
         self._begin_anew()
 

@@ -455,6 +455,21 @@ def test_a_fresh_world_begins_with_the_animals_of_a_file(petstore: Face, tmp_pat
         pass
 
 
+def test_a_fresh_world_may_be_a_mutant(petstore: Face, ask: Ask) -> None:
+    with petstore.fresh(seed=[{"name": "Rex", "status": "sold"}], mutant="list-filter-ignored") as inner:
+        assert [pet["name"] for pet in ask(inner, path="/pets?status=pending")[1]] == ["Rex"]
+        assert ask(inner, path="/pets")[0] == 200
+        assert [entry.mutated for entry in inner.journal] == [True, False]
+        inner.reset()
+        assert len(ask(inner, path="/pets?status=pending")[1]) == 1
+        with inner.fresh(seed=[{"name": "Tom"}]) as same, inner.fresh(seed=1, mutant="list-wrapped") as other:
+            assert len(ask(same, path="/pets?status=sold")[1]) == 1
+            assert ask(other, path="/pets?status=sold")[1] == {"pets": []}
+    assert ask(petstore, path="/pets?status=pending") == (200, [])
+    with pytest.raises(PetStoreMockError, match="Did you mean 'list-wrapped'"), petstore.fresh(mutant="list-wraped"):
+        pass
+
+
 # Behaviour and time
 
 

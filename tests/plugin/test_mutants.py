@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import petstore_mock.pytest_plugin.remote  # noqa: F401  # pytester forgets what an inner run is the first to import
+from petstore_mock import PetStoreMock
 from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.pytest_plugin.mutants import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Inner = Callable[..., pytest.RunResult]
@@ -124,6 +126,30 @@ def test_the_summary_tells_what_no_test_noticed(
     assert found["count"] == len(MUTANTS)
     assert found["percent"] == round(100 * len(noticed) / len(MUTANTS), 2)
     assert found["not_run"] == ["test_inner.py::Case::test_case"]
+
+
+@pytest.fixture
+def stub() -> Iterator[PetStoreMock]:
+    with PetStoreMock(control=True) as stub:
+        yield stub
+
+
+@pytest.mark.parametrize(("workers", "count"), [("-n0", 40), ("-n2", 8)])
+def test_a_stub_elsewhere_serves_the_same_mutants(
+    inner: Inner, pytester: pytest.Pytester, stub: PetStoreMock, workers: str, count: int
+) -> None:
+    suite = f"""{_SUITE}
+    def test_fresh(petstore):
+        with petstore.fresh(seed=1) as other:
+            assert len(call(other)[1]) == 1
+    """
+    options = (f"--petstore-mutants={count}", "--petstore-mutants-all", "--tb=no", workers)
+    at_home = inner(suite, *options, "--petstore-mutants-json=home.json")
+    elsewhere = inner(suite, *options, "--petstore-mutants-json=remote.json", f"--petstore-remote={stub.url}")
+    assert written(pytester, "remote.json") == written(pytester, "home.json")
+    if workers == "-n0":  # else it depends on which worker knows what, how many runs are left out
+        assert at_home.parseoutcomes() == elsewhere.parseoutcomes()
+    assert stub.host.worlds._named == {}  # noqa: SLF001  # nothing is left behind
 
 
 _PASSES = """

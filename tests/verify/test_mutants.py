@@ -6,7 +6,6 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.contract.mutants import MUTANTS
-from petstore_mock.core.mutation import Mutation
 from tests.verify.asking import ENOUGH, ask, broken
 
 _ANIMALS = 30  # more than the default limit, and few enough that what was created is in the list
@@ -14,10 +13,8 @@ _ANIMALS = 30  # more than the default limit, and few enough that what was creat
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_verify_catches_each_mutant_by_its_clause(name: str) -> None:
-    mutation = Mutation(MUTANTS[name])
-    with PetStoreMock(seed=_ANIMALS) as petstore:
-        petstore.tenant.world.mutation = mutation
+    with PetStoreMock(seed=_ANIMALS, mutant=name) as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
-    assert mutation.mutant.clause in broken(verdict)
-    assert mutation.shown
+        assert any(entry.mutated for entry in petstore.journal)
+    assert MUTANTS[name].clause in broken(verdict)
     assert verdict.exit_code == 1

@@ -9,6 +9,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.mutants import MUTANTS
 from tests.unit.control.door import Door
 
 
@@ -44,6 +45,38 @@ def test_made_world_is_told_with_its_address_and_key(door: Door) -> None:
     }
     assert len(names(door.call(key, "/w/one/v1/pets"))) == 3
     assert door.get("world", world="one")["requests"] == 1
+
+
+def test_a_world_breaks_one_clause_until_it_is_made_anew(door: Door) -> None:
+    made = door.ask("PUT", "world", {"seed": 3, "mutant": "list-wrapped"}, world="one").json
+    assert made["mutant"] == "list-wrapped"
+    assert door.get("worlds")["worlds"][1]["mutant"] == "list-wrapped"
+    assert b'{"pets":' in door.call(made["api_key"], "/w/one/v1/pets").body
+    door.call("wrong", "/w/one/v1/pets")
+    shown = door.get("requests", world="one")["requests"]
+    assert [one.get("mutated") for one in shown] == [True, None]
+    assert door.ask("POST", "world/reset", world="one").json["mutant"] == "list-wrapped"
+    assert b'{"pets":' in door.call(door.get("world", world="one")["api_key"], "/w/one/v1/pets").body
+    anew = door.ask("PUT", "world", {"seed": 3}, world="one").json
+    assert "mutant" not in anew
+    assert len(names(door.call(anew["api_key"], "/w/one/v1/pets"))) == 3
+    assert "mutant" not in door.get("world")
+
+
+def test_a_mutant_that_there_is_not_gets_422_with_the_nearest_and_changes_nothing(door: Door) -> None:
+    door.ask("PUT", "world", {"mutant": "list-wrapped"}, world="one")
+    answer = door.ask("PUT", "world", {"mutant": "list-wraped"}, world="one")
+    assert answer.status_code == 422
+    assert answer.json["violations"] == [
+        {
+            "field": "body.mutant",
+            "message": f"body.mutant to be one of the {len(MUTANTS)} names in openapi.json; "
+            "got \"list-wraped\" (string). Did you mean 'list-wrapped'?",
+        }
+    ]
+    assert door.get("world", world="one")["mutant"] == "list-wrapped"
+    known = door.get("openapi.json")["components"]["schemas"]["WorldOptions"]["properties"]["mutant"]["enum"]
+    assert known == [*MUTANTS, None]
 
 
 def test_url_begins_as_the_host_of_the_request_says(door: Door) -> None:

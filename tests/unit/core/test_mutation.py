@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from petstore_mock import PetStoreMock, faults
-from petstore_mock.contract.mutants import MUTANTS
-from petstore_mock.core.mutation import Mutation
+from petstore_mock import PetStoreMock, PetStoreMockError, faults
+from petstore_mock.core.mutation import mutation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +22,12 @@ def mock() -> Iterator[PetStoreMock]:
         yield mock
 
 
-def under(mock: PetStoreMock, name: str) -> Mutation:
-    mutation = mock.tenant.world.mutation = Mutation(MUTANTS[name])
-    return mutation
+def under(mock: PetStoreMock, name: str) -> None:
+    mock.tenant.world.mutation = mutation_of(name)
+
+
+def shown(mock: PetStoreMock) -> int:
+    return sum(entry.mutated for entry in mock.journal)
 
 
 def call(mock: PetStoreMock, method: str = "GET", path: str = "/pets", body: object = None, key: str = "") -> Any:  # noqa: ANN401  # JSON
@@ -41,19 +43,19 @@ def call(mock: PetStoreMock, method: str = "GET", path: str = "/pets", body: obj
 
 def test_what_is_asked_stays_in_the_journal_as_it_came(mock: PetStoreMock) -> None:
     mock.seed_many(6)
-    mutation = under(mock, "list-filter-ignored")
+    under(mock, "list-filter-ignored")
     status, pets = call(mock, path="/pets?status=sold")
     assert (status, len(pets)) == (200, 6)
     assert mock.journal.last.target == "/v1/pets?status=sold"
     assert mock.journal.last.operation == "listPets"
-    assert mutation.shown == 1
+    assert shown(mock) == 1
 
 
 def test_a_request_that_does_not_ask_for_it_shows_nothing(mock: PetStoreMock) -> None:
-    mutation = under(mock, "list-filter-ignored")
+    under(mock, "list-filter-ignored")
     assert call(mock) == (200, [])
     assert call(mock, "POST", body={"name": "Rex", "categoryId": 1})[0] == 201
-    assert mutation.shown == 0
+    assert shown(mock) == 0
 
 
 @pytest.mark.parametrize("revoked", [False, True])
@@ -93,19 +95,19 @@ def test_an_injected_error_is_spoilt_as_the_services_own(mock: PetStoreMock) -> 
 
 
 def test_a_fault_that_is_no_answer_of_the_interface_stays_as_it_is(mock: PetStoreMock) -> None:
-    mutation = under(mock, "list-wrapped")
+    under(mock, "list-wrapped")
     mock.inject(faults.respond(200, json=[]), on="listPets", times=1)
     assert call(mock) == (200, [])
-    assert mutation.shown == 0
+    assert shown(mock) == 0
 
 
 def test_a_delayed_answer_is_spoilt_once(mock: PetStoreMock) -> None:
-    mutation = under(mock, "create-category-changed")
+    under(mock, "create-category-changed")
     mock.inject(faults.delay(0.001), on="createPet", times=2, at="after_commit")
     assert call(mock, "POST", body={"name": "Rex", "categoryId": 5})[1]["categoryId"] == 4
     mock.inject(faults.delay(0.001), on="createPet", times=1)
     assert call(mock, "POST", body={"name": "Rex", "categoryId": 5})[1]["categoryId"] == 4
-    assert mutation.shown == 2
+    assert shown(mock) == 2
 
 
 def test_worlds_of_fresh_are_the_same_service(mock: PetStoreMock) -> None:
@@ -120,3 +122,26 @@ def test_the_next_test_meets_the_service_as_it_is(mock: PetStoreMock) -> None:
     assert call(mock) == (200, {"pets": []})
     mock.tenant.renew("another test")
     assert call(mock) == (200, [])
+
+
+def test_a_mutant_is_part_of_the_starting_state() -> None:
+    with PetStoreMock(mutant="list-wrapped") as mock:
+        assert call(mock) == (200, {"pets": []})
+        mock.reset()
+        assert call(mock) == (200, {"pets": []})
+        mock.tenant.renew("test_b", mutant="list-not-there")
+        assert call(mock)[0] == 404
+        mock.tenant.renew("test_c")
+        assert call(mock) == (200, {"pets": []})
+        with mock.fresh(mutant=None) as inner:
+            assert call(inner) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("list-wraped", "got mutant='list-wraped' (str). Did you mean 'list-wrapped'?"), (7, "got mutant=7 (int)")],
+)
+def test_a_mutant_that_there_is_not_is_refused(name: Any, words: str) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError) as raised:
+        PetStoreMock(mutant=name)
+    assert words in str(raised.value)
