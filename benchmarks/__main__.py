@@ -23,6 +23,7 @@ MEASUREMENTS: Final = (
     "latency",
     "tls",
     "boot",
+    "first_refusal",
     "lifecycle",
     "fixture_cost",
     "plugin_cost",

@@ -42,6 +42,7 @@ GOALS: Final[Mapping[str, Goal]] = {
         "at most 3 ms, no import of werkzeug, jsonschema, hypothesis or asyncio",
     ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
+    "first_refusal": Goal("first refusal of a fresh process, one client on http.client", "at most 15 ms"),
     "large_store": Goal(
         "list, get and create in a store of 1,000,000 against 100 animals",
         "at most 1.3 times; at most 400 bytes an animal beyond its JSON",

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ServeOptions", "serve"]
 
-_WARM_AFTER: Final = 1.0  # seconds
 _LOOK_UP: Final = 0.2  # seconds
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -103,28 +102,19 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
         )
         worlds.renew_connections = server.renew_connections
         ending = _Ending(tenants, options.world_ttl, log)
-        # The first refused body would wait for jsonschema's import; who waits for the first answer must not.
-        warming = threading.Timer(_WARM_AFTER, default_schemas().warm)
-        warming.daemon = True
         try:
             with _signals_left_to_main():
                 _start(server, options.host, options.port)
                 door.start()
-                warming.start()
                 ending.start()
                 log.start()
             # Who reads it may send a signal at once.
             log.greet(_greeting(server, tenants.default.world.keys, options, door, ca_path))
             _wait(signalled)
         finally:
-            try:
-                ending.stop()
-                door.stop()
-                server.stop()
-            finally:
-                warming.cancel()
-                if warming.ident is not None:
-                    warming.join()
+            ending.stop()
+            door.stop()
+            server.stop()
         if told := log.finish():  # it has what was answered since the signal, as far as somebody reads it
             complaint = Output(stderr)  # which may lead into the same full pipe
             complaint.begin(lambda: complaint.write(f"petstore-mock: {told}\n"))

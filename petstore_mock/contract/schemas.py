@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.fast_validator import compile_fast_validator
+from petstore_mock.contract.schema_errors import SchemaError, find_errors, is_plain
 from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
 from petstore_mock.contract.schema_requirements import check_requirements
 from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
@@ -64,6 +65,7 @@ class Schemas:
             check_requirements(self.resolved)
         self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
         self._fast_validators = {name: compile_fast_validator(schema) for name, schema in self._asserting.items()}
+        self._plain = frozenset(name for name, schema in self._asserting.items() if is_plain(schema))
         self._validators: dict[str, Validator] = {}
 
     def __repr__(self) -> str:
@@ -90,23 +92,16 @@ class Schemas:
         """
         if self.accepts(name, value):
             return Violations()
-        errors = list(self._validator_of(name).iter_errors(value))
-        # What else: an enumeration, or the bounds of an integer that came as a float.
-        mistyped = {error.json_path for error in errors if error.validator == "type"}
-        return _gather(
-            (error for error in errors if error.validator == "type" or error.json_path not in mistyped), location
-        )
-
-    def warm(self) -> None:
-        """Make every validator now: the first one costs the import of jsonschema, some 70 ms."""
-        for name in SCHEMA_NAMES:
-            self._validator_of(name)
-
-    def _validator_of(self, name: str) -> Validator:
+        schema = self._asserting[name]
+        if name in self._plain:
+            return _gather(find_errors(schema, value), location)
         validator = self._validators.get(name)
         if validator is None:
-            validator = self._validators[name] = _compile(self._asserting[name])
-        return validator
+            validator = self._validators[name] = _validator_class()(schema)
+        errors = [_plain_error(error) for error in validator.iter_errors(value)]
+        # What else: an enumeration, or the bounds of an integer that came as a float.
+        mistyped = {error.path for error in errors if error.keyword == "type"}
+        return _gather((error for error in errors if error.keyword == "type" or error.path not in mistyped), location)
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the properties of the object schema ``name``, with their references resolved."""
@@ -157,24 +152,24 @@ def _validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator
     return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 
 
-def _compile(schema: Mapping[str, Any]) -> Validator:
-    validator: Validator = _validator_class()(schema)
-    return validator
+def _plain_error(error: ValidationError) -> SchemaError:
+    schema: Any = error.schema  # an object, for the keywords that are told
+    return SchemaError(tuple(error.absolute_path), str(error.validator), error.validator_value, error.instance, schema)
 
 
-def _gather(errors: Iterable[ValidationError], location: str) -> Violations:
+def _gather(errors: Iterable[SchemaError], location: str) -> Violations:
     """Make the violations, in path order. A client can add unknown members without end: they take what room is left."""
     made: dict[Violation, None] = {}
     unknown = []
     for error in errors:
-        if error.validator == "additionalProperties":
+        if error.keyword == "additionalProperties":
             unknown.append(error)
         else:
             made.update(dict.fromkeys(_violations(error, location)))
     found = Violations(made)
     for error in unknown:
-        instance: Any = error.instance
-        names = [name for name in instance if name not in _known(error)]
+        known = _known(error)
+        names = [name for name in error.value if name not in known]
         shown = names[: found.room]
         found.omitted += len(names) - len(shown)
         found += dict.fromkeys(_unknown_members(error, shown, location))  # shortened names may be one path
@@ -184,47 +179,43 @@ def _gather(errors: Iterable[ValidationError], location: str) -> Violations:
     return found
 
 
-def _path(error: ValidationError, location: str) -> str:
+def _path(error: SchemaError, location: str) -> str:
     path = location
-    for step in error.absolute_path:
+    for step in error.path:
         path = member_path(path, str(step))
     return path
 
 
-def _known(error: ValidationError) -> Mapping[str, Any]:
-    schema: Any = error.schema  # an object schema, for the keywords that look at it
-    known: Mapping[str, Any] = schema.get("properties", {})
+def _known(error: SchemaError) -> Mapping[str, Any]:
+    known: Mapping[str, Any] = error.schema.get("properties", {})
     return known
 
 
-def _unknown_members(error: ValidationError, names: Iterable[str], location: str) -> list[Violation]:
-    instance: Any = error.instance
+def _unknown_members(error: SchemaError, names: Iterable[str], location: str) -> list[Violation]:
     path = _path(error, location)
     known = _known(error)
     return [
         Violation(
             member_path(path, name),
             "additionalProperties",
-            no_such_name(name, known, "field here", given=instance),
-            instance[name],
+            no_such_name(name, known, "field here", given=error.value),
+            error.value[name],
         )
         for name in names
     ]
 
 
-def _violations(error: ValidationError, location: str) -> list[Violation]:
-    """Turn one error of jsonschema into our violations, from its parts and never from its text."""
+def _violations(error: SchemaError, location: str) -> list[Violation]:
+    """Turn one error into our violations."""
     path = _path(error, location)
-    rule = str(error.validator)
-    schema: Any = error.schema  # an object, for the keywords that are told
-    instance: Any = error.instance
+    rule, schema, value = error.keyword, error.schema, error.value
     if rule == "required":
-        missing = [name for name in schema["required"] if name not in instance]
+        missing = [name for name in schema["required"] if name not in value]
         return [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
-    expected = _expected(rule, error.validator_value)
+    expected = _expected(rule, error.wanted)
     if rule == "type" and "enum" in schema:  # not told apart: it would say the same value again
         expected += f", {_one_of(schema['enum'])}"
-    return [Violation(path, rule, expected, instance)]
+    return [Violation(path, rule, expected, value)]
 
 
 def _expected(rule: str, wanted: Any) -> str:  # noqa: ANN401  # the value of any keyword

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -16,6 +19,7 @@ from jsonschema import Draft202012Validator
 from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.contract import schemas as schemas_module
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
+from petstore_mock.contract.schema_errors import is_plain
 from petstore_mock.contract.schemas import SCHEMA_NAMES, Schemas, default_schemas
 from petstore_mock.contract.violations import HugeInteger, JsonNumber, Violation
 from petstore_mock.core.self_check import SelfCheckError, check_answer
@@ -24,7 +28,7 @@ from tests import data_cases
 from tests.core import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from petstore_mock.messages.response import ApiResponse
 
@@ -103,6 +107,92 @@ def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  
     if accepts is not None and accepts(value):
         assert right
     assert (default_schemas().validate(name, value, "body") == []) is right
+
+
+def variants(kind: str, **keywords: Sequence[object]) -> list[dict[str, Any]]:
+    """Return the schemas of one type with every combination of ``keywords``, each left out as well."""
+    chosen = product(*([None, *values] for values in keywords.values()))
+    return [
+        {"type": kind} | {name: value for name, value in zip(keywords, values, strict=True) if value is not None}
+        for values in chosen
+    ]
+
+
+LEAVES = [
+    *variants("integer", minimum=[0], maximum=[0, 1]),
+    *variants("string", minLength=[1], maxLength=[1, 2], enum=[["a", "abc"]]),
+]
+PLAIN_SCHEMAS = [
+    *LEAVES,
+    *variants("array", items=[*LEAVES, {"type": "array", "items": LEAVES[-1]}]),
+    *variants(
+        "object",
+        properties=[{}, {"name": LEAVES[-1]}, {"name": LEAVES[3], "x": {"type": "object", "required": ["x"]}}],
+        required=[[], ["name", "x"]],
+        additionalProperties=[True, False],
+    ),
+    *(schemas_module._strip(schema) for schema in default_schemas().resolved.values()),  # noqa: SLF001
+]
+LEAF_VALUES = [None, True, -1, 0, 1, 2, JsonNumber("1.0"), HugeInteger("9" * 500), "", "a", "ab", "abc"]
+
+
+@pytest.mark.parametrize("kind", ["integer", "string", "array", "object"])
+def test_plain_schema_is_followed_as_jsonschema_follows_it(kind: str) -> None:
+    """The same violations, in the same words, by whichever of the two."""
+    for schema in PLAIN_SCHEMAS:
+        if schema["type"] == kind:
+            expect_same_violations(schema)
+
+
+def expect_same_violations(schema: dict[str, Any]) -> None:
+    assert is_plain(schema)
+    rules, by_jsonschema = Schemas(SHIPPED, check=False), Schemas(SHIPPED, check=False)
+    for one in (rules, by_jsonschema):
+        one._asserting["Pet"], one._fast_validators["Pet"] = schema, None  # noqa: SLF001
+    by_jsonschema._plain = frozenset()  # noqa: SLF001
+    inner = [{}, *({"name": leaf} for leaf in LEAF_VALUES), *({"x": leaf} for leaf in (1, {}, {"x": 1}))]
+    pets = [case.value for name in SCHEMA_NAMES for case in data_cases.invalid(name)]
+    for value in [*LEAF_VALUES, *inner, {"name": 5, "x": {}}, *pets, *([leaf, "a"] for leaf in [*LEAF_VALUES, [1]])]:
+        found, right = rules.validate("Pet", value, "body"), by_jsonschema.validate("Pet", value, "body")
+        assert [(str(one), one.rule) for one in found] == [(str(one), one.rule) for one in right]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        True,
+        {},
+        {"type": ["string", "null"]},
+        {"type": "number"},
+        {"type": "string", "pattern": "a"},
+        {"type": "string", "enum": ["a", 1]},
+        {"type": "integer", "multipleOf": 2},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "object", "properties": {"name": {"const": "Rex"}}},
+        {"type": "array", "items": False},
+    ],
+    ids=str,
+)
+def test_schema_that_says_more_is_left_to_jsonschema(schema: object) -> None:
+    assert not is_plain(schema)
+
+
+def test_refusals_import_no_jsonschema() -> None:
+    """It takes 50 to 200 ms, for which the client would wait."""
+    program = """
+import sys
+from petstore_mock import PetStoreMock
+from petstore_mock.messages.request import ApiRequest, RequestFields
+petstore = PetStoreMock(api_key="k", self_check=True)
+fields = RequestFields([(b"Authorization", b"Bearer k"), (b"Content-Type", b"application/json")])
+sent = [("GET", f"/v1/pets{query}", b"") for query in ("", "?limit=0", "?limit=x", "?status=lost", "?state=sold", "/x")]
+sent += [("POST", "/v1/pets", body) for body in (b"{", b"[]", b'{"name": 5}', b'{"Name": "x"}', b'{"categoryId": 1e5}')]
+for method, target, body in sent:
+    assert petstore.host.worlds.handle(ApiRequest(method, target, fields, body)).status in {200, 400, 404}
+print("jsonschema" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n"
 
 
 def test_usual_values_are_accepted_quickly() -> None:
@@ -638,15 +728,6 @@ def test_animal_that_the_service_could_not_follow_is_refused(
 
 def test_repr_names_the_directory() -> None:
     assert repr(default_schemas()) == f"<Schemas {SHIPPED}>"
-
-
-def test_warm_leaves_no_judge_to_be_made_at_a_request() -> None:
-    schemas = Schemas(default_schemas().directory)
-    schemas.warm()
-    made = dict(schemas._validators)  # noqa: SLF001
-    assert set(made) == set(SCHEMA_NAMES)
-    schemas.validate("NewPet", {}, "body")
-    assert schemas._validators["NewPet"] is made["NewPet"]  # noqa: SLF001
 
 
 def test_unknown_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
