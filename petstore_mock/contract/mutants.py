@@ -310,6 +310,7 @@ _MUTANTS: Final = (
         _LIST,
         after=on(lambda turn: "status" not in turn.query, empty_page),
     ),
+    Mutant("list-always-empty", "4.1-list-finds", "the list is always empty", _LIST, after=on_success(empty_page)),
     # §4.2
     Mutant(
         "create-answers-200", "4.2-created", "createPet answers 200, not 201", _CREATE, after=on_success(answered(200))

@@ -21,6 +21,7 @@ __all__ = ["Checking", "plan"]
 
 _PADDING: Final = 1024 * 1024 + 1
 _LONG: Final = 256
+_LIKELY: Final = 1  # the id of an animal, where nothing has shown any
 _FAR: Final = 2**52  # below which a randomly chosen id is taken by nobody, and exact everywhere
 _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # names in another order than their ids
 
@@ -97,13 +98,10 @@ class Checking:
 
     def _values(self, text: str, facts: Facts) -> dict[str, str]:
         values: dict[str, str] = {"absent": str(self._absent)}
-        listed = [pet for one in self.guest.exchanges if one.operation == "listPets" for pet in one.pets]
-        if "{known}" in text or "{any}" in text:
-            standing = [pet for pet in listed if pet["id"] in facts.ids]
-            if not standing and "{known}" in text:
-                message = "no list showed an animal"
-                raise SkippedError(message)
-            values["known"] = values["any"] = str(standing[-1]["id"] if standing else 1)
+        if "{known}" in text:
+            # Where no list shows an animal, one that was created, or a guess, may show that the list should.
+            listed = [pet["id"] for one in self.guest.exchanges if one.operation == "listPets" for pet in one.pets]
+            values["known"] = str((listed or facts.read or [_LIKELY])[-1])
         if "{made}" in text:
             if not facts.created:
                 message = "no animal was created"

@@ -366,14 +366,16 @@ def _asked_for(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _got(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge the answer to getPet for an animal that a list showed."""
+    """Judge the answer to getPet for an animal that an answer showed."""
     if exchange.status == 200:
         return None
+    if not facts.seen_before(int(exchange.pet_id), exchange.number):
+        return Silent("nothing showed an animal")
     if facts.is_removed(exchange):
         return Silent("its removal date has come, by the service's own Date")
     if exchange.status == 404 and not facts.seen_after(int(exchange.pet_id), exchange.number):
         return Silent("no later list shows the animal: somebody may have removed it")
-    return Breach("expected 200: a list shows this animal, before and after")
+    return Breach("expected 200: answers before and after show this animal")
 
 
 def _same_as_listed(exchange: Exchange, facts: Facts) -> Breach | Silent | None:

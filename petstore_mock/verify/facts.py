@@ -38,9 +38,9 @@ class Facts:
                 self.created.append(exchange)
 
     @property
-    def ids(self) -> list[int]:
-        """The ids of all animals that were seen."""
-        return list(self._sightings)
+    def read(self) -> list[int]:
+        """The ids of the animals that a list or a get showed, those that came last at the end."""
+        return list(self._read)
 
     def seen_before(self, pet_id: int, number: int) -> bool:
         """Whether an answer to an earlier request showed the animal."""

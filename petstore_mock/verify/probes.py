@@ -1,6 +1,6 @@
 """What is asked of a service: one table of requests, in the order in which they are sent.
 
-A target or a body may hold ``{known}`` (the id of an animal that a list showed), ``{any}`` (the same, or 1),
+A target or a body may hold ``{known}`` (the id of an animal that a list showed, else one that a get showed, else 1),
 ``{absent}`` (one that nothing showed), ``{made}`` (the id of the latest animal that this run created), ``{name}`` (a
 name with the tool, the date and the run) and ``{category}`` (the category of an animal that a list showed, or 1).
 """
@@ -78,8 +78,8 @@ PROBES: Final = (
     # Keys (§5)
     _get("list-no-key", "/pets", "none"),
     _get("list-unknown-key", "/pets", "unknown"),
-    _get("get-no-key", "/pets/{any}", "none"),
-    _get("get-unknown-key", "/pets/{any}", "unknown"),
+    _get("get-no-key", "/pets/{known}", "none"),
+    _get("get-unknown-key", "/pets/{known}", "unknown"),
     _get("get-absent-unknown-key", "/pets/{absent}", "unknown"),
     _get("list-key-without-scheme", "/pets", "{key}"),
     _get("list-key-other-scheme", "/pets", "Basic {key}"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from petstore_mock import PetStoreMock
+from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.contract.mutants import MUTANTS
-from tests.verify.asking import ENOUGH, ask, broken
+from tests.verify.asking import ENOUGH, ask, broken, result_of
 
 _ANIMALS = 30  # more than the default limit, and few enough that what was created is in the list
 
@@ -18,3 +18,20 @@ def test_verify_catches_each_mutant_by_its_clause(name: str) -> None:
         assert any(entry.mutated for entry in petstore.journal)
     assert MUTANTS[name].clause in broken(verdict)
     assert verdict.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("ids", "allowed", "result"),
+    [
+        ("sequential", 0, "broken"),  # a likely id is asked for by getPet
+        ("random_int64", 0, "not_observable"),
+        ("random_int64", 1, "broken"),  # what was created is asked for by getPet, before the list and after
+    ],
+)
+def test_a_list_that_is_always_empty_is_seen_by_what_get_shows(ids: str, allowed: int, result: str) -> None:
+    behaviour = Behaviour().replace({"id_assignment": ids})
+    with PetStoreMock(seed=3, behaviour=behaviour, mutant="list-always-empty") as petstore:
+        verdict = ask(petstore.url, petstore.api_key, allow_create=allowed)
+    assert result_of(verdict, "4.1-list-finds") == result
+    assert {*broken(verdict)} == ({"4.1-list-finds"} if result == "broken" else set())
+    assert result_of(verdict, "4.3-get") == ("not_observable" if result == "not_observable" else "holds")
