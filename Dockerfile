@@ -20,6 +20,6 @@ WORKDIR /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --start-interval=1s \
-    CMD ["petstore-mock", "ready", "--url", "http://127.0.0.1:8080", "--timeout", "3"]
+    CMD ["petstore-mock", "ready", "--timeout", "3"]
 ENTRYPOINT ["petstore-mock"]
 CMD ["serve", "--host", "0.0.0.0", "--port", "8080"]

@@ -122,10 +122,12 @@ def make_parser() -> argparse.ArgumentParser:
         "ready",
         help="wait until a stub serves, and exit 0, or 1 if it does not",
         description="Ask a stub for its health until it answers: for a container's health check, or a script.",
-        epilog="Without --url it asks the stub that PETSTORE_MOCK_HOST, _PORT and _CONTROL_PORT would start here.",
+        epilog="Without --url it asks the stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start; "
+        "without --tls-ca it trusts what PETSTORE_MOCK_TLS_CA_OUT names.",
         allow_abbrev=False,
     )
     ready.add_argument("--url", type=_address, metavar="http://HOST:PORT", help="where the stub serves")
+    ready.add_argument("--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)")
     ready.add_argument("--timeout", type=_seconds, default=10.0, metavar="S", help="seconds to wait (default: 10)")
 
     gaps = commands.add_parser(
@@ -227,6 +229,13 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
         add("--tls", action="store_const", const=True, help="speak TLS, under a certificate of its own authority"),
         add("--tls-cert", metavar="FILE", help="speak TLS under your certificate (PEM, with the chain)"),
         add("--tls-key", metavar="FILE", help="its private key (PEM), unless it is in the same file"),
+        add(
+            "--tls-host",
+            action="append",
+            dest="tls_hosts",
+            metavar="NAME",
+            help="a further host name or address of the stub's own certificate, such as its container's; repeat it",
+        ),
         add("--tls-ca-out", metavar="FILE", help="write the certificate of the stub's own authority here, for clients"),
         add("--quiet", action="store_const", const=True, help="log no requests"),
         add("--log-format", choices=("text", "json"), help="how to print (default: text)"),
@@ -328,7 +337,7 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
     if options.command == "ready":
         from petstore_mock.cli.ready import ready  # noqa: PLC0415  # as above
 
-        return ready(options.url, options.timeout, stdout)
+        return ready(options.url, options.timeout, stdout, options.tls_ca)
     if options.command == "gaps":
         from petstore_mock.cli.gaps import render_gaps  # noqa: PLC0415  # as above
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import ssl
 import time
 from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
+
+from petstore_mock.common.environment import as_flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,19 +22,22 @@ _PAUSE: Final = 0.05  # seconds between two questions
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, not bound
 
 
-def ready(url: str | None, timeout: float, stdout: TextIO) -> int:
+def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None = None) -> int:
     """Ask a stub for its health until it answers; return 0, or 1 if it does not.
 
     Args:
         url: where it serves; without it, where ``serve`` would by the environment.
         timeout: seconds to wait.
         stdout: where the one line goes that says what came.
+        ca_path: a PEM file of the authority to trust, where it speaks TLS; without it, what ``serve`` would have
+            written by the environment, or what Python trusts by itself.
     """
     address = url or _address_of(os.environ)
+    ca_path = ca_path or os.environ.get("PETSTORE_MOCK_TLS_CA_OUT") or None
     deadline = time.monotonic() + timeout
     while True:
         left = deadline - time.monotonic()
-        problem = _ask(address, max(left, _PAUSE))
+        problem = _ask(address, max(left, _PAUSE), ca_path)
         if not problem:
             print(f"ready: {address}", file=stdout)
             return 0
@@ -44,27 +50,47 @@ def ready(url: str | None, timeout: float, stdout: TextIO) -> int:
 def _address_of(environment: Mapping[str, str]) -> str:
     host = environment.get("PETSTORE_MOCK_HOST") or "127.0.0.1"
     host = _ANY_ADDRESS.get(host, host)
-    port = environment.get("PETSTORE_MOCK_CONTROL_PORT") or environment.get("PETSTORE_MOCK_PORT") or "8080"
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    own_port = environment.get("PETSTORE_MOCK_CONTROL_PORT")  # where the door speaks plain HTTP
+    tls = as_flag(environment.get("PETSTORE_MOCK_TLS", "")) or environment.get("PETSTORE_MOCK_TLS_CERT")
+    scheme = "https" if tls and not own_port else "http"
+    port = own_port or environment.get("PETSTORE_MOCK_PORT") or "8080"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _ask(address: str, timeout: float) -> str:
+def _ask(address: str, timeout: float, ca_path: str | None) -> str:
     """Return why the stub is not ready, or nothing."""
-    parts = urlsplit(address)
-    make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = make(parts.hostname or "", parts.port, timeout=timeout)
     try:
-        connection.request("GET", "/__petstore/health")
-        answer = connection.getresponse()
-        content = answer.read()
-        if answer.status != http.client.OK:
-            return f"its health came with status {answer.status}: is the control door closed, or on another port?"
-        if json.loads(content)["status"] != "ok":
-            return "it says that it is not"
+        status, content = _health(address, timeout, ca_path)
+        if status != http.client.OK:
+            return _status_words(address, status)
+        return "" if json.loads(content)["status"] == "ok" else "it says that it is not"
+    except ssl.SSLCertVerificationError as error:
+        return f"{error}: name the file of its authority, which serve --tls-ca-out writes, as --tls-ca"
     except (OSError, http.client.HTTPException) as error:
         return str(error) or type(error).__name__
     except (ValueError, KeyError, TypeError):
         return "what answers there is no stub of petstore-mock"
+
+
+def _health(address: str, timeout: float, ca_path: str | None) -> tuple[int, bytes]:
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    connection = http.client.HTTPConnection(host, parts.port, timeout=timeout)
+    if parts.scheme == "https":
+        try:
+            context = ssl.create_default_context(cafile=ca_path)
+        except OSError as error:  # the stub writes it at its start, and may not have done so yet
+            raise OSError(f"can't read a certificate from {ca_path}: {error.strerror or error}") from error
+        connection = http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
+    try:
+        connection.request("GET", "/__petstore/health")
+        answer = connection.getresponse()
+        return answer.status, answer.read()
     finally:
         connection.close()
-    return ""
+
+
+def _status_words(address: str, status: int) -> str:
+    if status == http.client.BAD_REQUEST and address.startswith("http:"):
+        return f"its health came with status {status}: does it speak TLS? Ask at https:// then, with --tls-ca FILE"
+    return f"its health came with status {status}: is the control door closed, or on another port?"

@@ -69,6 +69,7 @@ class ServeOptions:
     tls_cert: str | None = None
     tls_key: str | None = None
     tls_ca_out: str | None = None
+    tls_hosts: Sequence[str] = ()
     quiet: bool = False
     log_format: str = "text"
     control: bool = False
@@ -314,8 +315,9 @@ class _Ending:
 def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, str | None]:
     """Return how to speak TLS, None for not at all, and the file of the authority that clients are to trust, if any."""
     if not worlds.tls:
-        for name, given in (("--tls-key", options.tls_key), ("--tls-ca-out", options.tls_ca_out)):
-            if given is not None:
+        asked = ("--tls-key", options.tls_key), ("--tls-ca-out", options.tls_ca_out), ("--tls-host", options.tls_hosts)
+        for name, given in asked:
+            if given:
                 raise PetStoreMockError(f"{name}: expected --tls or --tls-cert beside it")
         return None, None
     from petstore_mock.transport.tls_connection import ServerTls, own_context  # noqa: PLC0415  # few speak TLS
@@ -325,6 +327,8 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
             raise PetStoreMockError(
                 "--tls-ca-out: expected no --tls-cert beside it: its authority is none of the stub's"
             )
+        if options.tls_hosts:
+            raise PetStoreMockError("--tls-host: expected no --tls-cert beside it, which says what it is for")
         with _named("--tls-cert"):
             own = own_context(options.tls_cert, options.tls_key)
         worlds.own_certificate = True
@@ -335,7 +339,9 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
         from petstore_mock.transport.certificates import authority  # noqa: PLC0415  # an extra
 
     known = authority()
-    known.context(None, options.host)  # made before the first client comes
+    hosts = (options.host, *options.tls_hosts)
+    with _named("--tls-host" if options.tls_hosts else "--host"):
+        known.context(None, *hosts)  # made before the first client comes
     ca_path = str(known.ca_path)
     if options.tls_ca_out is not None:
         ca_path = options.tls_ca_out
@@ -343,7 +349,7 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
             Path(ca_path).write_bytes(known.ca_path.read_bytes())
         except OSError as error:
             raise PetStoreMockError(f"--tls-ca-out: can't write {ca_path}: {error.strerror or error}") from error
-    return ServerTls(lambda flaw: known.context(flaw, options.host), worlds.handshake_began), ca_path
+    return ServerTls(lambda flaw: known.context(flaw, *hosts), worlds.handshake_began), ca_path
 
 
 @contextmanager

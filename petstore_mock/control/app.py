@@ -71,7 +71,9 @@ class ControlApp:
         )
         self._service = service
         self._page = page
-        self._handlers = Handlers(tenants, version, RealTime.monotonic(), close_connections)
+        self._handlers = Handlers(
+            tenants, version, RealTime.monotonic(), close_connections, own_port=service is not None
+        )
         self._routes = Map(
             [Rule(_rule(one), endpoint=one, methods=[one.method]) for one in OPERATIONS],
             strict_slashes=True,

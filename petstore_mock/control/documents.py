@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.handshake import Handshake
 
-__all__ = ["behaviour_document", "clock_document", "coverage_document", "entry_document", "leak_document", "moment"]
+__all__ = [
+    "behaviour_document",
+    "clock_document",
+    "coverage_document",
+    "entry_document",
+    "handshake_document",
+    "leak_document",
+    "moment",
+]
 
 
 def moment(when: datetime) -> str:
@@ -161,6 +170,22 @@ def clock_document(clock: Clock) -> dict[str, Any]:
 def leak_document(leak: Leak) -> dict[str, Any]:
     """Return a request that a finished world still got."""
     return {"world": leak.owner, "request": leak.request, "status": leak.status, "by_key": leak.bore_key}
+
+
+def handshake_document(handshake: Handshake) -> dict[str, Any]:
+    """Return what came of a TLS handshake."""
+    document: dict[str, Any] = _carried(
+        {
+            "connection": handshake.connection,
+            "outcome": handshake.outcome,
+            "fault": None if handshake.flaw is None else f"tls.{handshake.flaw}",
+            "alert": handshake.alert,
+            "server_name": handshake.server_name,
+            "version": handshake.version,
+            "cipher": handshake.cipher,
+        }
+    )
+    return document
 
 
 def coverage_document(tenants: Iterable[Tenant]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from petstore_mock.control.documents import (
     clock_document,
     coverage_document,
     entry_document,
+    handshake_document,
     leak_document,
     moment,
 )
@@ -85,6 +86,7 @@ class Handlers:
         version: of the package.
         started: when the stub began, by ``time.monotonic()``.
         close_connections: closes the idle connections of these numbers, or all for None.
+        own_port: whether the door has a port of its own.
     """
 
     def __init__(
@@ -93,11 +95,14 @@ class Handlers:
         version: str,
         started: float,
         close_connections: Callable[[frozenset[int] | None], None],
+        *,
+        own_port: bool,
     ) -> None:
         self._tenants = tenants
         self._version = version
         self._started = started
         self._close_connections = close_connections
+        self._own_port = own_port
 
     # The stub
 
@@ -171,6 +176,14 @@ class Handlers:
         leaks = tuple(self._tenants.default.worlds.leaks)
         return Answer(body={"leaks": [leak_document(leak) for leak in leaks]})
 
+    def list_handshakes(self, call: Call) -> Answer:
+        """Show the TLS handshakes: which world a connection is for, nobody knows, so they are the default one's."""
+        handshakes = self._tenants.default.world.journal.handshakes
+        deadline = RealTime.monotonic() + call.query.get("wait", 0.0)
+        for handshake in handshakes:
+            handshake.has_settled(max(0.0, deadline - RealTime.monotonic()))
+        return Answer(body={"handshakes": [handshake_document(one) for one in handshakes]})
+
     def _tenant(self, call: Call) -> Tenant:
         tenant = self._tenants.find(call.name)
         if tenant is None:
@@ -237,7 +250,13 @@ class Handlers:
         """Plan a fault."""
         options = dict(call.body)
         fault = faults.from_data(options.pop("fault"))
-        handle = self._tenant(call).inject(fault, **options)
+        tenant = self._tenant(call)
+        if fault.meets_handshakes and tenant.worlds.tls and tenant.name is None and not self._own_port:
+            raise PetStoreMockError(
+                f"expected a control door on a port of its own, serve --control-port PORT, for {fault}: at the "
+                "service's port the door's own connections would meet it as well, and nobody could take it away"
+            )
+        handle = tenant.inject(fault, **options)
         as_written = {"fault": call.body["fault"]}  # and not in its shortest form
         return Answer(201, {**_fault_document(handle, call), **as_written})
 

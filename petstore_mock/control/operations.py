@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.control.handlers import Handlers
-from petstore_mock.control.schemas import CANCEL_QUERY, FAULT_QUERY, REQUEST_QUERY
+from petstore_mock.control.schemas import CANCEL_QUERY, FAULT_QUERY, HANDSHAKE_QUERY, REQUEST_QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,6 +214,15 @@ OPERATIONS: Final = (
         "Tell of requests and worlds as they come.",
         {200: None},
         media_type="text/event-stream",
+    ),
+    Operation(
+        Handlers.list_handshakes,
+        "GET",
+        "handshakes",
+        "Show the TLS handshakes, oldest first, once those that are running have ended or `wait` seconds are over.",
+        {200: "Handshakes"},
+        query=HANDSHAKE_QUERY,
+        root_only=True,
     ),
     Operation(Handlers.list_worlds, "GET", "worlds", "Show every world.", {200: "Worlds"}, root_only=True),
     Operation(

@@ -12,7 +12,17 @@ from petstore_mock.contract.mutants import MUTANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CANCEL_QUERY", "FAULT_QUERY", "LONGEST_WAIT", "MOST_PETS", "REQUEST_QUERY", "SCHEMAS", "Schema", "ref"]
+__all__ = [
+    "CANCEL_QUERY",
+    "FAULT_QUERY",
+    "HANDSHAKE_QUERY",
+    "LONGEST_WAIT",
+    "MOST_PETS",
+    "REQUEST_QUERY",
+    "SCHEMAS",
+    "Schema",
+    "ref",
+]
 
 MOST_PETS: Final = 1_000_000  # of one request
 LONGEST_WAIT: Final = 25  # seconds: less than what clients and proxies give a request as a rule
@@ -291,6 +301,24 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "faults": {"type": "array", "items": {"type": "object", "required": ["fault", "shown"]}},
         }
     ),
+    "Handshakes": _list_of(
+        "handshakes",
+        _object(
+            {
+                "connection": {**_POSITIVE, "description": "Its number, as the requests over it have it."},
+                "outcome": {
+                    "type": "string",
+                    "description": "complete, alert, reset, hang, timed out, closed, reset by the client, failed: ..., "
+                    "or running.",
+                },
+                "fault": {"type": ["string", "null"], "description": "The kind of the fault that met it."},
+                "alert": {"type": ["string", "null"], "description": "Which the client sent (RFC 8446 §6)."},
+                "server_name": {"type": ["string", "null"], "description": "The host that the client named (SNI)."},
+                "version": {"type": ["string", "null"]},
+                "cipher": {"type": ["string", "null"]},
+            }
+        ),
+    ),
     "Worlds": _list_of("worlds", ref("World")),
     "Leaks": _list_of(
         "leaks",
@@ -319,3 +347,6 @@ REQUEST_QUERY: Final[dict[str, Schema]] = {
 # The query of ``GET faults`` and ``POST faults``, and of ``DELETE faults/{id}``.
 FAULT_QUERY: Final[dict[str, Schema]] = {"record": _FLAG}
 CANCEL_QUERY: Final[dict[str, Schema]] = {"required": _FLAG}
+
+# The query of ``GET handshakes``.
+HANDSHAKE_QUERY: Final[dict[str, Schema]] = {"wait": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,7 @@ _SHOWN: Final = 20  # violations
 _SHOWN_NAME: Final = 60  # characters
 _INTEGERS: Final = frozenset({"after", "count", "fault", "random_seed", "seed", "times"})  # of a body's own members
 _BOOLEANS: Final = {"true": True, "false": False}
+_DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 
 
 def _is_integer(_checker: object, value: object) -> bool:
@@ -175,6 +177,8 @@ def _typed(text: str, schema: Mapping[str, Any]) -> object:
     kind = schema.get("type")
     if kind == "integer" and text.isascii() and text.isdecimal() and len(text) < 20:
         return int(text)
+    if kind == "number" and _DECIMAL.fullmatch(text):
+        return float(text)
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     return text

@@ -226,7 +226,9 @@ class Tenant:
             raise PetStoreMockError(f"expected a mock that speaks TLS, PetStoreMock(tls=True), for {chosen}")
         if chosen.meets_handshakes and self.name is not None:
             raise PetStoreMockError(
-                f"expected the default world for {chosen}: a connection does not say which world it is for"
+                f"expected the default world, the one at the root, for {chosen}; got {self.name!r}: a handshake names "
+                "no world, so that the fault would meet the connections of other tests. Give this test a service of "
+                "its own: PetStoreMock(tls=True), or petstore-mock serve --tls --port 0 --control-port 0"
             )
         if self.worlds.own_certificate and any(
             getattr(part, "flaw", None) in CERTIFICATE_FLAWS for part in chosen.parts

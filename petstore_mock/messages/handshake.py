@@ -69,13 +69,17 @@ class Handshake:
             self.outcome = outcome
             self._settled.set()
 
+    def has_settled(self, timeout: float) -> bool:
+        """Say whether it has come to something, waiting ``timeout`` seconds for that."""
+        return self._settled.wait(timeout)
+
     def wait(self, timeout: float = 1.0) -> Handshake:
         """Return the handshake once it has come to something: a client may raise before its alert is here.
 
         Raises:
             PetStoreMockError: it is still running after ``timeout`` seconds.
         """
-        if not self._settled.wait(timeout):
+        if not self.has_settled(timeout):
             raise PetStoreMockError(f"expected a handshake that ends within timeout={timeout:g} s; got {self}")
         return self
 

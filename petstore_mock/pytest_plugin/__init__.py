@@ -64,6 +64,7 @@ SETTINGS = {
     "tls": "Whether to listen with TLS",
     "remote": "The address of a stub that runs elsewhere, for the fixture to steer",
     "remote_token": "The control token of that stub",
+    "remote_ca": "The file of the authority of that stub, where it speaks TLS (serve --tls-ca-out)",
     "leaks": "error, warn or ignore: requests of finished tests",
 }
 FLAGS = ("strict", "control", "tls")  # of these: true or false

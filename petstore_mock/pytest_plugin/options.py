@@ -38,7 +38,7 @@ LEAK_MODES: Final = ("error", "warn", "ignore")
 _SHOWN: Final = 80  # characters of a setting in the header
 _SECRETS: Final = ("api_key", "remote_token")
 _DIGITS: Final = 20  # Python reads none of thousands
-_OF_THE_PLUGIN: Final = ("leaks", "remote", "remote_token")
+_OF_THE_PLUGIN: Final = ("leaks", "remote", "remote_token", "remote_ca")
 _KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name not in _OF_THE_PLUGIN)  # those of PetStoreMock
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
@@ -141,7 +141,12 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> Subject:
             from petstore_mock.pytest_plugin.remote import connect_fixture  # noqa: PLC0415  # most runs do without
 
             origins["remote"] = source
-            fixture = connect_fixture(url, _setting(config, "remote_token")[0] or None, options)
+            ca, ca_source, base = _setting(config, "remote_ca")
+            if ca:
+                origins["remote_ca"] = ca_source
+            fixture = connect_fixture(
+                url, _setting(config, "remote_token")[0] or None, options, ca_path=base / ca if ca else None
+            )
             config.add_cleanup(fixture.close)
             return fixture
         return PetStoreMock(**options).start()

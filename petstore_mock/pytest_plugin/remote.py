@@ -19,25 +19,29 @@ from petstore_mock.remote.world import RemoteWorld
 if TYPE_CHECKING:
     from datetime import date, datetime
     from os import PathLike
+    from pathlib import Path
 
 __all__ = ["RemoteFixture", "connect_fixture"]
 
 _NOT_FOUND = 404
 
 
-def connect_fixture(url: str, token: str | None, options: Mapping[str, Any]) -> RemoteFixture:
+def connect_fixture(
+    url: str, token: str | None, options: Mapping[str, Any], *, ca_path: Path | None = None
+) -> RemoteFixture:
     """Return what the fixture gives over a stub elsewhere; the first test makes its world.
 
     Args:
         url: the stub's address.
         token: its control token, if it asks for one.
         options: of the starting state of every test.
+        ca_path: the file of the stub's authority, where it speaks TLS.
 
     Raises:
         PetStoreMockError: an option can't be right for a stub elsewhere, or nobody answers there.
     """
     base = world_options(options)
-    door = Door(url, token)
+    door = Door(url, token, ca_path)
     if door.name is not None:
         raise PetStoreMockError(
             f"expected the root of a stub, since each test makes a world of its own; got the address of {door.name!r}"

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.masking import cut
+from petstore_mock.common.paths import as_path
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.transport.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
 __all__ = ["Door", "DoorError"]
 
@@ -45,16 +48,18 @@ class Door:
     Args:
         url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
         token: the value of ``Petstore-Control-Token``, where the stub asks for one.
+        ca_path: a PEM file of the authority that is to be trusted; what Python trusts by itself for None.
 
     Attributes:
         root: the address of the stub.
         name: the world that the address names; None without one.
+        trust: the authority that is to be trusted; None for what Python trusts by itself.
 
     Raises:
-        PetStoreMockError: the address is none of HTTP.
+        PetStoreMockError: the address is none of HTTP, or the file holds no certificate.
     """
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
         address: object = url  # a test may pass anything
         parts = urlsplit(address) if isinstance(address, str) else None
         if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -69,6 +74,8 @@ class Door:
         self.root = f"{parts.scheme}://{parts.netloc}{self._path}"
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._token = token
+        self.trust = None if ca_path is None else Trust(str(as_path(ca_path, "ca_path").absolute()))
+        self._context = self._trusting()
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
@@ -113,8 +120,9 @@ class Door:
             status, kind, answer = self._send(method, target, content, headers, _PATIENCE + patience)
         except ssl.SSLCertVerificationError as error:
             raise PetStoreMockError(
-                f"expected a certificate that is trusted at {self.root}; {error}: name the file of its authority in "
-                "the environment variable SSL_CERT_FILE"
+                f"expected a certificate that is trusted at {self.root}; {error}: name the file of its authority, "
+                "which serve --tls-ca-out writes, as ca_path= (petstore_remote_ca for the fixture), or in the "
+                "environment variable SSL_CERT_FILE"
             ) from error
         except (OSError, http.client.HTTPException) as error:
             raise PetStoreMockError(
@@ -177,9 +185,20 @@ class Door:
             else:
                 connection.close()
 
+    def _trusting(self) -> ssl.SSLContext | None:
+        if self.trust is None:
+            return None
+        try:
+            return self.trust.client_context()
+        except (OSError, ssl.SSLError) as error:
+            raise PetStoreMockError(
+                "expected a PEM file with the certificate of the stub's authority, as serve --tls-ca-out writes it; "
+                f"got ca_path={self.trust.ca_path!r}: {error}"
+            ) from error
+
     def _opened(self) -> http.client.HTTPConnection:
         if self._secure:
-            return http.client.HTTPSConnection(self._host, self._port)
+            return http.client.HTTPSConnection(self._host, self._port, context=self._context)
         return http.client.HTTPConnection(self._host, self._port)
 
     def _kept(self) -> http.client.HTTPConnection | None:

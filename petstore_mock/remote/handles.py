@@ -10,18 +10,21 @@ from petstore_mock.common.dates import as_moment
 from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.kinds import FaultSequence
+from petstore_mock.messages.handshake import Handshake
 from petstore_mock.remote.door import DoorError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from petstore_mock.faults import Fault
+    from petstore_mock.messages.handshake import Flaw
     from petstore_mock.remote.world import RemoteWorld
 
-__all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteSnapshot", "as_text"]
+__all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteHandshake", "RemoteSnapshot", "as_text"]
 
 _NOT_FOUND = 404
+_LONGEST_WAIT = 25.0  # seconds: as long as the door waits
 
 
 def as_text(when: str | date | datetime, name: str) -> str:
@@ -95,6 +98,41 @@ class RemoteClock:
     def unfreeze(self) -> None:
         """Let the fake's time run on from where it stands."""
         self._world.ask("PATCH", "clock", {"freeze": False})
+
+
+class RemoteHandshake(Handshake):
+    """A TLS handshake with a stub elsewhere, as of when it was asked for; :meth:`wait` asks again.
+
+    Args:
+        ask: sends a request to the door of the default world.
+        document: what the door says of it.
+    """
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Callable[..., Any], document: Mapping[str, Any]) -> None:
+        super().__init__(document["connection"])
+        self._ask = ask
+        self._take(document)
+
+    def _take(self, document: Mapping[str, Any]) -> None:
+        fault: str | None = document["fault"]
+        flaw: Any = None if fault is None else fault.removeprefix("tls.")
+        self.flaw: Flaw | None = flaw
+        self.alert, self.server_name = document["alert"], document["server_name"]
+        self.version, self.cipher = document["version"], document["cipher"]
+        if document["outcome"] != self.outcome:
+            self.settle(document["outcome"])
+
+    def has_settled(self, timeout: float) -> bool:
+        """Say whether it has come to something; the door waits ``timeout`` seconds for that."""
+        if not super().has_settled(0):
+            seconds = min(max(timeout, 0.0), _LONGEST_WAIT)
+            told = self._ask("GET", "handshakes", query={"wait": f"{seconds:.3f}"}, patience=seconds)["handshakes"]
+            for one in told:
+                if one["connection"] == self.connection:
+                    self._take(one)
+        return super().has_settled(0)
 
 
 class RemoteFaultHandle:

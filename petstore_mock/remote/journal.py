@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.handshake import Handshake
 
 __all__ = ["RemoteJournal"]
 
@@ -33,10 +34,17 @@ class RemoteJournal(Journal):
     Args:
         ask: sends a request to the world's door: method, path, and the keywords of ``Door.ask``.
         keys: gives the keys to be masked.
+        handshakes: fetches the TLS handshakes.
     """
 
-    def __init__(self, ask: Callable[..., Any], keys: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        ask: Callable[..., Any],
+        keys: Callable[[], Iterable[str]],
+        handshakes: Callable[[], tuple[Handshake, ...]],
+    ) -> None:
         self._ask = ask
+        self._fetch_handshakes = handshakes
         self._pulling = threading.RLock()
         self._busy = True  # while the base sets up
         self._over = False
@@ -54,6 +62,17 @@ class RemoteJournal(Journal):
     @total.setter
     def total(self, total: int) -> None:
         self._total = total
+
+    @property
+    def handshakes(self) -> tuple[Handshake, ...]:
+        """The TLS handshakes of the connections that were opened since the reset, in order; of the default world alone.
+
+        As at home: see :attr:`Journal.handshakes`. Once the world is over there are none.
+
+        Raises:
+            PetStoreMockError: the world has an address of its own (``/w/NAME``): a handshake names no world.
+        """
+        return () if self._over else self._fetch_handshakes()
 
     @property
     def their_clears(self) -> int | None:

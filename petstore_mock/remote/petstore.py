@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -25,6 +26,7 @@ from petstore_mock.journal.failure_note import leave
 from petstore_mock.remote.door import Door, DoorError
 from petstore_mock.remote.handles import RemoteClock, RemoteFaultHandle, RemoteSnapshot, as_text
 from petstore_mock.remote.world import RemoteWorld
+from petstore_mock.transport.trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,12 +48,13 @@ _SAME_PROCESS: Final = {
     "httpserver": "plan faults.respond(...) with where=, or use a PetStoreMock() of the test's own",
     "requests_session": "give the client petstore.url",
     "httpx_client": "give the client petstore.url",
-    "tls": "give the client the certificate of the authority that the stub shows at its start",
     "host": "it is the stub's own",
 }
 
 
-def connect(url: str, world: str | None = None, token: str | None = None) -> RemotePetStore:
+def connect(
+    url: str, world: str | None = None, token: str | None = None, ca_path: str | PathLike[str] | None = None
+) -> RemotePetStore:
     """Steer a stub that runs elsewhere, as ``PetStoreMock`` steers one in process.
 
     ``with connect(url) as petstore:`` makes a world of its own under a made-up name; leaving the block raises for what
@@ -63,14 +66,17 @@ def connect(url: str, world: str | None = None, token: str | None = None) -> Rem
         world: a name: steer that world, make it if there is none, and leave it as it is at the end; ``"default"`` is
             the one at the root.
         token: the stub's ``--control-token``, where it asks for one.
+        ca_path: where the stub speaks TLS, the file of its authority, which ``serve --tls-ca-out`` writes: this side
+            trusts it, and ``petstore.tls`` hands it on. Without it the environment's ``SSL_CERT_FILE`` counts.
 
     Raises:
-        PetStoreMockError: the address or the name can't be right, nobody answers there, or the token is wrong.
+        PetStoreMockError: the address or the name can't be right, nobody answers there, the token is wrong, or the
+            certificate of the stub is not trusted.
     """
     asked: object = world  # a test may pass anything
     if asked is not None and (not isinstance(asked, str) or not asked):
         raise PetStoreMockError(f"expected the name of a world; got world={world!r} ({type(world).__name__})")
-    door = Door(url, token)
+    door = Door(url, token, ca_path)
     if door.name is not None and world not in {None, door.name}:
         raise PetStoreMockError(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
@@ -233,6 +239,24 @@ class RemotePetStore:
     def headers(self) -> dict[str, str]:
         """The header that authenticates: ``{"Authorization": "Bearer ..."}`` (§5)."""
         return {"Authorization": f"Bearer {self.tenant.key}"}
+
+    @property
+    def tls(self) -> Trust:
+        """What clients need in order to trust the stub: the authority that ``connect`` was told of.
+
+        Raises:
+            PetStoreMockError: the stub speaks no TLS, or nobody named its authority.
+        """
+        if not self.url.startswith("https:"):
+            raise PetStoreMockError(f"expected a stub that speaks TLS, serve --tls, for petstore.tls; got {self.url}")
+        named = os.environ.get("SSL_CERT_FILE")
+        trust = self.tenant.door.trust or (Trust(named) if named else None)
+        if trust is None:
+            raise PetStoreMockError(
+                "expected the file of the authority of the stub, which serve --tls-ca-out writes, for petstore.tls: "
+                "name it as connect(..., ca_path=FILE), petstore_remote_ca for the fixture, or in SSL_CERT_FILE"
+            )
+        return trust
 
     def close_connections(self) -> None:
         """Close the service's idle kept connections: those that this world used last; at the root, all."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.failure_note import error_of
 from petstore_mock.remote.door import DoorError
+from petstore_mock.remote.handles import RemoteHandshake
 from petstore_mock.remote.journal import RemoteJournal
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.tenant import Ending
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.handshake import Handshake
     from petstore_mock.remote.door import Door
     from petstore_mock.remote.handles import RemoteFaultHandle
 
@@ -57,7 +60,22 @@ class RemoteWorld:
         self.mutant: str | None = None
         self._further_keys: list[str] = []
         self._handles: weakref.WeakSet[RemoteFaultHandle] = weakref.WeakSet()
-        self.journal = RemoteJournal(self.ask, lambda: self.keys)
+        self.journal = RemoteJournal(self.ask, lambda: self.keys, self._handshakes)
+
+    def _handshakes(self) -> tuple[Handshake, ...]:
+        """Return the TLS handshakes of the stub, which names no world and so has them at its root alone.
+
+        Raises:
+            PetStoreMockError: this is another world.
+        """
+        if not self.url.startswith("https:"):
+            return ()
+        if self.name is not None:
+            raise PetStoreMockError(
+                f"expected the default world for journal.handshakes, connect(url, world='default'); got {self.name!r}: "
+                "a handshake names no world"
+            )
+        return tuple(RemoteHandshake(self.ask, one) for one in self.ask("GET", "handshakes")["handshakes"])
 
     def ask(self, method: str, path: str, body: object = None, **options: Any) -> Any:  # noqa: ANN401  # as Door.ask
         """Send a request to the door of this world; see :meth:`Door.ask`."""

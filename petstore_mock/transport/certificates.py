@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ipaddress
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -40,6 +41,10 @@ _IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
 # By the real calendar, whatever time a test has frozen: it is the client's clock that judges.
 _LONG_AGO = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinfo=UTC))
 _STILL_TO_COME = (datetime(2090, 1, 1, tzinfo=UTC), datetime(2091, 1, 1, tzinfo=UTC))
+# Names of the domain name system (RFC 1123 §2.1); those beyond ASCII are written as xn--...
+_HOST_NAME: Final = re.compile(
+    r"(?:\*\.)?(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*", re.ASCII | re.IGNORECASE
+)
 _WRONG_HOST: Final = "wrong.host.invalid"
 _SHOWN_NAME: Final = "petstore-mock"
 
@@ -58,20 +63,25 @@ class Authority:
         self._ca.cert_pem.write_to_path(self.ca_path)
         atexit.register(_remove, directory, os.getpid())
         self._lock = threading.Lock()
-        self._contexts: dict[tuple[Flaw | None, str], ssl.SSLContext] = {}
+        self._contexts: dict[tuple[Flaw | None, tuple[str, ...]], ssl.SSLContext] = {}
 
-    def context(self, flaw: Flaw | None, host: str) -> ssl.SSLContext:
-        """Return the server's context with a certificate for ``host`` and loopback, sound but for its ``flaw``.
+    def context(self, flaw: Flaw | None, *hosts: str) -> ssl.SSLContext:
+        """Return the server's context with a certificate for ``hosts`` and loopback, sound but for its ``flaw``.
 
         Each is made once; sessions of one can't be resumed under another.
+
+        Raises:
+            PetStoreMockError: one of ``hosts`` is neither a host name nor an address.
         """
         with self._lock:
-            context = self._contexts.get((flaw, host))
+            context = self._contexts.get((flaw, hosts))
             if context is None:
-                context = self._contexts[flaw, host] = server_context()
-                key, chain = self._issue(flaw, (*_IDENTITIES, *(() if host in _IDENTITIES else (host,))))
+                identities = tuple(dict.fromkeys((*_IDENTITIES, *map(_identity, hosts))))
+                key, chain = self._issue(flaw, identities)
+                context = server_context()
                 with trustme.Blob(key + chain).tempfile() as path:
                     context.load_cert_chain(path)
+                self._contexts[flaw, hosts] = context
             return context
 
     def _issue(self, flaw: Flaw | None, identities: tuple[str, ...]) -> tuple[bytes, bytes]:
@@ -137,6 +147,19 @@ def _self_signed(identities: tuple[str, ...]) -> tuple[bytes, bytes]:
     certificate = builder.sign(key, hashes.SHA256())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return pem, certificate.public_bytes(Encoding.PEM)
+
+
+def _identity(host: str) -> str:
+    """Return a host name as certificates have it (RFC 5280 §4.2.1.6), or an address."""
+    try:
+        return str(ipaddress.ip_address(host.partition("%")[0]))  # the zone is this machine's own business
+    except ValueError:
+        pass
+    if not _HOST_NAME.fullmatch(host):
+        raise PetStoreMockError(
+            f"expected a host name of letters, digits, '-' and '.', or an address, for a certificate; got {host!r}"
+        )
+    return host.lower()
 
 
 def _general_name(identity: str) -> x509.GeneralName:

@@ -520,3 +520,15 @@ def test_idle_connections_can_be_closed(petstore: Face, ask: Ask) -> None:
 
 def test_its_interface_names_its_address(petstore: Face) -> None:
     assert petstore.openapi()["servers"][0]["url"] == petstore.url
+
+
+# TLS
+
+
+def test_a_service_without_tls_has_neither_handshakes_nor_an_authority(petstore: Face, ask: Ask) -> None:
+    assert ask(petstore)[0] == 200
+    assert petstore.journal.handshakes == ()
+    with pytest.raises(PetStoreMockError, match="speaks TLS"):
+        _ = petstore.tls
+    with pytest.raises(PetStoreMockError, match=r"expected a mock that speaks TLS, .*for tls\.expired\(\)"):
+        petstore.inject(faults.tls.expired())

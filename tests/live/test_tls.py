@@ -21,6 +21,7 @@ import pytest
 import requests
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
+from petstore_mock.cli import run
 from petstore_mock.core.tenant import Tenant
 from petstore_mock.messages.handshake import CERTIFICATE_FLAWS, Handshake
 from petstore_mock.transport.certificates import authority
@@ -173,7 +174,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_world_of_an_address_has_no_connections_of_its_own(petstore: PetStoreMock) -> None:
     tenant = Tenant(petstore.host.worlds, petstore.tenant.world.schemas, name="other")
-    with pytest.raises(PetStoreMockError, match=r"expected the default world for tls\.expired"):
+    with pytest.raises(PetStoreMockError, match=r"expected the default world, .* for tls\.expired"):
         tenant.inject(faults.tls.expired())
 
 
@@ -187,9 +188,9 @@ def test_the_control_door_speaks_tls_and_is_no_pages() -> None:
             assert preflight.status_code == 403
             assert not [name for name in preflight.headers if name.startswith("access-control-")]
             planned = client.post(f"{door}/faults", json={"fault": {"kind": "tls.expired"}, "times": 1})
-            assert planned.status_code == 201
-        with pytest.raises(ssl.SSLCertVerificationError):
-            connect(petstore)
+            assert planned.status_code == 422
+            assert "at the service's port the door's own connections would meet it" in planned.json()["detail"]
+            petstore.inject(faults.tls.expired()).cancel()  # who holds the object needs no door
 
 
 def test_a_certificate_of_ones_own_is_not_spoilt(petstore: PetStoreMock) -> None:
@@ -588,6 +589,48 @@ def test_serve_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
         if shutil.which("curl"):
             done = subprocess.run(served.curl, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=True)
             assert done.stdout.startswith("HTTP/1.1 200 OK")
+
+
+def test_serve_has_a_certificate_for_the_names_that_others_know_it_by(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.pem"
+    named = ("--tls-host", "petstore", "--tls-host", "*.Shop.example", "--tls-host", "10.0.0.9")
+    with stub("--tls", "--tls-ca-out", str(ca), *named) as served:
+        context = ssl.create_default_context(cafile=str(ca))
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        address = httpx.URL(served.url)
+        for name in ("petstore", "pets.shop.example", "10.0.0.9", "127.0.0.1", "localhost"):
+            raw = socket.create_connection((address.host, address.port or 0), timeout=PATIENCE)
+            context.wrap_socket(raw, server_hostname=name).close()
+        raw = socket.create_connection((address.host, address.port or 0), timeout=PATIENCE)
+        with raw, pytest.raises(ssl.SSLCertVerificationError, match=r"petstore\.other"):
+            context.wrap_socket(raw, server_hostname="petstore.other")
+
+
+@pytest.mark.parametrize("name", ["pet_store", "", "-x", "a..b", "https://petstore", "petstore:8443", "x" * 64, "*"])
+def test_names_that_no_host_has_are_refused(name: str) -> None:
+    with pytest.raises(PetStoreMockError, match="expected a host name of letters"):
+        authority().context(None, name)
+    with pytest.raises(PetStoreMockError, match="expected a host name of letters"):
+        PetStoreMock(tls=True, host=name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--tls-host", "petstore"], "--tls-host: expected --tls or --tls-cert beside it"),
+        (["--tls", "--tls-host", "pet_store"], "--tls-host: expected a host name of letters"),
+        (["--tls-cert", "cert.pem", "--tls-host", "petstore"], "--tls-host: expected no --tls-cert beside it"),
+        (["--tls-key", "key.pem"], "--tls-key: expected --tls or --tls-cert beside it"),
+        (["--tls", "--tls-key", "key.pem"], "--tls-key: expected --tls-cert beside it"),
+        (["--tls-cert", "none.pem"], "--tls-cert: expected PEM files with a certificate and its private key"),
+        (["--tls", "--tls-ca-out", "no/such/directory"], "--tls-ca-out: can't write no/such/directory: No such file"),
+    ],
+)
+def test_serve_says_which_option_of_tls_is_wrong(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert run(["serve", "--port", "0", *arguments], sys.stdout, sys.stderr) == 2
+    assert f"petstore-mock: {told}" in capsys.readouterr().err
 
 
 def test_serve_takes_a_certificate_of_ones_own(tmp_path: Path) -> None:

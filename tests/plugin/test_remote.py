@@ -320,3 +320,26 @@ def test_address_and_token_come_from_the_environment(
     result.assert_outcomes(passed=1)
     assert "a-token-that-nobody-may-see" not in output(result)
     assert "remote_token=***-see" in output(result)
+
+
+def test_a_stub_that_speaks_tls_is_trusted_by_its_authority(inner: Inner, output: Output) -> None:
+    with PetStoreMock(tls=True, control=True) as stub:
+        test = """
+            from urllib.request import Request, urlopen
+
+            def test_it(petstore):
+                asked = Request(f"{petstore.url}/pets", headers=petstore.headers)
+                urlopen(asked, context=petstore.tls.client_context()).close()
+                assert [entry.status for entry in petstore.journal] == [200]
+
+            def test_handshakes_are_nobodys(petstore):
+                petstore.inject(__import__("petstore_mock").faults.tls.expired())
+            """
+        settings = f"petstore_remote = {stub.url}\npetstore_remote_ca = {stub.tls.ca_path}"
+        result = inner(test, settings=settings)
+        result.assert_outcomes(passed=1, failed=1)
+        assert "expected the default world, the one at the root, for tls.expired()" in output(result)
+        assert "which is a bug" not in output(result)
+        result = inner(test, settings=f"petstore_remote = {stub.url}\npetstore_remote_ca = none.pem")
+        assert "expected a PEM file with the certificate of the stub's authority" in output(result)
+        assert "remote_ca comes from the setting petstore_remote_ca" in output(result)
