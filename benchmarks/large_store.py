@@ -71,7 +71,7 @@ def sizes(*, large: int) -> dict[str, float]:
     seconds = perf_counter() - start
     gc.collect()
     resident = resident_bytes() - before
-    stored = petstore.snapshot().store.pets
+    stored = petstore.snapshot().animals.store.pets
     json_bytes = sum(map(len, stored.values()))
     del warm
     return {"json": json_bytes / large, "resident": resident / large, "seconds": seconds}
@@ -91,7 +91,7 @@ def resets(*, large: int, times: int) -> dict[str, float]:
         start = perf_counter()
         petstore.reset()
         taken.append(perf_counter() - start)
-    assert len(petstore.tenant.world.store) == large  # else nothing was measured
+    assert len(petstore.tenant.world.animals.store) == large  # else nothing was measured
     return {"median": median(taken), "most": max(taken)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +24,6 @@ from petstore_mock.control.documents import (
 )
 from petstore_mock.control.events import event_stream
 from petstore_mock.control.problems import ProblemError
-from petstore_mock.core.world import World
 from petstore_mock.core.world_registry import DEFAULT_WORLD
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.criteria import Criteria
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.core.tenants import Tenants
+    from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
 
 __all__ = ["Answer", "Call", "Handlers"]
@@ -198,7 +199,7 @@ class Handlers:
                 "name": _name_of(tenant),
                 "url": f"{call.origin}{mount}{BASE_PATH}",
                 "api_key": tenant.key,
-                "pets": len(world.store),
+                "pets": len(world.animals.store),
                 "requests": world.journal.total,
                 "violations": world.journal.violation_count,
                 "faults": sum(1 for _ in world.plan),
@@ -211,8 +212,8 @@ class Handlers:
         """Show the animals."""
         world = self._tenant(call).world
         with world.lock:  # for the copy alone: the service waits for it
-            pets = world.store.bodies()
-        return Answer(body={"pets": list(map(World.document, pets))})
+            pets = world.animals.store.bodies()
+        return Answer(body={"pets": list(map(json.loads, pets))})
 
     def add_pets(self, call: Call) -> Answer:
         """Add animals, all or none."""
@@ -222,20 +223,20 @@ class Handlers:
         elif set(sent) == {"count"}:
             added = tenant.seed_many(sent["count"])
         else:
-            added = [tenant.world.seed(sent, {})]
+            added = [tenant.world.animals.seed(sent, {})]
         return Answer(201, {"pets": added})
 
     def change_pet(self, call: Call) -> Answer:
         """Change an animal."""
         world = self._tenant(call).world
         with world.lock:
-            return Answer(body=world.update(_pet_id(world, call), call.body))
+            return Answer(body=world.animals.update(_pet_id(world, call), call.body))
 
     def remove_pet(self, call: Call) -> Answer:
         """Take an animal out."""
         world = self._tenant(call).world
         with world.lock:
-            world.remove(_pet_id(world, call))
+            world.animals.remove(_pet_id(world, call))
         return Answer(204)
 
     # Faults
@@ -503,7 +504,7 @@ def _fault_document(handle: FaultHandle, call: Call) -> dict[str, Any]:
 
 def _pet_id(world: World, call: Call) -> int:
     text = call.arguments["pet_id"]
-    if not _NUMBER.fullmatch(text) or world.store.get(int(text)) is None:
+    if not _NUMBER.fullmatch(text) or world.animals.store.get(int(text)) is None:
         raise ProblemError(404, f"expected the id of an animal in the store; got {text[:40]!r}")
     return int(text)
 

@@ -18,9 +18,13 @@ _LARGEST: Final = 1e18  # seconds: as good as for ever
 
 
 class Clock:
-    """A clock that runs with the real one, displaced by what a test asks for."""
+    """A clock that runs with the real one, displaced by what a test asks for.
 
-    __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start")
+    Attributes:
+        present: the fake's time at the present request, in seconds since 1970.
+    """
+
+    __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start", "present")
 
     def __init__(self, at: str | date | datetime | None = None) -> None:
         self._start = None if at is None else as_moment(at, "at")
@@ -29,6 +33,7 @@ class Clock:
         self._offset = 0.0
         self._frozen: float | None = None
         self.reset()
+        self.present = self.now()
 
     def __repr__(self) -> str:
         state = "frozen at" if self._frozen is not None else "running, now"
@@ -38,6 +43,11 @@ class Clock:
         """Return the fake's time in seconds since 1970."""
         frozen = self._frozen
         return time.time() + self._offset if frozen is None else frozen
+
+    def begin_request(self) -> float:
+        """Return the fake's time, which is :attr:`present` for all that is asked while a request is answered."""
+        self.present = present = self.now()
+        return present
 
     def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
         """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.

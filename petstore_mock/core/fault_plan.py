@@ -13,6 +13,7 @@ from inspect import iscoroutinefunction, signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
+from petstore_mock.common.bounded import Firsts
 from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import OPERATIONS, require_operation
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -263,7 +264,9 @@ class FaultPlan:
         ] = []  # whose blocks ended with an exception, which may be one that was expected
         self._planned = 0  # so far: the last id
         self.idle = True  # no fault for requests is in force; kept, since every request asks
-        self.errors: list[PetStoreMockError] = []  # what a `when` raised: the test author's, for the verification
+        self.errors: Firsts[PetStoreMockError] = Firsts(
+            _KEPT_ERRORS
+        )  # what a `when` raised: the test author's, for the verification
 
     def __iter__(self) -> Iterator[FaultHandle]:
         """Give the faults that are in force."""
@@ -281,7 +284,7 @@ class FaultPlan:
         self._unfired.clear()
         self._planned = 0
         self.idle = True
-        self.errors = []
+        self.errors.clear()
 
     def left_unfired(self, handle: FaultHandle) -> None:
         """Remember a fault that is out of force though it should have fired, until somebody cancels it."""
@@ -350,8 +353,7 @@ class FaultPlan:
         except BaseException as error:  # noqa: BLE001  # pytest.fail() and sys.exit() would end the listener
             problem = PetStoreMockError(f"the when= of {handle} raised {type(error).__name__}: {error}")
             problem.__cause__ = error
-            if len(self.errors) < _KEPT_ERRORS:
-                self.errors.append(problem)
+            self.errors.note(problem)
             return False
 
     def add(  # the keywords of PetStoreMock.inject

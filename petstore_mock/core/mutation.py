@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from petstore_mock.contract.mutants import Mutant
+    from petstore_mock.core.animals import Animals
     from petstore_mock.core.keys import Key
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
@@ -27,27 +28,27 @@ if TYPE_CHECKING:
 __all__ = ["Mutation", "mutation_of"]
 
 
-class _WorldAnimals:
+class _MutantsAnimals:
     """The animals of a world, as a mutant may change them; says whether it has."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, animals: Animals) -> None:
+        self._animals = animals
         self.changed = False
 
     def other(self, pet_id: int) -> dict[str, Any] | None:
-        store = self._world.store
+        store = self._animals.store
         found = next((other for other in store.ascending(None, 2) if other != pet_id), None)
         return None if found is None else store.documents([found])[0]
 
     def add(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         self.changed = True
-        document = {"id": self._world.assign_id(), **fields}
-        self._world.store.put(document)
+        document = {"id": self._animals.assign_id(), **fields}
+        self._animals.store.put(document)
         return document
 
     def remove(self, pet_id: int) -> None:
-        self.changed = self._world.store.remove(pet_id) or self.changed
-        self._world.hidden.discard(pet_id)
+        self.changed = self._animals.store.remove(pet_id) or self.changed
+        self._animals.hidden.discard(pet_id)
 
 
 def mutation_of(name: str) -> Mutation:
@@ -110,7 +111,7 @@ class Mutation:
             return
         turn.status, turn.media_type = response.status, response.head.get("Content-Type")
         turn.document = json.loads(response.body) if response.body else None
-        animals = turn.animals = _WorldAnimals(world)
+        animals = turn.animals = _MutantsAnimals(world.animals)
         before = turn.status, turn.media_type, encode_json(turn.document)
         change(turn)
         document = encode_json(turn.document)
@@ -132,4 +133,4 @@ class Mutation:
             sent = request.json() if request.body else NO_BODY
         except ValueError:
             sent = NO_JSON
-        return Turn(route.operation.name, request.query, route.pet_id, sent, "", _WorldAnimals(world))
+        return Turn(route.operation.name, request.query, route.pet_id, sent, "", _MutantsAnimals(world.animals))

@@ -56,10 +56,10 @@ def _latest(world: World, entry: Entry) -> int:
 
 def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     """§4.1: at most ``limit`` animals, only those of the status."""
-    store, chosen = world.store, world.rules.policies
+    store, chosen = world.animals.store, world.rules.policies
     limit, status = route.limit, route.status
     most = chosen.page_fill(limit)
-    hidden = world.hidden
+    hidden = world.animals.hidden
     if hidden.first_seen and hidden.settle(number := _latest(world, entry)):
         ids = chosen.list_order(store, status, most + len(hidden.first_seen), world.random)
         ids = hidden.visible(ids, number)[:most]
@@ -73,7 +73,7 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
 def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
     """§4.2: the created animal with the id that the service assigned."""
     chosen = world.rules.policies
-    pet_id = world.assign_id()
+    pet_id = world.animals.assign_id()
     document: dict[str, Any] = {"id": pet_id}
     for name in world.rules.new_pet_fields:
         if name in sent:
@@ -83,10 +83,10 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
         if status is not None:
             document["status"] = status
     if commit:
-        body = world.store.put(document)
+        body = world.animals.store.put(document)
         delay = chosen.visibility
         if delay:
-            world.hidden.hide(pet_id, _latest(world, entry), delay)
+            world.animals.hidden.hide(pet_id, _latest(world, entry), delay)
     else:
         body = encode_flat(document)
     return json_response(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
@@ -97,11 +97,11 @@ def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiRe
     chosen = world.rules.policies
     removed_at = operation.removed_at
     fields = chosen.deprecation_headers(removed_at)
-    if removed_at is not None and world.now >= removed_at.timestamp():
+    if removed_at is not None and world.clock.present >= removed_at.timestamp():
         condition = chosen.after_removal
         if condition is not None:
             return Refusal(condition, fields=fields)
-    body = world.store.get(pet_id)
-    if body is None or (world.hidden.first_seen and world.hidden.hides(pet_id, _latest(world, entry))):
+    body = world.animals.store.get(pet_id)
+    if body is None or (world.animals.hidden.first_seen and world.animals.hidden.hides(pet_id, _latest(world, entry))):
         return Refusal("absent_pet", detail=f"petId {pet_id}", fields=fields)
     return json_response(world, 200, body, fields)

@@ -47,7 +47,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
         key: the API key of this world that it bears, or None.
         problem: why ``key`` is None: a name of ``CONDITIONS``.
     """
-    now = world.now = world.clock.now()
+    now = world.clock.begin_request()
     entry = Entry(world.journal.total + 1, world.owner, request, now)
     try:
         if world.mutation is None:
@@ -102,7 +102,7 @@ def _answer(
     document = validate(rules, request, route)
     if isinstance(document, Refusal):
         return _refused(world, entry, document)
-    retry_after = world.rate_limiter.admit(rules.policies.rate_limit, world.now)
+    retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
     if retry_after is not None:
         return _refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:
@@ -147,7 +147,7 @@ def _refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
 
 def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
     """Answer for a bug of the fake, which fails the test."""
-    world.note_error(error)
+    world.errors.note(error)
     refusal = Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
     entry.condition, entry.violations, entry.omitted = CONDITIONS[refusal.condition], (), 0
     entry.detail = refusal.detail
@@ -211,7 +211,7 @@ class _Exchange:
         """Go on after a delay. A reset or a restore meanwhile has ended the state that the request was made for."""
         world, entry = self.world, self.entry
         with world.lock:
-            world.now = world.clock.now()
+            world.clock.begin_request()
             try:
                 ended = world.deferred is not self.pending
                 answer = _refused(world, entry, Refusal("released")) if ended else self.proceed()
@@ -279,7 +279,7 @@ def answer_retired(world: World, detail: str, request: ApiRequest) -> ApiRespons
 def refuse_leftover(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
     """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
-        world.now = world.clock.now()
+        world.clock.begin_request()
         response = refusal_response(world, Refusal(condition, detail=detail), request)
         tell_browser(world, request, response)
         return response
@@ -289,9 +289,9 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
     """Answer what never became a whole request, with an error body and a journal entry."""
     with world.lock:
         if condition == "internal_error":  # an adapter failed: like any failure of ours, it fails the test
-            world.note_error(RuntimeError(detail))
-        world.now = world.clock.now()
-        entry = Entry(world.journal.total + 1, world.owner, request, world.now)
+            world.errors.note(RuntimeError(detail))
+        now = world.clock.begin_request()
+        entry = Entry(world.journal.total + 1, world.owner, request, now)
         response = _refused(world, entry, Refusal(condition, detail=detail))
         _record(world, entry, response)
         return response

@@ -34,7 +34,7 @@ def json_response(world: World, status: int, canonical: bytes, fields: ResponseF
 
 def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
     """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
-    return ApiResponse(head, body, world.clock.http_date(world.now), world.rules.wire_format)
+    return ApiResponse(head, body, world.clock.http_date(world.clock.present), world.rules.wire_format)
 
 
 def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> ApiResponse:

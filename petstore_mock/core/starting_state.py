@@ -115,7 +115,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     elif isinstance(seed, int):
         check_count("seed", seed)
         for _ in range(seed):
-            world.seed_sample()
+            world.animals.seed_sample()
     elif isinstance(seed, (str, PathLike)):
         _seed_file(world, seed)
     else:
@@ -145,12 +145,12 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
         )
     added: list[dict[str, Any]] = []
     with world.lock:
-        before = world.seeding()
+        before = world.animals.seeding()
         for index, pet in enumerate(pets):
             try:
                 added.append(_seed(world, pet))
             except PetStoreMockError as error:
-                world.take_back([pet["id"] for pet in added], before)
+                world.animals.take_back([pet["id"] for pet in added], before)
                 raise PetStoreMockError(f"animal {index} of {source}: {error}; none of them was added") from None
     return added
 
@@ -160,7 +160,7 @@ def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
         raise PetStoreMockError(f"expected each field once; got {', '.join(map(repr, pet.repeated))} twice")
     if pet is None:  # what a list may hold by mistake; left out of a call, it would mean a plausible animal
         raise PetStoreMockError("expected an animal as a mapping; got None")
-    return world.seed(pet, {})
+    return world.animals.seed(pet, {})
 
 
 def _seed_file(world: World, path: str | PathLike[str]) -> None:

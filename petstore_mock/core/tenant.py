@@ -177,7 +177,7 @@ class Tenant:
         if isinstance(pets_or_count, int):
             check_count("pets_or_count", pets_or_count)
             with self.world.lock:
-                return [self.world.seed_sample() for _ in range(pets_or_count)]
+                return [self.world.animals.seed_sample() for _ in range(pets_or_count)]
         return seed_each(self.world, pets_or_count, "seed_many")
 
     # Keys (§5)

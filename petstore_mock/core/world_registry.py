@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from petstore_mock.common.bounded import Firsts
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
@@ -131,7 +132,7 @@ class Worlds:
         self._stack: list[World] = []
         self._owner_starts: list[int] = []
         self._owners: list[str] = []
-        self.leaks: list[Leak] = []
+        self.leaks: Firsts[Leak] = Firsts(_KEPT_LEAKS)
         self.leaked: Callable[[Leak], None] = _unheard
 
     # Keys
@@ -361,8 +362,7 @@ class Worlds:
         return response
 
     def _note_leak(self, leak: Leak) -> None:
-        if len(self.leaks) < _KEPT_LEAKS:
-            self.leaks.append(leak)
+        self.leaks.note(leak)
         self.leaked(leak)
 
     def _look_up(self, request: ApiRequest) -> tuple[World, Key | None]:

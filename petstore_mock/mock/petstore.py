@@ -121,7 +121,7 @@ class PetStoreMock:
 
     def __repr__(self) -> str:
         where = self.url if self.host.is_listening else "not listening"
-        return f"<PetStoreMock {where}, {counted(len(self.tenant.world.store), 'animal')}>"
+        return f"<PetStoreMock {where}, {counted(len(self.tenant.world.animals.store), 'animal')}>"
 
     @property
     def _is_outermost(self) -> bool:
@@ -316,7 +316,7 @@ class PetStoreMock:
         Raises:
             PetStoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
         """
-        return self.tenant.world.seed(pet, fields)
+        return self.tenant.world.animals.seed(pet, fields)
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Add several animals, or so many plausible ones of every status; return them.
@@ -330,7 +330,7 @@ class PetStoreMock:
     def pets(self) -> list[dict[str, Any]]:
         """Copies of the animals now in the store, in the order of their ids."""
         with self.tenant.world.lock:
-            return self.tenant.world.store.documents()
+            return self.tenant.world.animals.store.documents()
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
         """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
@@ -338,7 +338,7 @@ class PetStoreMock:
         Raises:
             PetStoreMockError: there is no such animal, or a field is wrong.
         """
-        return self.tenant.world.update(pet_id, fields)
+        return self.tenant.world.animals.update(pet_id, fields)
 
     def remove(self, pet_id: int, /) -> None:
         """Take an animal out as another actor would (§3).
@@ -346,7 +346,7 @@ class PetStoreMock:
         Raises:
             PetStoreMockError: there is no such animal.
         """
-        self.tenant.world.remove(pet_id)
+        self.tenant.world.animals.remove(pet_id)
 
     # Keys (§5)
 

@@ -101,7 +101,7 @@ class Scene:
         if "rate_limit" not in self.behaviour.differences():
             return False
         world = self.actor.petstore.tenant.world
-        return world.rate_limiter.refuses_within(2, world.rules.policies.rate_limit, world.now)
+        return world.rate_limiter.refuses_within(2, world.rules.policies.rate_limit, world.clock.present)
 
     def _planned(self, operation: str) -> Iterator[FaultHandle]:
         return (handle for handle in self.faults if handle.on in {None, operation} and not handle.spent)

@@ -61,7 +61,7 @@ def test_other_errors_keep_our_frames(inner: Inner) -> None:
         def test_bug(petstore, monkeypatch):
             with pytest.raises(PetStoreMockError):
                 petstore.seed(nme="Rex")
-            petstore.tenant.world.store = None
+            petstore.tenant.world.animals.store = None
             petstore.seed(name="Rex")
         """
     )

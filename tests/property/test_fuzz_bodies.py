@@ -195,7 +195,7 @@ def core() -> Core:
     """A world of more animals than a page, held against the schemas."""
     core = Core()
     for _ in range(130):
-        core.world.seed_sample()
+        core.world.animals.seed_sample()
     core.world.mark_start()
     return core
 
@@ -224,7 +224,7 @@ def blamed(core: Core, answer: ApiResponse) -> set[str]:
 def test_body_is_judged_as_the_interface_says(core: Core, body: bytes) -> None:
     """Accepted or refused as an independent judge says; each 400 names just the paths that are wrong or missing."""
     core.world.reset([core.key])
-    before = len(core.world.store)
+    before = len(core.world.animals.store)
     answer = core.create(body)
     expected = judge_body(body)
     assert core.world.errors == []
@@ -234,14 +234,14 @@ def test_body_is_judged_as_the_interface_says(core: Core, body: bytes) -> None:
         assert core.journal.last.condition.name == expected.kind
         found = blamed(core, answer)
         assert found == expected.paths or (expected.kind == "malformed_json" and found < expected.paths)
-        assert len(core.world.store) == before
+        assert len(core.world.animals.store) == before
         return
     assert answer.status == 201
     pet = json.loads(answer.body)
     pet_id = pet.pop("id")
     assert pet == expected.pet
     assert core.get(pet_id).body == answer.body
-    assert len(core.world.store) == before + 1
+    assert len(core.world.animals.store) == before + 1
 
 
 # Paths and queries
@@ -352,7 +352,7 @@ def test_target_is_judged_as_the_interface_says(core: Core, path: str, query: st
     """Every percent-encoding of the same is the same, and nothing else is; each 400 names the parameters at fault."""
     core.world.reset([core.key])
     answer = core.send("GET", path + query)
-    status, expected, paths = judge_target(path + query, core.world.store.documents())
+    status, expected, paths = judge_target(path + query, core.world.animals.store.documents())
     assert core.world.errors == []
     assert answer.status == status
     if status == 200:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def core() -> Core:
     core = Core()
-    core.world.seed({"id": 1}, {})
+    core.world.animals.seed({"id": 1}, {})
     return core
 
 
@@ -113,7 +113,7 @@ def test_when_that_says_no_uses_up_nothing(core: Core) -> None:
 
 def test_when_may_look_at_the_state(core: Core) -> None:
     """It is called under the world's lock, which is re-entrant."""
-    inject(core, 503, when=lambda _: len(core.journal) == 1 and core.world.store.count(None) == 1)
+    inject(core, 503, when=lambda _: len(core.journal) == 1 and core.world.animals.store.count(None) == 1)
     assert statuses(core, 3) == [200, 503, 200]
 
 
@@ -230,7 +230,7 @@ def test_where_holds_after_the_commit_too(core: Core) -> None:
     inject(core, 503, at="after_commit", where={"name": "Rex"})
     assert core.create({"name": "Tom", "categoryId": 1}).status == 201
     assert core.create({"name": "Rex", "categoryId": 1}).status == 503
-    assert core.world.store.count(None) == 3
+    assert core.world.animals.store.count(None) == 3
 
 
 def test_where_reads_as_it_was_written_without_the_key(core: Core) -> None:
@@ -327,7 +327,7 @@ def test_sequence_waits_for_after(core: Core) -> None:
 def test_after_commit_creates_and_loses_the_answer(core: Core) -> None:
     handle = inject(core, 503, on="createPet", at="after_commit", times=1)
     assert core.create().status == 503
-    assert core.world.store.count(None) == 2
+    assert core.world.animals.store.count(None) == 2
     assert core.journal.last.executed
     assert handle.hits == 1
 
@@ -335,7 +335,7 @@ def test_after_commit_creates_and_loses_the_answer(core: Core) -> None:
 def test_before_commit_creates_nothing(core: Core) -> None:
     inject(core, 503, on="createPet")
     assert core.create().status == 503
-    assert core.world.store.count(None) == 1
+    assert core.world.animals.store.count(None) == 1
     assert not core.journal.last.executed
 
 
@@ -344,10 +344,10 @@ def test_corrupted_answer_keeps_the_animal_only_after_the_commit(core: Core, fau
     create = core.defer_create if fault.needs_socket else core.create
     with inject(core, fault, on="createPet"):
         create()
-    assert core.world.store.count(None) == 1
+    assert core.world.animals.store.count(None) == 1
     with inject(core, fault, on="createPet", at="after_commit"):
         create()
-    assert core.world.store.count(None) == 2
+    assert core.world.animals.store.count(None) == 2
 
 
 def test_after_commit_uses_up_nothing_where_nothing_is_committed(core: Core) -> None:
@@ -529,14 +529,14 @@ def test_answer_of_a_fault_can_be_late(core: Core, fault: faults.Fault, on: str 
     assert whole(late.resume()).status == fault.status
     assert 1 <= late.delay <= 2
     assert late.pending is core.world.deferred
-    assert core.world.store.count(None) == 1
+    assert core.world.animals.store.count(None) == 1
 
 
 def test_late_answer_after_the_commit_follows_a_delay_before_it(core: Core) -> None:
     inject(core, faults.delay(1), on="createPet")
     inject(core, faults.server_error(503, delay=2), on="createPet", at="after_commit")
     late = deferred(core.defer_create().resume())
-    assert (whole(late.resume()).status, late.delay, core.world.store.count(None)) == (503, 2.0, 2)
+    assert (whole(late.resume()).status, late.delay, core.world.animals.store.count(None)) == (503, 2.0, 2)
     assert core.journal.last.decision == "fault delay(1), executed, fault server_error(503, delay=2)"
 
 

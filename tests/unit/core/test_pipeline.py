@@ -497,7 +497,7 @@ def test_animal_of_a_delayed_create_is_hidden_from_its_creation_on() -> None:
 def test_page_is_full_whatever_is_hidden() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed", list_order="id_descending"))
     for _ in range(5):
-        core.world.seed_sample()
+        core.world.animals.seed_sample()
     core.create()
     assert [pet["id"] for pet in json.loads(core.list("?limit=3").body)] == [5, 4, 3]
 
@@ -517,10 +517,10 @@ def test_animals_that_everybody_sees_are_hidden_no_longer() -> None:
     core = Core(behaviour=Behaviour(visibility="delayed"))
     for _ in range(10):
         core.create()
-    assert len(core.world.hidden.first_seen) <= 2
+    assert len(core.world.animals.hidden.first_seen) <= 2
     core.list()
     core.list()
-    assert core.world.hidden.first_seen == {}
+    assert core.world.animals.hidden.first_seen == {}
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
@@ -572,7 +572,7 @@ def test_fault_after_the_commit_has_the_answer_that_another_only_slows() -> None
     core.world.plan.add(faults.malformed_json(), on="createPet", at="after_commit")
     answer = core.create()
     assert answer.body.endswith(b'"\\')
-    assert len(core.world.store) == 1
+    assert len(core.world.animals.store) == 1
     (entry,) = core.journal
     assert entry.decision == "fault dribble(100), executed, fault malformed_json()"
 

@@ -37,9 +37,9 @@ def test_other_name_is_refused(tenants: Tenants, name: str) -> None:
 def test_world_is_empty_unless_its_options_say_otherwise(tenants: Tenants) -> None:
     plain, _ = tenants.make("plain")
     other, _ = tenants.make("other", seed=3, behaviour="lenient", at="2030-12-06", strict=True, api_key="team")
-    assert len(plain.world.store) == 0
+    assert len(plain.world.animals.store) == 0
     assert plain.world.rules.behaviour == Behaviour()
-    assert len(other.world.store) == 3
+    assert len(other.world.animals.store) == 3
     assert other.world.rules.behaviour == Behaviour.preset("lenient")
     assert other.world.clock.moment.isoformat().startswith("2030-12-06")
     assert (other.strict, other.key) == (True, "team")
@@ -50,7 +50,7 @@ def test_world_made_anew_is_another_test_s(tenants: Tenants) -> None:
     key = tenant.key
     again, made = tenants.make("one")
     assert (again, made) == (tenant, False)
-    assert len(tenant.world.store) == 0
+    assert len(tenant.world.animals.store) == 0
     assert tenant.world.rules.behaviour == Behaviour()
     assert tenant.key != key
     assert whole(tenants.default.worlds.handle(ApiRequest("GET", "/v1/pets", bearer(key)))).status == 401
@@ -71,11 +71,11 @@ def test_default_world_made_anew_keeps_the_keys_that_it_was_given() -> None:
 @pytest.mark.parametrize("name", ["one", "default"])
 def test_refused_options_change_nothing(petstore: PetStoreMock, tenants: Tenants, name: str) -> None:
     tenants.make("one", seed=2, api_key="team")
-    before = [(tenant.key, tenant.world.store.documents(), tenant.strict) for tenant in tenants]
+    before = [(tenant.key, tenant.world.animals.store.documents(), tenant.strict) for tenant in tenants]
     wrong: list[dict[str, object]] = [{"name": "Rex"}, {"name": 5}]
     with pytest.raises(PetStoreMockError, match="animal 1 of seed"):
         tenants.make(name, seed=wrong, strict=True, api_key="other")
-    assert [(tenant.key, tenant.world.store.documents(), tenant.strict) for tenant in tenants] == before
+    assert [(tenant.key, tenant.world.animals.store.documents(), tenant.strict) for tenant in tenants] == before
     assert whole(petstore.host.worlds.handle(ApiRequest("GET", "/w/one/v1/pets", bearer("team")))).status == 200
 
 

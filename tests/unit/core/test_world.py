@@ -78,16 +78,16 @@ def test_restored_world_has_its_present_key_as_if_it_were_new() -> None:
 
 def test_highest_id_is_given_before_the_gaps_are_filled() -> None:
     one = world()
-    one.seed({"id": 2**63 - 2}, {})
-    assert one.seed(None, {})["id"] == 2**63 - 1
-    assert one.seed(None, {})["id"] < 2**63 - 2
+    one.animals.seed({"id": 2**63 - 2}, {})
+    assert one.animals.seed(None, {})["id"] == 2**63 - 1
+    assert one.animals.seed(None, {})["id"] < 2**63 - 2
 
 
 @pytest.mark.parametrize("assignment", ["sequential", "sparse", "random_int64", "beyond_2_53"])
 def test_assigned_ids_are_free(assignment: str) -> None:
     one = world(id_assignment=assignment)
-    one.seed({"id": 2**63 - 1}, {})
-    ids = [one.seed(None, {})["id"] for _ in range(50)]
+    one.animals.seed({"id": 2**63 - 1}, {})
+    ids = [one.animals.seed(None, {})["id"] for _ in range(50)]
     assert len(set(ids)) == 50
     assert 2**63 - 1 not in ids
     assert all(0 < number < 2**63 for number in ids)
@@ -97,24 +97,24 @@ def test_same_seed_draws_the_same_ids() -> None:
     drawn = []
     for random_seed in (1, 1, 2):
         one = World(default_schemas(), behaviour=Behaviour(id_assignment="random_int64"), random_seed=random_seed)
-        drawn.append([one.seed(None, {})["id"] for _ in range(3)])
+        drawn.append([one.animals.seed(None, {})["id"] for _ in range(3)])
     assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_removed_animal_leaves_nothing_hidden_behind() -> None:
     one = world()
-    one.seed({"id": 1}, {})
-    one.hidden.hide(1, 1, 10**6)
-    one.remove(1)
-    one.seed({"id": 1}, {})
-    assert one.hidden.visible([1], 1) == [1]
+    one.animals.seed({"id": 1}, {})
+    one.animals.hidden.hide(1, 1, 10**6)
+    one.animals.remove(1)
+    one.animals.seed({"id": 1}, {})
+    assert one.animals.hidden.visible([1], 1) == [1]
 
 
 def test_reset_lets_held_answers_go_and_forgets_what_was_counted() -> None:
     one = world()
     released: list[str] = []
     one.deferred.add(lambda: released.append("a"))
-    one.hidden.hide(1, 7, 1)
+    one.animals.hidden.hide(1, 7, 1)
     use(one, "key")
     one.rate_limiter.count = 4
     one.errors.append(ValueError())
@@ -122,4 +122,4 @@ def test_reset_lets_held_answers_go_and_forgets_what_was_counted() -> None:
     assert released == ["a"]
     assert list(one.keys) == ["new"]
     assert one.keys.first_used is None
-    assert (one.hidden.first_seen, one.rate_limiter.count, one.errors) == ({}, 0, [])
+    assert (one.animals.hidden.first_seen, one.rate_limiter.count, one.errors) == ({}, 0, [])

@@ -42,7 +42,7 @@ def names(answer: ApiResponse) -> list[str]:
 def test_worlds_share_nothing(petstore: PetStoreMock) -> None:
     one, two = world(petstore, "one"), world(petstore, "two")
     petstore.seed(name="Root")
-    one.world.seed(None, {"name": "One"})
+    one.world.animals.seed(None, {"name": "One"})
     assert call(petstore, "/w/two/v1/pets", two.key, {"name": "Two", "categoryId": 1}).status == 201
     assert names(call(petstore, "/w/one/v1/pets", one.key)) == ["One"]
     assert names(call(petstore, "/w/two/v1/pets?limit=5", two.key)) == ["Two"]

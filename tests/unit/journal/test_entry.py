@@ -175,7 +175,7 @@ def test_client_that_left_before_the_commit_got_no_answer(core: Core) -> None:
     entry = core.journal.last
     held.completion.complete("client gone", sent=False)
     assert (entry.status, entry.outcome, entry.executed) == (None, "client gone", False)
-    assert len(core.world.store) == 0
+    assert len(core.world.animals.store) == 0
 
 
 def test_client_that_left_after_the_commit_got_no_answer(core: Core) -> None:
