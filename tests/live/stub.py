@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
 
+import pytest
+
+from tests.platforms import HAS_SIGNALS, WITHOUT_SIGNALS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["COMMAND", "PATIENCE", "Stub", "stub"]
+__all__ = ["COMMAND", "PATIENCE", "Stub", "reserved_port", "stub"]
 
 COMMAND: Final = (sys.executable, "-m", "petstore_mock")
 PATIENCE: Final = 30  # seconds; everything here takes a fraction of one, on a machine that has nothing else to do
@@ -41,9 +46,23 @@ class Stub:
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
         """Send a signal; return the exit code and what was printed since."""
+        if not HAS_SIGNALS:
+            pytest.skip(WITHOUT_SIGNALS)
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out, err
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """Give a port that meanwhile goes to nobody but who asks for it by number; on Linux, that is."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # which a listener may share that does not listen
+        held.bind(("127.0.0.1", 0))
+        port = int(held.getsockname()[1])
+        if sys.platform != "linux":
+            held.close()
+        yield port
 
 
 @contextmanager
