@@ -20,6 +20,7 @@ from petstore_mock.cli import make_parser
 from tests.docs import charts
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
+from tests.platforms import POSIX_SHELL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +85,7 @@ RUN_BY = {
     "yaml": "test_recipes",
     "typescript": "test_languages",
     "java": "test_languages",
+    "go": "test_languages",
     "nginx": "tests.live.test_scale_out",
     "haproxy": "tests.live.test_scale_out",
     "text": "nothing",
@@ -194,6 +196,7 @@ def with_command(folder: Path) -> str:
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
+@POSIX_SHELL
 def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_command: str) -> None:
     (folder / "stub.log").write_text("of an earlier run\n", encoding="utf-8")
     result = _run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
@@ -204,6 +207,7 @@ def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_c
         socket.create_connection(("127.0.0.1", urlsplit(serving["url"]).port))
 
 
+@POSIX_SHELL
 def test_shell_script_ends_when_the_stub_can_not_start(folder: Path, with_command: str) -> None:
     script = folder / "with_stub.sh"
     script.write_text(script.read_text(encoding="utf-8").replace("--seed 20", "--seed nothing"), encoding="utf-8")

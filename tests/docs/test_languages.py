@@ -13,17 +13,21 @@ import pytest
 
 from tests.docs.blocks import blocks
 from tests.peers.tools import NODE_MODULES, node_tool, run
+from tests.platforms import POSIX_SHELL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|sh))\n")
+_FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
+
+
+pytestmark = POSIX_SHELL  # with_stub.sh runs them all
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the files that the documents name, and a ``petstore-mock`` in its ``bin``."""
-    for block in blocks("typescript", "java", "sh"):
+    for block in blocks("typescript", "java", "go", "sh"):
         if named := _FILE.match(block.text):
             (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
     (tmp_path / "bin").mkdir()
@@ -70,6 +74,20 @@ def test_java(folder: Path) -> None:
     source.write_text(source.read_text(encoding="utf-8").replace('\\"times\\": 1', '\\"times\\": 3'), encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match="AssertionError"):
         with_stub(folder, "java", "PetStoreTest.java")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
+def test_go(folder: Path) -> None:
+    """Its tests run at once, each in its own world; and one that is not so fails."""
+    command = ("go", "test", "-v", "-count=1", "petstore_test.go")
+    told = with_stub(folder, *command)
+    assert told.count("--- PASS: ") == 2
+    source = folder / "petstore_test.go"
+    source.write_text(source.read_text(encoding="utf-8").replace('"times": 1', '"times": 3'), encoding="utf-8")
+    with pytest.raises(pytest.fail.Exception, match="expected 503, then 200; got 503, then 503"):
+        with_stub(folder, *command)
+    assert '"leak"' not in (folder / "stub.log").read_text(encoding="utf-8")
 
 
 @pytest.mark.peers
