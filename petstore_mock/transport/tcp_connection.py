@@ -19,7 +19,8 @@ __all__ = ["READ_SIZE", "TcpConnection", "WriteBatch", "disown", "reset"]
 READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
-_RST_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER on, for no time: closing discards and resets
+# SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
+_RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
 
 
 class WriteBatch:

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from petstore_mock import cli
-from tests.live.stub import COMMAND, PATIENCE, Stub, stub
+from tests.live.stub import COMMAND, PATIENCE, Stub, reserved_port, stub
+from tests.platforms import POSIX_SHELL, POSIX_SIGNALS
 
 
 def shell(line: str, **environment: str) -> str:
@@ -93,6 +94,7 @@ def test_the_port_is_free_again_at_once() -> None:
         assert again.address[1] == port
 
 
+@POSIX_SHELL
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "0", "::1"])
 def test_the_printed_curl_line_works_when_pasted(host: str) -> None:
@@ -104,6 +106,7 @@ def test_the_printed_curl_line_works_when_pasted(host: str) -> None:
     assert len(json.loads(answer.rpartition("\n")[2])) == 2
 
 
+@POSIX_SHELL
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_printed_curl_line_works_behind_a_proxy_setting() -> None:
     proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": "", "NO_PROXY": ""}
@@ -145,6 +148,7 @@ def test_a_line_is_logged_as_soon_as_its_request_is_answered() -> None:
         assert line.rstrip("\n").isprintable()
 
 
+@POSIX_SIGNALS
 def test_serving_goes_on_when_the_log_has_lost_its_reader() -> None:
     with stub() as running:
         running.stdout.close()
@@ -183,6 +187,7 @@ def flood(running: Stub, count: int) -> None:
                 answers.read(length)
 
 
+@POSIX_SIGNALS
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_the_first_signal_stops_it_while_nobody_reads_the_log(log_format: str) -> None:
     """Who starts it may read its first line, for the address, and no more: the pipe is full, and stays so."""
@@ -197,6 +202,7 @@ def test_the_first_signal_stops_it_while_nobody_reads_the_log(log_format: str) -
     assert logged + int(missing[1]) == 3000
 
 
+@POSIX_SIGNALS
 def test_the_first_signal_stops_it_when_its_complaint_can_not_be_written_either() -> None:
     with stub(lines=1, stderr=subprocess.STDOUT) as running:
         flood(running, 3000)
@@ -204,22 +210,22 @@ def test_the_first_signal_stops_it_when_its_complaint_can_not_be_written_either(
         assert running.process.wait(PATIENCE) == 0
 
 
+@POSIX_SHELL
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_it_serves_and_stops_with_streams_that_are_closed(closed: str) -> None:
     """As a script starts a daemon. uvloop aborts when a descriptor below 3 is one of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = free.getsockname()
-    line = f'exec "$@" serve --quiet --port {address[1]} {closed}'
-    process = subprocess.Popen(["sh", "-c", line, "sh", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        with connected(process, address) as client:
-            client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert client.recv(100).startswith(b"HTTP/1.1 401")
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE)
+    with reserved_port() as port:
+        line = f'exec "$@" serve --quiet --port {port} {closed}'
+        process = subprocess.Popen(["sh", "-c", line, "sh", *COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            with connected(process, ("127.0.0.1", port)) as client:
+                client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 401")
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+            process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, b"")
 
 
@@ -235,6 +241,7 @@ def connected(process: subprocess.Popen[bytes], address: tuple[str, int]) -> soc
             time.sleep(0.01)
 
 
+@POSIX_SHELL
 @pytest.mark.parametrize("arguments", [["gaps"], ["openapi"], ["--help"]])
 def test_a_printing_command_without_stdout_is_quiet(arguments: list[str]) -> None:
     done = subprocess.run(
@@ -283,6 +290,7 @@ def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@POSIX_SIGNALS
 def test_the_first_answer_waits_for_no_heavy_import() -> None:
     """jsonschema and pytest-httpserver cost 60 ms each; the first 200 is to come within 200 ms."""
     program = """

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
-import resource
 import socket
 import ssl
 import threading
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -304,6 +303,7 @@ def test_half_sent_heads_do_not_hinder_others(connect: Callable[[], RawClient], 
 
 
 def test_500_connections_at_once_are_served(connect: Callable[[], RawClient], server: WireServer) -> None:
+    resource: Any = pytest.importorskip("resource")  # Windows has none, nor the limit
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 1300:  # both ends are in this process
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1300), hard))

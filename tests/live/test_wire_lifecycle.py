@@ -23,6 +23,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import HttpConnection
 from petstore_mock.transport.server import WireServer
 from tests.live.raw import Echo, RawClient, answer, eventually, open_descriptors
+from tests.platforms import POSIX_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -540,6 +541,7 @@ def test_failure_of_the_wire_itself_counts_as_one_of_the_fake(
     assert echo.refusals[0][:2] == ("internal_error", "ZeroDivisionError: division by zero")
 
 
+@POSIX_SIGNALS
 def test_signals_reach_the_main_thread(server: WireServer) -> None:
     """The loop takes none of them: Ctrl-C stays the caller's."""
     caught: list[int] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock.pytest_plugin import FLAGS, SETTINGS
+from tests.platforms import LOOPBACK_NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     Output = Callable[[pytest.RunResult], str]
 
 
+@LOOPBACK_NETWORK
 def test_settings_give_the_starting_state(inner: Inner, pytester: pytest.Pytester) -> None:
     (pytester.path / "animals.json").write_text(json.dumps([{"id": 7, "name": "Rex", "categoryId": 1}]))
     (pytester.path / "gaps.toml").write_text('list_order = "by_name"\n')

@@ -18,6 +18,8 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
+from tests.platforms import POSIX_SIGNALS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -160,6 +162,7 @@ def answer(url: str, headers: dict[str, str]) -> tuple[int, bytes]:
             return error.code, error.read()
 
 
+@POSIX_SIGNALS
 @pytest.mark.parametrize("program", [["petstore-mock"], ["python", "-m", "petstore_mock"]], ids=["script", "module"])
 def test_installed_stub_serves_and_stops(programs: Path, program: list[str]) -> None:
     with serving(programs / program[0], *program[1:], "serve", "--port", "0", "--api-key", KEY, cwd=programs) as (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -142,7 +143,7 @@ def test_the_seed_of_the_command_line_decides_what_is_drawn(tmp_path: Path) -> N
     (tmp_path / "test_seeded.py").write_text(SEEDED)
 
     def drawn(seed: int) -> str:
-        options = ["-q", "-s", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(tmp_path)]
+        options = ["-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path)]
         command = [sys.executable, "-m", "pytest", *options, f"--hypothesis-seed={seed}", str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # our own interpreter
         shown = re.search(r"\[\d.*?\]", done.stdout)

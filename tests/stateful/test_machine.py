@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -134,7 +135,7 @@ def test_the_test_of_an_explanation_fails_when_pasted(tmp_path: Path) -> None:
                 f"{imports}make_client = {made}\n",
             )
         )
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "ignore", "-c", "/dev/null"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "ignore", "-c", os.devnull]
     done = subprocess.run(  # our own interpreter
         [*command, "--rootdir", str(tmp_path), str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )

@@ -20,6 +20,7 @@ from petstore_mock.stateful.search import shrink
 from petstore_mock.stateful.steps import CloseConnections, GetUnknown, Inject, ListPets, RevokeKey
 from tests.clients.buggy_living import LockNotReleased
 from tests.clients.correct import HttpClientPets, Json
+from tests.platforms import POSIX_SIGNALS
 from tests.stateful import leavings
 from tests.stateful.test_machine import raised_by
 
@@ -64,6 +65,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog_module, "_STANDSTILL", 1.0)
 
 
+@POSIX_SIGNALS
 @pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("client", [FailsWithTheLock, PollsWithTheLock])
 def test_a_call_that_waits_for_a_lock_for_ever_is_ended(client: type[HttpClientPets]) -> None:
@@ -73,6 +75,7 @@ def test_a_call_that_waits_for_a_lock_for_ever_is_ended(client: type[HttpClientP
     assert "RunawayError" not in str(error)
 
 
+@POSIX_SIGNALS
 @pytest.mark.usefixtures("_short")
 def test_a_lock_is_given_up_where_nobody_heeds_the_keyboard() -> None:
     """A shell starts what runs in the background with SIGINT ignored."""
@@ -86,6 +89,7 @@ def test_a_lock_is_given_up_where_nobody_heeds_the_keyboard() -> None:
     assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
 
 
+@POSIX_SIGNALS
 @pytest.mark.usefixtures("_short")
 def test_the_signal_means_nothing_between_calls() -> None:
     machine = client_machine(lambda petstore: FailsWithTheLock(petstore.url, petstore.api_key), patience=0.5)
@@ -95,6 +99,7 @@ def test_the_signal_means_nothing_between_calls() -> None:
     assert signal.getsignal(signal.SIGURG) is signal.SIG_DFL
 
 
+@POSIX_SIGNALS
 def test_a_run_without_a_thread_to_be_had_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

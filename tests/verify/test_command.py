@@ -16,6 +16,7 @@ import pytest
 
 from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.cli import run
+from tests.platforms import POSIX_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,9 +178,14 @@ def test_drift_exits_1_and_is_in_the_record(service: PetStoreMock, tmp_path: Pat
     assert drift["came"].startswith("compact")
 
 
+@POSIX_SIGNALS
 def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock, tmp_path: Path) -> None:
     record = tmp_path / "v.json"
-    code = "import sys; from petstore_mock.cli import main; sys.exit(main())"
+    # A shell starts what runs in the background with SIGINT ignored, and a child takes that over.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from petstore_mock.cli import main; sys.exit(main())"
+    )
     options = ["--api-key", service.api_key, "--rate", "50", "--json", str(record)]
     process = subprocess.Popen(
         [sys.executable, "-c", code, "verify", service.url, *options], stdout=subprocess.PIPE, text=True

@@ -35,6 +35,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.request import ApiRequest
 from petstore_mock.transport.server import WireServer
+from tests.platforms import HAS_SIGNALS, LOOPBACK_NETWORK, POSIX_SHELL, POSIX_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,8 +85,10 @@ def serve_in_process(
                 problems.append(error)
             if to_thread:
                 signal.pthread_kill(threading.get_ident(), signal_number)
-            else:
+            elif HAS_SIGNALS:
                 os.kill(os.getpid(), signal_number)
+            else:  # there, os.kill ends the process
+                signal.raise_signal(signal_number)
             printed.extend(line.rstrip("\n") for line in lines)
 
     driver = threading.Thread(target=drive)
@@ -306,7 +309,7 @@ def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: i
     assert threading.active_count() == threads
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a signal is no thread's here")
+@POSIX_SIGNALS
 def test_serve_stops_when_the_signal_does_not_wake_the_main_thread() -> None:
     """As one does not that comes just before the wait begins, or that the system gives to another thread."""
 
@@ -512,6 +515,7 @@ def test_a_number_seeds_so_many_animals() -> None:
 # The environment
 
 
+@LOOPBACK_NETWORK
 def test_the_environment_gives_every_option_of_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     behaviour = tmp_path / "mine.conf"
     behaviour.write_text('paging_headers = "total_count"\n', encoding="utf-8")
@@ -866,6 +870,7 @@ def test_a_line_of_the_json_log_is_json_whatever_the_request_was(target: str) ->
 # Completion
 
 
+@POSIX_SHELL
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "offered"),
