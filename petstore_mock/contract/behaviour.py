@@ -274,8 +274,8 @@ class Policies(NamedTuple):
     extra_response_fields: Callable[[bytes], bytes]
     after_removal: str | None
     json_style: Callable[[bytes], bytes]
-    paging_headers: Callable[[str, int, str | None, int], ResponseFields]
-    location_header: Callable[[str, int], ResponseFields]
+    paging_headers: Callable[[str, int, str | None, int], ResponseFields] | None
+    location_header: Callable[[str, int], ResponseFields] | None
     deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: str
     content_coding: bool
@@ -283,7 +283,7 @@ class Policies(NamedTuple):
     header_names: bool
     connection: bool
     rate_limit: Callable[[int, float], str | None] | None
-    key_rotation: Callable[[int], bool]
+    key_rotation: Callable[[int], bool] | None
     visibility: int  # how many requests do not see the animal yet
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "first_value",
     "last_value",
     "link_to_first_page",
-    "no_fields",
     "no_rule",
     "no_substitute",
     "rerender",
@@ -157,11 +156,6 @@ def no_substitute(*_: object) -> None:
 
 def no_rule(*_: object) -> None:
     """Find no rule that a value breaks: it is accepted."""
-
-
-def no_fields(*_: object) -> ResponseFields:
-    """Return no header fields."""
-    return ()
 
 
 def first_value(values: list[str]) -> str | None:

@@ -25,7 +25,6 @@ from petstore_mock.contract.gap_policies import (
     first_value,
     last_value,
     link_to_first_page,
-    no_fields,
     no_rule,
     no_substitute,
     rerender,
@@ -314,7 +313,7 @@ _ROWS: Final = (
         "4.1",
         "Any paging metadata in the response: not shown.",
         "that a list says how much more there is",
-        none=no_fields,
+        none=None,
         link=link_to_first_page,
         total_count=lambda _mount, _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
@@ -324,7 +323,7 @@ _ROWS: Final = (
         "4.2",
         "201: body is the created Pet; headers are not shown.",
         "that a created animal's address is given (it would lead to the removed getPet)",
-        absent=no_fields,
+        absent=None,
         present=lambda mount, pet_id: (("Location", f"{mount}{PETS_PATH}/{pet_id}"),),
     ),
     _gap(
@@ -334,7 +333,7 @@ _ROWS: Final = (
         "Deprecation is signalled per operation; how is not shown.",
         "that the deprecation is told in headers",
         present=deprecation_fields,
-        absent=no_fields,
+        absent=lambda _removed_at: (),
     ),
     _gap(
         "content_type",
@@ -398,7 +397,7 @@ _ROWS: Final = (
         "5",
         "How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked goes on working",
-        never=lambda _uses: False,
+        never=None,
         mid_session=lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
     ),
     _gap(

@@ -20,7 +20,7 @@ from petstore_mock.contract.schema_requirements import check_requirements
 from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
@@ -64,7 +64,9 @@ class Schemas:
         if check:
             check_requirements(self.resolved)
         self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
-        self._fast_validators = {name: compile_fast_validator(schema) for name, schema in self._asserting.items()}
+        self._fast_validators = {
+            name: compile_fast_validator(schema) or _unsure for name, schema in self._asserting.items()
+        }
         self._plain = frozenset(name for name, schema in self._asserting.items() if is_plain(schema))
         self._validators: dict[str, Validator] = {}
 
@@ -77,8 +79,11 @@ class Schemas:
 
     def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
         """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`validate` knows."""
-        accepts = self._fast_validators[name]
-        return accepts is not None and accepts(value)
+        return self._fast_validators[name](value)
+
+    def fast_validator(self, name: str) -> Callable[[Any], bool]:
+        """Return what says as :meth:`accepts` does whether a value is valid by the schema ``name``."""
+        return self._fast_validators[name]
 
     def validate(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
         """Hold ``value`` against the schema ``name`` and return every rule that it breaks, in path order.
@@ -108,6 +113,11 @@ class Schemas:
         found: Mapping[str, Any] = self.resolved[name].get("properties", {})
         # `true` and `false` are schemas, too; whoever asks here wants keywords, of which they have none.
         return {field: schema if isinstance(schema, dict) else {} for field, schema in found.items()}
+
+
+def _unsure(_: object) -> bool:
+    """Vouch for no value, of a schema that is too much for a fast validator."""
+    return False
 
 
 def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import member_path, no_such_name
 from petstore_mock.core.sample_pets import sample_category, sample_name, sample_pet
-from petstore_mock.core.store import LARGEST_ID, Store, StoreSnapshot
+from petstore_mock.core.store import Store, StoreSnapshot
 from petstore_mock.core.visibility import HiddenAnimals
 from petstore_mock.errors import PetStoreMockError
 
@@ -69,16 +69,8 @@ class Animals:
         self._start_seeded = 0
 
     def assign_id(self) -> int:
-        """Return a free id, as the behaviour assigns them (§2, gap id_assignment)."""
-        store, random = self.store, self._world.random
-        candidate = self._world.rules.policies.id_assignment(store.last, random)
-        if candidate <= LARGEST_ID and candidate not in store:
-            return candidate
-        for _ in range(8):
-            candidate = random.randint(1, LARGEST_ID)
-            if candidate not in store:
-                return candidate
-        return store.lowest_free_id()
+        """Return a free id, as the behaviour assigns them."""
+        return self.store.free_id(self._world.rules.policies.id_assignment, self._world.random)
 
     # Going back
 

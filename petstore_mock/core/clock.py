@@ -46,8 +46,8 @@ class Clock:
 
     def begin_request(self) -> float:
         """Return the fake's time, which is :attr:`present` for all that is asked while a request is answered."""
-        self.present = present = self.now()
-        return present
+        self.present = now = self.now()
+        return now
 
     def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
         """Return ``when`` in seconds since 1970: seconds from now, or a moment as in :func:`as_moment`.

@@ -128,8 +128,10 @@ class KeyRing:
             return "revoked_key"
         if key.expires is not None and world.clock.now() >= key.expires:
             return "expired_key"
-        rotates = key.name == self.first_used and world.rules.policies.key_rotation(key.uses + 1)
-        return "revoked_key" if rotates else ""
+        rotates = world.rules.policies.key_rotation
+        if rotates is not None and key.name == self.first_used and rotates(key.uses + 1):
+            return "revoked_key"
+        return ""
 
     def use(self, key: Key) -> str:
         """Let a request bear ``key``: return as :meth:`problem`, and count the use (gap key_rotation)."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.contract.strict_json import encode_flat
-from petstore_mock.core.responses import json_response
+from petstore_mock.core.responses import json_response, refused
 from petstore_mock.core.routing import Refusal
-from petstore_mock.core.self_check import check_answer
-from petstore_mock.messages.response import ApiResponse
+from petstore_mock.core.self_check import check_answer, check_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +16,15 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["execute"]
 
 
 def execute(
     world: World, route: Route, document: Mapping[str, Any] | None, entry: Entry, *, commit: bool
-) -> ApiResponse | Refusal:
-    """Carry an operation out and render its answer, or say why it can't be carried out.
+) -> ApiResponse:
+    """Carry an operation out and render its answer, or refuse what can't be carried out; the entry says which.
 
     Args:
         world: whose state it meets; its lock is held.
@@ -35,18 +35,24 @@ def execute(
     """
     operation = route.operation
     assert operation is not None  # noqa: S101  # for the type checker: the caller has looked
-    response: ApiResponse | Refusal
+    answer: ApiResponse | Refusal
     match operation.name:
         case "listPets":
-            response = _list(world, route, entry)
+            answer = _list(world, route, entry)
         case "createPet":
             assert document is not None  # noqa: S101  # for the type checker: createPet has a body
-            response = _create(world, document, entry, commit=commit)
+            answer = _create(world, document, entry, commit=commit)
         case "getPet":
-            response = _get(world, operation, route.pet_id, entry)
-    if world.self_check and isinstance(response, ApiResponse):
-        check_answer(world, operation, response)
-    return response
+            answer = _get(world, operation, route.pet_id, entry)
+    if isinstance(answer, Refusal):
+        refusal = refused(world, entry, answer)
+        if world.self_check:
+            check_error(world, refusal)
+        return refusal
+    if world.self_check:
+        check_answer(world, operation, answer)
+    entry.executed = commit or document is None
+    return answer
 
 
 def _latest(world: World, entry: Entry) -> int:
@@ -67,13 +73,16 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     else:
         ids = chosen.list_order(store, status, most, world.random)
         total = store.count(status)
-    return json_response(world, 200, store.page(ids), chosen.paging_headers(entry.request.mount, limit, status, total))
+    paging = chosen.paging_headers
+    fields = () if paging is None else paging(entry.request.mount, limit, status, total)
+    return json_response(world, 200, store.page(ids), fields)
 
 
 def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
     """§4.2: the created animal with the id that the service assigned."""
     chosen = world.rules.policies
-    pet_id = world.animals.assign_id()
+    store = world.animals.store
+    pet_id = store.free_id(chosen.id_assignment, world.random)
     document: dict[str, Any] = {"id": pet_id}
     for name in world.rules.new_pet_fields:
         if name in sent:
@@ -83,13 +92,14 @@ def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool
         if status is not None:
             document["status"] = status
     if commit:
-        body = world.animals.store.put(document)
+        body = store.put(document)
         delay = chosen.visibility
         if delay:
             world.animals.hidden.hide(pet_id, _latest(world, entry), delay)
     else:
         body = encode_flat(document)
-    return json_response(world, 201, body, chosen.location_header(entry.request.mount, pet_id))
+    location = chosen.location_header
+    return json_response(world, 201, body, () if location is None else location(entry.request.mount, pet_id))
 
 
 def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse | Refusal:

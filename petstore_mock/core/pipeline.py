@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
-from petstore_mock.contract.violations import MOST_VIOLATIONS
 from petstore_mock.core.operations import execute
-from petstore_mock.core.responses import bare_response, fault_response, refusal_response
+from petstore_mock.core.responses import bare_response, fault_response, refusal_response, refused
 from petstore_mock.core.routing import METHODS, Refusal
 from petstore_mock.core.self_check import check_error
 from petstore_mock.core.validation import validate, validate_head
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Delivery
 
-__all__ = ["admits", "answer_retired", "handle", "refuse", "refuse_leftover", "tell_browser"]
+__all__ = ["admits", "handle", "refuse", "refuse_leftover", "tell_browser"]
 
 
 def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> ApiResponse | DeferredResponse:
@@ -76,7 +75,7 @@ def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
     if world.mutation is not None:
         world.mutation.spoil(world, entry, response)
     tell_browser(world, entry.request, response)
-    entry.answered(response)
+    entry.response = response
 
 
 def tell_browser(world: World, request: ApiRequest, response: ApiResponse) -> None:
@@ -98,15 +97,15 @@ def _answer(
         problem = world.keys.use(key)
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
-        return _refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
+        return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
     document = validate(rules, request, route)
     if isinstance(document, Refusal):
-        return _refused(world, entry, document)
+        return refused(world, entry, document)
     retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
     if retry_after is not None:
-        return _refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
+        return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:
-        return _executed(world, route, document, entry, commit=True)
+        return execute(world, route, document, entry, commit=True)
     return _Exchange(world, request, route, document, entry).run()
 
 
@@ -117,32 +116,8 @@ def _without_operation(world: World, route: Route, request: ApiRequest, entry: E
         return bare_response(world, world.rules.head(204, fields, json=False), b"")
     allow = (("Allow", route.allow),) if route.allow else ()
     if route.refusal is not None:
-        return _refused(world, entry, replace(route.refusal, fields=allow))
+        return refused(world, entry, replace(route.refusal, fields=allow))
     return bare_response(world, world.rules.head(204, allow, json=False), b"")  # RFC 9110 §9.3.7
-
-
-def _executed(
-    world: World, route: Route, document: dict[str, Any] | None, entry: Entry, *, commit: bool
-) -> ApiResponse:
-    """Carry the operation out, and have the entry say so."""
-    answer = execute(world, route, document, entry, commit=commit)
-    if isinstance(answer, Refusal):
-        refusal = _refused(world, entry, answer)
-        if world.self_check:
-            check_error(world, refusal)
-        return refusal
-    entry.executed = commit or document is None
-    return answer
-
-
-def _refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
-    """Refuse a request, and have its entry say why."""
-    kept = refusal.violations[:MOST_VIOLATIONS]
-    entry.condition = CONDITIONS[refusal.condition]
-    entry.violations = kept
-    entry.omitted = len(refusal.violations) - len(kept) + refusal.omitted
-    entry.detail = refusal.detail
-    return refusal_response(world, refusal, entry.request)
 
 
 def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
@@ -190,7 +165,7 @@ class _Exchange:
         return self._corrupted(self._execute(commit=False), fault)
 
     def _execute(self, *, commit: bool) -> ApiResponse:
-        return _executed(self.world, self.route, self.document, self.entry, commit=commit)
+        return execute(self.world, self.route, self.document, self.entry, commit=commit)
 
     def proceed(self) -> ApiResponse | DeferredResponse:
         """Execute, then let a fault that waits for the commit have the answer."""
@@ -214,7 +189,7 @@ class _Exchange:
             world.clock.begin_request()
             try:
                 ended = world.deferred is not self.pending
-                answer = _refused(world, entry, Refusal("released")) if ended else self.proceed()
+                answer = refused(world, entry, Refusal("released")) if ended else self.proceed()
             except Exception as error:  # noqa: BLE001  # as in handle()
                 answer = _failed(world, entry, error)
             if isinstance(answer, ApiResponse):
@@ -271,11 +246,6 @@ def admits(world: World, request: ApiRequest, key: Key | None, length: int | Non
         return route.operation.request_schema is None or validate_head(rules, request, length) is None
 
 
-def answer_retired(world: World, detail: str, request: ApiRequest) -> ApiResponse:
-    """Answer 401 to a request of a finished world; the journal of ``world`` does not hear of it."""
-    return refuse_leftover(world, "retired_key", detail, request)
-
-
 def refuse_leftover(world: World, condition: str, detail: str, request: ApiRequest) -> ApiResponse:
     """Refuse what began before the present test; the journal of ``world`` does not hear of it."""
     with world.lock:
@@ -292,6 +262,6 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
             world.errors.note(RuntimeError(detail))
         now = world.clock.begin_request()
         entry = Entry(world.journal.total + 1, world.owner, request, now)
-        response = _refused(world, entry, Refusal(condition, detail=detail))
+        response = refused(world, entry, Refusal(condition, detail=detail))
         _record(world, entry, response)
         return response

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status, error_document
 from petstore_mock.contract.strict_json import encode_json
+from petstore_mock.contract.violations import MOST_VIOLATIONS
 from petstore_mock.core.routing import SERVER
 from petstore_mock.core.self_check import check_error
 from petstore_mock.messages.response import BODILESS_STATUSES, ApiResponse, Head
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
     from petstore_mock.faults.kinds import Answer
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.messages.request import ApiRequest
 
-__all__ = ["bare_response", "fault_response", "json_response", "refusal_response"]
+__all__ = ["bare_response", "fault_response", "json_response", "refusal_response", "refused"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of a body with thousands of wrong fields
 
@@ -35,6 +37,16 @@ def json_response(world: World, status: int, canonical: bytes, fields: ResponseF
 def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
     """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
     return ApiResponse(head, body, world.clock.http_date(world.clock.present), world.rules.wire_format)
+
+
+def refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:
+    """Refuse a request, and have its entry say why."""
+    kept = refusal.violations[:MOST_VIOLATIONS]
+    entry.condition = CONDITIONS[refusal.condition]
+    entry.violations = kept
+    entry.omitted = len(refusal.violations) - len(kept) + refusal.omitted
+    entry.detail = refusal.detail
+    return refusal_response(world, refusal, entry.request)
 
 
 def refusal_response(world: World, refusal: Refusal, request: ApiRequest) -> ApiResponse:

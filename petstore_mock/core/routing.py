@@ -117,6 +117,7 @@ class Rules:
             gzip=chosen.content_coding,
         )
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
+        self.accepts_new_pet = schemas.fast_validator("NewPet")
         # What most behaviours leave alone costs no request a call.
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged

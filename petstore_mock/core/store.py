@@ -11,7 +11,8 @@ from petstore_mock.common.wording import counted
 from petstore_mock.contract.strict_json import encode_flat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from random import Random
 
 __all__ = ["LARGEST_ID", "SortedIds", "Store", "StoreSnapshot"]
 
@@ -184,6 +185,23 @@ class Store:
         """Return how many animals have that status."""
         ids = self._index.get(status)
         return len(ids) if ids is not None else 0
+
+    def free_id(self, assign: Callable[[int, Random], int], random: Random) -> int:
+        """Return an id that is free (§2).
+
+        Args:
+            assign: the behaviour's choice, of the highest id so far and of ``random`` (gap id_assignment).
+            random: what is drawn from.
+        """
+        pets = self._pets
+        candidate = assign(self.last, random)
+        if candidate <= LARGEST_ID and candidate not in pets:
+            return candidate
+        for _ in range(8):
+            candidate = random.randint(1, LARGEST_ID)
+            if candidate not in pets:
+                return candidate
+        return self.lowest_free_id()
 
     def lowest_free_id(self) -> int:
         """Return the lowest positive id that is not taken: for a store whose highest id is the last of all."""

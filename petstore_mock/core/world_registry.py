@@ -357,7 +357,7 @@ class Worlds:
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> ApiResponse:
         name, advice = whose(owner, present=any(one.owner == owner for one in tuple(self._stack)))
-        response = pipeline.answer_retired(world, f"it was issued to {name}{advice}", request)
+        response = pipeline.refuse_leftover(world, "retired_key", f"it was issued to {name}{advice}", request)
         self._note_leak(Leak(owner, _shown(request), response.status))
         return response
 
@@ -441,7 +441,7 @@ class Worlds:
             with world.lock:
                 response = ApiResponse(head, body, world.clock.http_date())
                 pipeline.tell_browser(world, request, response)
-                entry.answered(response)
+                entry.response = response
                 entry.duration = RealTime.perf_counter() - request.started
                 world.journal.weigh_again(entry)
             return response

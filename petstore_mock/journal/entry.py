@@ -63,7 +63,7 @@ class Entry:
         mutated: whether the mutant of its world did otherwise than the interface says.
         keys: gives the keys to be masked.
         secure: whether it came over TLS.
-        response: the answer as the core made it, nothing masked; None while there is none.
+        response: the answer as the core made it, nothing masked; None while there is none, as one that is deferred.
         sent: whether anything of the answer went out, as far as it is known.
     """
 
@@ -121,10 +121,6 @@ class Entry:
         if self.condition is not None or self.fault is not None:
             parts.append(f"({self.decision})")
         return printable(f"{' '.join(parts)}>")
-
-    def answered(self, response: ApiResponse) -> None:
-        """Take note of the answer; of one that is deferred, once it is made."""
-        self.response = response
 
     def complete(self, outcome: str, *, sent: bool) -> None:
         """Take note of what became of a deferred answer; see :class:`petstore_mock.messages.deferred.Completion`."""

@@ -131,7 +131,7 @@ def update_entry(entry: Entry, record: dict[str, Any]) -> None:
     if answer is not None:
         head = Head(answer["status"], [(name, value) for name, value in answer["fields"]])
         wire_format = WireFormat(gzip=True) if answer["gzip"] else PLAIN
-        entry.answered(ApiResponse(head, b64decode(answer["body"]), answer["date"].encode("ascii"), wire_format))
+        entry.response = ApiResponse(head, b64decode(answer["body"]), answer["date"].encode("ascii"), wire_format)
     entry.sent = record["sent"]
     entry.duration = record["duration"]
     entry.outcome = record["outcome"]

@@ -241,7 +241,7 @@ def test_first_entry_is_weighed_again_as_any_other() -> None:
     journal = Journal()
     first = Entry(1, None, ApiRequest("GET", "/v1/pets", (), b"", 0, 0, 0.0), 0.0)
     journal.add(first)
-    first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
+    first.response = ApiResponse(Head(200, ()), b"x" * 1000, b"")
     journal.weigh_again(first)
     assert journal.size == first.size
 
@@ -267,7 +267,7 @@ def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None
         journal_of_one.clear()
         second.number = 1
         journal_of_one.add(second)
-    first.answered(ApiResponse(Head(200, ()), b"x" * 1000, b""))
+    first.response = ApiResponse(Head(200, ()), b"x" * 1000, b"")
     journal_of_one.weigh_again(first)
     assert journal_of_one.size == second.size
 
