@@ -232,6 +232,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "hostile": {
             "list_order": "arbitrary",
+            "page_fill": "short",
             "id_assignment": "random_int64",
             "error_codes": "numeric_strings",
             "extra_response_fields": "present",
