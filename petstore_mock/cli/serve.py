@@ -96,7 +96,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
         worlds = tenants.default.worlds
         if not options.quiet:
             worlds.leaked = lambda leak: log.say("leak", f"{leak.request} came to a world that is over", leak.owner)
-        tls, ca_path = _make_tls(options, worlds)
+        tls, trust = _make_tls(options, worlds)
         door = _Door(options, tenants)
         server = door.service = WireServer(
             worlds, options.host, options.port, mounted=door.on_service, new_loop=_loop_maker(), tls=tls
@@ -110,7 +110,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
                 ending.start()
                 log.start()
             # Who reads it may send a signal at once.
-            log.greet(_greeting(server, tenants.default.world.keys, options, door, ca_path))
+            log.greet(_greeting(server, tenants.default.world.keys, options, door, trust))
             _wait(signalled)
         finally:
             ending.stop()
@@ -312,14 +312,14 @@ class _Ending:
                 self._log.say("ended", f"nobody asked the world for {ttl:g} s", name)
 
 
-def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, str | None]:
-    """Return how to speak TLS, None for not at all, and the file of the authority that clients are to trust, if any."""
+def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, dict[str, str]]:
+    """Return how to speak TLS, None for not at all, and by what clients trust the stub, if it is of its own making."""
     if not worlds.tls:
         asked = ("--tls-key", options.tls_key), ("--tls-ca-out", options.tls_ca_out), ("--tls-host", options.tls_hosts)
         for name, given in asked:
             if given:
                 raise PetStoreMockError(f"{name}: expected --tls or --tls-cert beside it")
-        return None, None
+        return None, {}
     from petstore_mock.transport.tls_connection import ServerTls, own_context  # noqa: PLC0415  # few speak TLS
 
     if options.tls_cert is not None:
@@ -332,7 +332,7 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
         with _named("--tls-cert"):
             own = own_context(options.tls_cert, options.tls_key)
         worlds.own_certificate = True
-        return ServerTls(lambda _: own, worlds.handshake_began), None
+        return ServerTls(lambda _: own, worlds.handshake_began), {}
     if options.tls_key is not None:
         raise PetStoreMockError("--tls-key: expected --tls-cert beside it")
     with _named("--tls"):
@@ -349,7 +349,8 @@ def _make_tls(options: ServeOptions, worlds: Worlds) -> tuple[ServerTls | None, 
             Path(ca_path).write_bytes(known.ca_path.read_bytes())
         except OSError as error:
             raise PetStoreMockError(f"--tls-ca-out: can't write {ca_path}: {error.strerror or error}") from error
-    return ServerTls(lambda flaw: known.context(flaw, *hosts), worlds.handshake_began), ca_path
+    trust = {"ca_path": ca_path, "spki_hash": known.spki_hash(*hosts)}
+    return ServerTls(lambda flaw: known.context(flaw, *hosts), worlds.handshake_began), trust
 
 
 @contextmanager
@@ -383,7 +384,7 @@ def _origin(server: WireServer, host: str) -> str:
 
 
 def _greeting(
-    server: WireServer, every_key: Iterable[str], options: ServeOptions, door: _Door, ca_path: str | None
+    server: WireServer, every_key: Iterable[str], options: ServeOptions, door: _Door, trust: Mapping[str, str]
 ) -> str:
     """Return where the stub is, with a line that works when it is pasted into a shell.
 
@@ -392,18 +393,19 @@ def _greeting(
         every_key: its keys.
         options: its options.
         door: its control door.
-        ca_path: the file of the authority that clients are to trust, None for none of its own.
+        trust: by what clients trust it: the file of its authority, and the hash of its key; empty for none of its own.
     """
     origin, keys = _origin(server, options.host), list(every_key)
     host = _ANY_ADDRESS.get(server.bound, options.host)
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
     glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
-    trust = f"--cacert {shlex.quote(ca_path)} " if ca_path is not None else ""
-    curl = f"curl -i {direct}{glob}{trust}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
+    ca_path = trust.get("ca_path")
+    trusting = f"--cacert {shlex.quote(ca_path)} " if ca_path is not None else ""
+    curl = f"curl -i {direct}{glob}{trusting}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
     if options.log_format == "json":
-        serving = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl, **door.told}
-        return f"{json.dumps(serving if ca_path is None else {**serving, 'ca_path': ca_path})}\n"
+        serving = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl, **door.told, **trust}
+        return f"{json.dumps(serving)}\n"
     everywhere = " and on every other address of this machine" if server.bound in _ANY_ADDRESS else ""
     lines = [
         f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",

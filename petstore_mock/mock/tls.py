@@ -30,6 +30,15 @@ class Tls(Trust):
         super().__init__(str(self._authority.ca_path))
         self.context(None)  # made before the first client comes, which is not to wait for it
 
+    @property
+    def spki_hash(self) -> str:
+        """The hash of the mock's own public key, for Chromium's ``--ignore-certificate-errors-spki-list=``.
+
+        A browser takes no authority from its environment. Told of this key, Chromium lets this certificate pass, and
+        refuses those of ``faults.tls``, which have other keys.
+        """
+        return self._authority.spki_hash(self._host)
+
     def context(self, flaw: Flaw | None) -> ssl.SSLContext:
         """Return the listener's own context: internal."""
         return self._authority.context(flaw, self._host)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import ipaddress
 import os
 import re
 import shutil
 import tempfile
 import threading
+from base64 import b64encode
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -22,7 +24,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ImportError as error:
     raise PetStoreMockError(
@@ -63,6 +65,7 @@ class Authority:
         self._ca.cert_pem.write_to_path(self.ca_path)
         atexit.register(_remove, directory, os.getpid())
         self._lock = threading.Lock()
+        self._spki_hashes: dict[tuple[str, ...], str] = {}
         self._contexts: dict[tuple[Flaw | None, tuple[str, ...]], ssl.SSLContext] = {}
 
     def context(self, flaw: Flaw | None, *hosts: str) -> ssl.SSLContext:
@@ -82,7 +85,14 @@ class Authority:
                 with trustme.Blob(key + chain).tempfile() as path:
                     context.load_cert_chain(path)
                 self._contexts[flaw, hosts] = context
+                if flaw is None:
+                    self._spki_hashes[hosts] = _spki_hash(chain)
             return context
+
+    def spki_hash(self, *hosts: str) -> str:
+        """Return the SHA-256 of the public key of the sound certificate for ``hosts``, in base64 (RFC 7469 §2.4)."""
+        self.context(None, *hosts)
+        return self._spki_hashes[hosts]
 
     def _issue(self, flaw: Flaw | None, identities: tuple[str, ...]) -> tuple[bytes, bytes]:
         """Return a key and the chain of certificates that is sent with it, in PEM."""
@@ -147,6 +157,12 @@ def _self_signed(identities: tuple[str, ...]) -> tuple[bytes, bytes]:
     certificate = builder.sign(key, hashes.SHA256())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return pem, certificate.public_bytes(Encoding.PEM)
+
+
+def _spki_hash(certificate: bytes) -> str:
+    key = x509.load_pem_x509_certificate(certificate).public_key()
+    content = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return b64encode(hashlib.sha256(content).digest()).decode("ascii")
 
 
 def _identity(host: str) -> str:

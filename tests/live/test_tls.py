@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import http.client
 import json
@@ -595,7 +596,9 @@ def test_serve_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
 def test_serve_has_a_certificate_for_the_names_that_others_know_it_by(tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     named = ("--tls-host", "petstore", "--tls-host", "*.Shop.example", "--tls-host", "10.0.0.9")
-    with stub("--tls", "--tls-ca-out", str(ca), *named) as served:
+    with stub("--tls", "--tls-ca-out", str(ca), *named, "--log-format", "json", lines=1) as served:
+        first = json.loads(served.first[0])
+        assert (first["ca_path"], len(base64.b64decode(first["spki_hash"]))) == (str(ca), 32)
         context = ssl.create_default_context(cafile=str(ca))
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         address = httpx.URL(served.url)

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock import PetStoreMock
-from tests.live.tls_clients import CLIENTS, ROWS, documented, measured, ready
+from tests.live.tls_clients import CLIENTS, ROWS, documented, go_program, measured, ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.live.tls_clients import Client
 
 PATIENCE = 60  # seconds
+COMPILED = ("Java's HttpClient", "Go's net/http")  # which takes seconds
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def petstore() -> Iterator[PetStoreMock]:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=[pytest.mark.slow] if "Java" in name else []) for name in CLIENTS],
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in COMPILED else []) for name in CLIENTS],
 )
 def client(request: pytest.FixtureRequest, petstore: PetStoreMock) -> Iterator[tuple[str, Client]]:
     with ready(request.param, petstore) as ask:
@@ -115,9 +117,80 @@ def test_an_environment_beats_the_sessions_own_in_requests(petstore: PetStoreMoc
     assert "CERTIFICATE_VERIFY_FAILED" in done.stderr
 
 
-def test_java_is_told_by_a_trust_store(petstore: PetStoreMock) -> None:
+@pytest.mark.slow
+def test_java_is_told_by_a_trust_store(petstore: PetStoreMock, tmp_path: Path) -> None:
     if shutil.which("javac") is None:
         pytest.skip("no JDK is installed")
     with ready("Java's HttpClient", petstore) as ask:
         assert ask is not None
         assert ask(petstore, 10.0) == "200"
+    store = str(tmp_path / "store.p12")
+    importing = ["keytool", "-importcert", "-noprompt", "-file", petstore.tls.ca_path, "-alias", "petstore"]
+    subprocess.run([*importing, "-keystore", store, "-storepass", "changeit"], check=True, capture_output=True)
+    source = tmp_path / "Ask.java"
+    source.write_text(JAVA)
+    outcomes = {}
+    naming = [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStorePassword=changeit"]
+    for told, options in {True: naming, False: []}.items():
+        command = ["java", *options, str(source), f"{petstore.url}/pets", petstore.api_key]
+        outcomes[told] = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert outcomes[True].stdout.strip() == "200", outcomes[True].stderr
+    assert "unable to find valid certification path" in outcomes[False].stderr
+
+
+JAVA = """
+import java.net.URI;
+import java.net.http.*;
+
+public class Ask {
+    public static void main(String[] given) throws Exception {
+        HttpRequest asked = HttpRequest.newBuilder(URI.create(given[0]))
+            .header("Authorization", "Bearer " + given[1])
+            .build();
+        System.out.println(HttpClient.newHttpClient().send(asked, HttpResponse.BodyHandlers.ofString()).statusCode());
+    }
+}
+"""
+
+
+@pytest.mark.slow
+def test_go_is_told_by_one_variable(petstore: PetStoreMock, tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    program = go_program(str(tmp_path))
+    others = {name: path for name, path in petstore.tls.environ().items() if name != "SSL_CERT_FILE"}
+    told = {}
+    for variables in (petstore.tls.environ(), others):
+        environment = {**{name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}, **variables}
+        done = subprocess.run(
+            [program],
+            env=environment,
+            input=f"{petstore.url}/pets {petstore.api_key} 10",
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        told[len(variables)] = done.stdout.strip()
+    assert told == {4: "200", 3: "x509.UnknownAuthorityError"}
+
+
+def test_node_is_told_by_an_agent(petstore: PetStoreMock) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    command = ["node", "-e", NODE, petstore.tls.ca_path, f"{petstore.url}/pets", petstore.api_key]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout.split() == ["200", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]
+
+
+NODE = """
+const [file, url, key] = process.argv.slice(1);
+const https = require("https");
+const headers = { Authorization: `Bearer ${key}` };
+const ask = (agent, then) => https.get(url, { agent, headers }, (answer) => {
+  console.log(answer.statusCode);
+  answer.resume();
+  then();
+}).on("error", (error) => { console.log(error.code); then(); });
+ask(new https.Agent({ ca: require("fs").readFileSync(file) }), () => ask(new https.Agent(), () => {}));
+"""

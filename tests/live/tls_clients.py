@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Client = Callable[[PetStoreMock, float], str]
 
-__all__ = ["CLIENTS", "ROWS", "documented", "measured", "ready"]
+__all__ = ["CLIENTS", "ROWS", "documented", "go_program", "measured", "ready"]
 
 _BEGIN: Final = "<!-- tls faults: made by `make generated` -->"
 _END: Final = "<!-- end of tls faults -->"
@@ -97,19 +98,36 @@ def by_node(petstore: PetStoreMock, timeout: float) -> str:
     ).stdout.strip()
 
 
-CLIENTS: Final = ("requests", "httpx", "urllib3", "aiohttp", "curl", "Node's fetch", "Java's HttpClient")
+CLIENTS: Final = (
+    "requests",
+    "httpx",
+    "urllib3",
+    "aiohttp",
+    "curl",
+    "Node's fetch",
+    "Java's HttpClient",
+    "Go's net/http",
+)
 _PYTHON: Final[dict[str, Client]] = {
     "requests": by_requests,
     "httpx": by_httpx,
     "urllib3": by_urllib3,
     "aiohttp": by_aiohttp,
 }
-_PROGRAMS: Final = {"curl": "curl", "Node's fetch": "node", "Java's HttpClient": "javac"}
+_PROGRAMS: Final = {"curl": "curl", "Node's fetch": "node", "Java's HttpClient": "javac", "Go's net/http": "go"}
 
 ROWS: Final[dict[str, faults.Fault | None]] = {
     _SOUND: None,
     **{f"`tls.{name}()`": getattr(faults.tls, name)() for name in faults.tls.__all__},
 }
+
+
+def go_program(directory: str) -> str:
+    """Build the client in Go, and return its path."""
+    program, source = str(Path(directory, "drive_tls")), str(Path(__file__).with_name("drive_tls.go"))
+    environment = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    subprocess.run(["go", "build", "-o", program, source], env=environment, check=True, timeout=300)
+    return program
 
 
 @contextmanager
@@ -124,6 +142,10 @@ def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
             yield by_curl
         elif client == "Node's fetch":
             yield by_node
+        elif client == "Go's net/http":
+            program = go_program(stack.enter_context(TemporaryDirectory()))
+            ask = stack.enter_context(lines_of(program, petstore.tls.ca_path))
+            yield lambda mock, timeout: ask(f"{mock.url}/pets {mock.api_key} {timeout}")
         else:
             source = Path(__file__).with_name("DriveTls.java")
             ask = stack.enter_context(lines_of("java", str(source), petstore.tls.ca_path))
@@ -177,7 +199,7 @@ def table() -> str:
             with ready(client, petstore) as ask:
                 for label, fault in ROWS.items():
                     cells[label, client] = (
-                        known[label, client] if ask is None else measured(client, fault, ask, petstore)
+                        known.get((label, client), "") if ask is None else measured(client, fault, ask, petstore)
                     )
         petstore.reset()
     lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]

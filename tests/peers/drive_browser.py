@@ -1,4 +1,4 @@
-"""Opens a page in a real browser and prints what became of its requests: ``drive_browser.py BROWSER URL``."""
+"""Opens a page in a real browser, prints what became of its requests: ``drive_browser.py BROWSER URL [OPTION...]``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FLAGS = [
 ]
 
 
-def main(browser_path: str, url: str) -> None:
+def main(browser_path: str, url: str, *options: str) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=[*FLAGS, *options])
         page = browser.new_page()
         messages: list[str] = []
         page.on("console", lambda message: messages.append(message.text))

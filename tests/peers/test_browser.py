@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from petstore_mock import PetStoreMock, faults
+from petstore_mock.messages.handshake import CERTIFICATE_FLAWS
 from tests.peers.tools import HERE, python_tool, run
 
 if TYPE_CHECKING:
@@ -43,14 +44,21 @@ def page_server() -> Iterator[str]:
         thread.join()
 
 
-def visit(petstore: PetStoreMock, origin: str, tmp_path: Path) -> dict[str, Any]:
-    """Open the page in the browser; return what it got and what it shows."""
+def visit(petstore: PetStoreMock, origin: str, tmp_path: Path, *options: str) -> dict[str, Any]:
+    """Open the page in the browser; return what it got and what it shows.
+
+    Args:
+        petstore: the service that the page asks.
+        origin: where the page is.
+        tmp_path: a directory to run in.
+        options: further options of the browser.
+    """
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
         pytest.skip("no Chromium is installed: Debian's package 'chromium' is enough")
     python = python_tool("python")
     url = f"{origin}/browser_page.html#{quote(f'{petstore.url} {petstore.api_key}')}"
-    told: dict[str, Any] = json.loads(run(python, str(HERE / "drive_browser.py"), browser, url, cwd=tmp_path))
+    told: dict[str, Any] = json.loads(run(python, str(HERE / "drive_browser.py"), browser, url, *options, cwd=tmp_path))
     return told
 
 
@@ -87,3 +95,30 @@ def test_a_page_that_is_not_allowed_gets_nothing_and_changes_nothing(cors: list[
         assert any("blocked by CORS policy" in line for line in told["console"])
         assert petstore.pets == []
         assert {entry.method for entry in petstore.journal} == {"OPTIONS"}, "the browser asked, and left it at that"
+
+
+# TLS: how the browser is told of a certificate, as docs/how-to/tls.md says
+
+
+def test_a_browser_is_told_of_the_certificate_by_its_key_and_refuses_those_of_faults(tmp_path: Path) -> None:
+    with page_server() as origin, PetStoreMock(tls=True, cors=[origin], self_check=True) as petstore:
+        option = f"--ignore-certificate-errors-spki-list={petstore.tls.spki_hash}"
+        told = visit(petstore, origin, tmp_path, option)
+        assert (told["outcomes"]["list"]["status"], told["shown"]) == (200, ["Rex"])
+        petstore.reset()
+        for flaw in CERTIFICATE_FLAWS:
+            with petstore.inject(getattr(faults.tls, flaw)()):
+                told = visit(petstore, origin, tmp_path, option)
+            assert {one.get("error") for one in told["outcomes"].values()} == {"TypeError: Failed to fetch"}
+            assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told["console"]), flaw
+            assert {one.wait(10).alert for one in petstore.journal.handshakes if one.flaw == flaw} == {
+                "certificate_unknown"
+            }
+        assert len(petstore.journal) == 0
+
+
+def test_a_browser_that_was_told_nothing_trusts_nobody(tmp_path: Path) -> None:
+    with page_server() as origin, PetStoreMock(tls=True, cors=[origin]) as petstore:
+        told = visit(petstore, origin, tmp_path)
+        assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told["console"])
+        assert len(petstore.journal) == 0
