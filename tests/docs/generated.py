@@ -23,6 +23,8 @@ from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
+from petstore_mock.verify.probes import PROBES
+from petstore_mock.verify.sentences import SENTENCES, Sentence
 from tests.docs import charts, reference_tables
 from tests.docs.blocks import ROOT, blocks, generated, markers
 
@@ -139,6 +141,31 @@ def mutants_table() -> str:
     return "\n".join(rows)
 
 
+def fidelity_figures() -> str:
+    """How much of the interface is held, and by what."""
+    held = sum(bool(one.clauses) for one in SENTENCES)
+    chosen = sum(bool(one.gaps) and not one.clauses for one in SENTENCES)
+    return textwrap.fill(
+        f"Of the interface's {len(SENTENCES)} sentences, {held} are held by {len(CLAUSES)} clauses, which {len(PROBES)} "
+        f"probes show; {chosen} more say that something is left open, and are gaps ({len(GAPS)} in all); {len(_unseen())} "
+        f"show in no answer. There are {len(MUTANTS)} mutants.",
+        width=120,
+    )
+
+
+def _unseen() -> list[Sentence]:
+    return [one for one in SENTENCES if not one.clauses and not one.gaps]
+
+
+def unseen_table() -> str:
+    """The sentences that nobody can see kept, as a Markdown table; those for the same reason share a row."""
+    rows = ["| what the interface says | why it can't be seen |", "|---|---|"]
+    for why in dict.fromkeys(one.why for one in _unseen()):
+        told = [f"{f'§{one.section} ' if one.section else ''}{one.text}" for one in _unseen() if one.why == why]
+        rows.append(f"| {'<br>'.join(told)} | {why} |")
+    return "\n".join(rows)
+
+
 def learnable_table() -> str:
     """What ``learn`` can tell of each gap: found out by learning from the fake, from a recording of it as well."""
     asked = guest.sleep
@@ -171,6 +198,8 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "door": (DOCS / "reference" / "door.md", reference_tables.door),
     "learnable gaps": (DOCS / "reference" / "clauses.md", learnable_table),
     "mutants": (DOCS / "reference" / "mutants.md", mutants_table),
+    "fidelity figures": (DOCS / "explanation" / "fidelity.md", fidelity_figures),
+    "unseen sentences": (DOCS / "explanation" / "fidelity.md", unseen_table),
     "clauses": (DOCS / "reference" / "clauses.md", clauses_table),
     "serving example": (DOCS / "tutorial" / "first-stub.md", serving_example),
     "machine example": (DOCS / "tutorial" / "find-a-bug.md", machine_example),

@@ -89,9 +89,8 @@ def settings() -> str:
 
 def keywords() -> str:
     """The keywords of ``PetStoreMock``, with their defaults and what its docstring says of each."""
-    told = dict(
-        re.findall(r"^    (\w+): ((?:.*\n(?:        .*\n)*))", inspect.getdoc(PetStoreMock) or "", re.MULTILINE)
-    )
+    arguments = (inspect.getdoc(PetStoreMock) or "").partition("\nArgs:\n")[2].partition("\n\n")[0] + "\n"
+    told = dict(re.findall(r"^    (\w+): ((?:.*\n(?:        .*\n)*))", arguments, re.MULTILINE))
     rows = [
         (f"`{one.name}`", f"`{one.default!r}`", _cell(told[one.name]))
         for one in inspect.signature(PetStoreMock).parameters.values()
