@@ -52,6 +52,8 @@ def _list_of(name: str, item: Schema) -> Schema:
 
 _TEXT: Final[Schema] = {"type": "string"}
 _FLAG: Final[Schema] = {"type": "boolean"}
+# What `connect()` asks of a stub of its own version, for the reports of a test; no promise to anybody else.
+_RECORD: Final[Schema] = {**_FLAG, "description": "Internal: may change with any version.", "x-internal": True}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": _INT64}
 _POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": _INT64}
 _SERVICE_OPERATION: Final[Schema] = {"type": "string", "enum": list(SERVICE_OPERATIONS)}
@@ -160,7 +162,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 **_FLAG,
                 "description": "Whether what was told already, and is still so, counts; true unless given.",
             },
-            "excuse": {**_FLAG, "description": "Let nobody answer for what came so far."},
+            "excuse": {**_FLAG, "description": "Let nobody answer for what came so far.", "x-internal": True},
         },
     ),
     "Pet": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
@@ -186,8 +188,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "why_not": {
                 "type": ["string", "null"],
                 "description": "Why it has not fired yet, if a test must answer for that; with ?record=true.",
+                "x-internal": True,
             },
-            "words": {"type": "string", "description": "How it is told; with ?record=true."},
+            "words": {"type": "string", "description": "How it is told; with ?record=true.", "x-internal": True},
         },
     ),
     "Faults": _list_of("faults", ref("Fault")),
@@ -227,7 +230,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "executed": _FLAG,
             "duration_ms": {"type": "number"},
             "mutated": {**_FLAG, "description": "True where the world's mutant did otherwise than the interface."},
-            "record": {"type": "object", "description": "All that is known of it, for reports; with ?record=true."},
+            "record": {
+                "type": "object",
+                "description": "All that is known of it, for reports; with ?record=true.",
+                "x-internal": True,
+            },
             "violations": {
                 "type": "array",
                 "items": _object({"section": _TEXT, "field": _TEXT, "message": _TEXT}, {"sentence": _TEXT}),
@@ -236,11 +243,23 @@ SCHEMAS: Final[dict[str, Schema]] = {
     },
     "Requests": _object(
         {"requests": {"type": "array", "items": ref("Request")}, "total": _COUNT, "evicted": _COUNT},
-        {"clears": {**_COUNT, "description": "How often the numbers began anew; with ?record=true."}},
+        {
+            "clears": {
+                **_COUNT,
+                "description": "How often the numbers began anew; with ?record=true.",
+                "x-internal": True,
+            }
+        },
     ),
     "Expectation": _object(
         {"numbers": {"type": "array", "items": _POSITIVE}},
-        {"clears": {**_COUNT, "description": "As the requests said it: after a reset the numbers are others'."}},
+        {
+            "clears": {
+                **_COUNT,
+                "description": "As the requests said it: after a reset the numbers are others'.",
+                "x-internal": True,
+            }
+        },
     ),
     "Wait": _object(
         {},
@@ -341,11 +360,11 @@ REQUEST_QUERY: Final[dict[str, Schema]] = {
     "after": _COUNT,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1000},
     "last": {"type": "integer", "minimum": 1, "maximum": 1000},
-    "record": _FLAG,
+    "record": _RECORD,
 }
 
 # The query of ``GET faults`` and ``POST faults``, and of ``DELETE faults/{id}``.
-FAULT_QUERY: Final[dict[str, Schema]] = {"record": _FLAG}
+FAULT_QUERY: Final[dict[str, Schema]] = {"record": _RECORD}
 CANCEL_QUERY: Final[dict[str, Schema]] = {"required": _FLAG}
 
 # The query of ``GET handshakes``.

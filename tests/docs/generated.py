@@ -146,9 +146,9 @@ def fidelity_figures() -> str:
     held = sum(bool(one.clauses) for one in SENTENCES)
     chosen = sum(bool(one.gaps) and not one.clauses for one in SENTENCES)
     return textwrap.fill(
-        f"Of the interface's {len(SENTENCES)} sentences, {held} are held by {len(CLAUSES)} clauses, which {len(PROBES)} "
-        f"probes show; {chosen} more say that something is left open, and are gaps ({len(GAPS)} in all); {len(_unseen())} "
-        f"show in no answer. There are {len(MUTANTS)} mutants.",
+        f"Of the interface's {len(SENTENCES)} sentences, {held} are held by {len(CLAUSES)} clauses, which "
+        f"{len(PROBES)} probes show; {chosen} more say that something is left open, and are gaps ({len(GAPS)} in all); "
+        f"{len(_unseen())} show in no answer. There are {len(MUTANTS)} mutants.",
         width=120,
     )
 

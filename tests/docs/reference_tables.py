@@ -109,7 +109,11 @@ def door() -> str:
         for method, operation in operations.items():
             if method not in _METHODS:
                 continue
-            asked = [one["name"] for one in operation.get("parameters", []) if one.get("in") == "query"]
+            asked = [
+                one["name"]
+                for one in operation.get("parameters", [])
+                if one.get("in") == "query" and "x-internal" not in one["schema"]
+            ]
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             takes = [f"`?{'&'.join(f'{name}=' for name in asked)}`"] if asked else []
             takes += [f"`{body['$ref'].rpartition('/')[2]}`"] if "$ref" in body else []

@@ -17,6 +17,7 @@ import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import make_parser
+from petstore_mock.control.openapi import door_document
 from tests.docs import charts
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
@@ -234,6 +235,27 @@ def test_script_with_faults_exits_as_a_program_that_failed(folder: Path, program
     """Whatever the fake has against it: one that failed before it sent a request met no fault either."""
     result = _run(folder, sys.executable, "with_faults.py", sys.executable, "-c", program)
     assert (result.returncode, result.stderr) == (21, "")
+
+
+def test_the_page_of_the_door_names_what_is_internal() -> None:
+    """As the door's own description marks it: all else is a promise."""
+    page = (ROOT / "docs" / "reference" / "door.md").read_text(encoding="utf-8")
+    marked: set[str] = set()
+
+    def look(part: object, name: str = "") -> None:
+        if isinstance(part, dict):
+            if part.get("x-internal") and not str(part.get("description", "")).endswith("with ?record=true."):
+                marked.add(name)
+            for key, value in part.items():
+                look(value, str(part["name"]) if key == "schema" and "name" in part else str(key))
+        elif isinstance(part, list):
+            for value in part:
+                look(value, name)
+
+    look(door_document("http://127.0.0.1:8080", ""))
+    assert marked == {"record", "clears", "excuse"}
+    told = page.partition("Internal, and free to change")[2]
+    assert all(re.search(rf"`\??{name}\b", told) for name in marked)
 
 
 SLOW = {"machine example"}  # a whole run of the machine, shrinking included; `make generated` writes it anew
