@@ -107,17 +107,17 @@ class HttpConnection(TcpConnection):
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Serve what came. Bytes that are a known head and its whole body are a request, and need no more reading."""
+        """Serve what came: at once what is a head and its whole body, as most requests come."""
         if self._idle:
-            head = self._known.get(data)
-            if head is None:
-                end = data.find(b"\r\n\r\n") + 4
-                head = self._known.get(data[:end])
-                if head is not None and head.length == len(data) - end <= UNASKED_BODY:
-                    self._serve(head, data[end:], RealTime.perf_counter())
-                    return
-            elif not head.length:
-                self._serve(head, b"", RealTime.perf_counter())
+            head, body = self._known.get(data), b""
+            if head is None and (end := data.find(b"\r\n\r\n") + 4) > 3:
+                raw, body = data[:end], data[end:]
+                try:
+                    head = self._known.get(raw) or self._state.read(raw)
+                except RequestError:
+                    head = None  # it is read once more below, and refused
+            if head is not None and head.length == len(body) <= UNASKED_BODY:
+                self._serve(head, body, RealTime.perf_counter())
                 return
         if self._discarding:
             self._discard(len(data), bounded=self._deferred is None)

@@ -9,6 +9,7 @@ same again: :func:`read_head` is a pure function of the bytes.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import httptools
@@ -25,6 +26,8 @@ __all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RequestError", "RequestHe
 LINE_LIMIT: Final = 16 * 1024
 HEAD_LIMIT: Final = 64 * 1024
 FIELD_LIMIT: Final = 100
+KNOWN_FIELDS: Final = 1024  # header sections that are remembered: those of a client's requests are often the same ...
+KNOWN_FIELDS_SIZE: Final = 2048  # ... and short, in bytes
 _SHOWN: Final = 80  # characters of a field value
 _SHOWN_TOKEN: Final = 40
 
@@ -199,11 +202,20 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
 
 
 def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
-    """Let llhttp validate and split the field lines ``rest`` of ``head``."""
+    """Return the fields of ``head`` from its lines ``rest``; other heads with the same lines share them."""
+    try:
+        return _known_fields(rest) if len(rest) <= KNOWN_FIELDS_SIZE else _split_fields(rest)
+    except RequestError as error:
+        error.head = head
+        raise
+
+
+def _split_fields(rest: bytes) -> RequestFields:
+    """Let llhttp validate and split field lines."""
     if b"transfer-encoding" in rest.lower():
-        _check_coding(head, rest)
+        _check_coding(rest)
     if rest.count(b"\r\n") > FIELD_LIMIT + 1:
-        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields", head)
+        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
     collector = _Collector()
     try:
         # The line was validated: what llhttp makes of its method (it knows fewer, and more) must not matter.
@@ -211,18 +223,21 @@ def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
     except httptools.HttpParserUpgrade:
         pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
     except httptools.HttpParserError as error:
-        raise RequestError("malformed_request", str(error), head) from None
+        raise RequestError("malformed_request", str(error)) from None
     if not collector.complete:
-        raise RequestError("malformed_request", "the header section does not end", head)
+        raise RequestError("malformed_request", "the header section does not end")
     return RequestFields(collector.fields)
 
 
-def _check_coding(head: RequestHead, rest: bytes) -> None:
+_known_fields = lru_cache(KNOWN_FIELDS)(_split_fields)
+
+
+def _check_coding(rest: bytes) -> None:
     """Tell a coding that nobody here knows from a malformed field, as llhttp does not (RFC 9112 §6.1)."""
     for coding in _TRANSFER_ENCODING.findall(rest):
         items = [item.strip(_OWS).lower() for item in coding.split(b",")]
         if any(item not in {b"", b"chunked"} for item in items):
-            raise RequestError("unknown_transfer_coding", f"it came as {_shown(coding)!r}", head)
+            raise RequestError("unknown_transfer_coding", f"it came as {_shown(coding)!r}")
 
 
 def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:

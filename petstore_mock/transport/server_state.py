@@ -20,8 +20,8 @@ __all__ = ["Expectations", "ServerState"]
 
 _log = logging.getLogger("petstore_mock")
 
-KNOWN_HEADS: Final = 512
-KNOWN_HEAD_SIZE: Final = 4096
+KNOWN_HEADS: Final = 4096  # of some 600 bytes each; a thousand worlds that are asked in turn have as many
+KNOWN_HEAD_SIZE: Final = 2048  # bytes
 
 
 class Expectations(Protocol):

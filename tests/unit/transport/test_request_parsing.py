@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from petstore_mock.transport.request_parsing import (
     FIELD_LIMIT,
     HEAD_LIMIT,
+    KNOWN_FIELDS_SIZE,
     LINE_LIMIT,
     ChunkedBody,
     RequestError,
@@ -176,12 +177,22 @@ def test_head_that_the_parser_finds_incomplete_is_refused(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("httptools.HttpRequestParser", Deaf)
     with pytest.raises(RequestError, match="does not end"):
-        read_head(GET + b"\r\n")
+        read_head(GET + b"Never-Read: before\r\n\r\n")
 
 
 def test_fields_of_one_name_keep_their_order_and_values() -> None:
     head = read_head(GET + b"A: 1\r\na: 2 \t\r\nA:\r\n\r\n")
     assert head.fields == ((b"Host", b"x"), (b"A", b"1"), (b"a", b"2"), (b"A", b""))
+
+
+def test_heads_with_the_same_lines_share_their_fields() -> None:
+    """A thousand worlds, or a thousand animals, differ in the target alone; long sections are not kept."""
+    lines = b" HTTP/1.1\r\nHost: x\r\nShared: %b\r\n\r\n"
+    short, long = lines % b"a", lines % (b"a" * KNOWN_FIELDS_SIZE)
+    one, other = read_head(b"GET /1" + short), read_head(b"POST /2" + short)
+    assert one.fields is other.fields
+    assert (one.target, other.target, other.method) == ("/1", "/2", "POST")
+    assert read_head(b"GET /1" + long).fields is not read_head(b"GET /2" + long).fields
 
 
 def test_representation_of_a_head_shows_no_field() -> None:
