@@ -26,6 +26,7 @@ from hypothesis.stateful import initialize, rule
 
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.stateful.at_once import at_once
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.machine import ClientMachine
@@ -59,6 +60,7 @@ __all__ = [
     "PetClient",
     "UnknownErrorError",
     "adapted",
+    "at_once",
     "check_client",
     "classify_exception",
     "client_machine",
@@ -85,6 +87,7 @@ def client_machine(
     patience: float = 2.0,
     max_seconds: float | None = None,
     tls: bool = False,
+    concurrent: bool = False,
 ) -> type[ClientMachine]:
     """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
 
@@ -105,6 +108,8 @@ def client_machine(
         max_seconds: seconds after which no further example begins.
         tls: whether the service speaks TLS (the extra ``tls``), and the client is asked first whether it checks
             certificates and host names; ``make_client`` lets it trust ``petstore.tls``.
+        concurrent: whether the client may be shared by threads, or by tasks if it is asynchronous, and is asked for
+            two things at once now and then. Many a good client is not made for that: it says so of its own.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -131,7 +136,13 @@ def client_machine(
     )
     seconds = max_seconds  # within the class the name is taken
     run_of_all = CheckRun(
-        make_client, classify or classify_exception, patience, methods=methods, read_pet=read_pet, tls=tls
+        make_client,
+        classify or classify_exception,
+        patience,
+        methods=methods,
+        read_pet=read_pet,
+        tls=tls,
+        concurrent=concurrent,
     )
 
     class Machine(ClientMachine):
@@ -146,7 +157,7 @@ def client_machine(
         def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
             super().begin(behaviour, restrictions, odd_keys=odd_keys)
 
-        @rule(step=any_step(faults))
+        @rule(step=any_step(faults, concurrent=concurrent))
         def take(self, step: Step) -> None:
             super().take(step)
 
@@ -203,6 +214,7 @@ def check_client(
     max_seconds: float | None = None,
     settings: Settings | None = None,
     tls: bool = False,
+    concurrent: bool = False,
 ) -> CheckReport:
     """Check a client, and raise when it has a bug.
 
@@ -224,6 +236,7 @@ def check_client(
         settings: Hypothesis's settings, instead of the current profile's; ``max_examples`` wins, and there is neither
             a deadline nor a health check.
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates and host names.
+        concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
 
     Returns:
         What the client was shown, with its examples, answers by operation, gaps and faults.
@@ -245,6 +258,7 @@ def check_client(
         patience=patience,
         max_seconds=max_seconds,
         tls=tls,
+        concurrent=concurrent,
     )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS

@@ -46,6 +46,7 @@ class ClientBugError(AssertionError):
         wire: what went over the wire.
         raised: where in the client an exception came from that nobody can tell, or where it waited for ever; as text,
             since the exception itself may hold connections open.
+        waited: whether the client was ended where it waited for ever.
         scenario: what happened, as the machine can play it again; None for what a client did before any step.
     """
 
@@ -59,7 +60,7 @@ class ClientBugError(AssertionError):
         self.test = test
         self.wire = wire
         self.raised = raised
-        self._waited = waited
+        self.waited = waited
 
     def not_always(self, error: BaseException) -> ClientBugError:
         """Return the same for a failure that did not come again when its steps were repeated."""
@@ -67,7 +68,7 @@ class ClientBugError(AssertionError):
             "\nIt did not come again when the steps were repeated: the client keeps something from one client to the "
             "next (a cache or a session of its class or module), or the machine was too busy for its timeouts."
         )
-        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised, waited=self._waited)
+        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised, waited=self.waited)
         told.__cause__, told.scenario = error, self.scenario
         return told
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.checks.concurrency import (
+    EACH_WAITS,
+    at_once_code,
+    observe_both,
+    told_of_two,
+    wire_problem_of_one,
+)
 from petstore_mock.stateful.checks.conduct import (
     MOST_CONNECTIONS,
     connections_problem,
@@ -29,9 +37,12 @@ from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
 from petstore_mock.stateful.model.oracle import Contradiction
 from petstore_mock.stateful.scene import Scene
-from petstore_mock.stateful.watchdog import attempt
+from petstore_mock.stateful.watchdog import PAIR, attempt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.core.fault_plan import CommitPoint
     from petstore_mock.faults import Fault
@@ -45,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Example"]
 
+_T = TypeVar("_T")
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
@@ -121,9 +133,13 @@ class Example:
         if last is not None:
             self.call(last.operation, **last.arguments)
 
+    def allowed(self, name: str, category_id: int) -> tuple[str, int]:
+        """Return the name and the category, or others in their place if the client must not be given them."""
+        return self._beginning.restrictions.allowed(name, category_id)
+
     def create(self, name: str, category_id: int, status: str | None) -> None:
         """Let the client add an animal, of a name and a category that it may be given."""
-        name, category_id = self._beginning.restrictions.allowed(name, category_id)
+        name, category_id = self.allowed(name, category_id)
         self.call("createPet", name=name, category_id=category_id, status=status)
 
     def plain_call(self, operation: OperationName) -> None:
@@ -206,6 +222,81 @@ class Example:
         except Exception:  # noqa: BLE001, S110  # an object of the client's own that can't be copied is not watched
             pass
 
+    def call_at_once(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
+        """Let the client make two calls at once, and judge both.
+
+        Args:
+            calls: the calls; two of the same can't be told apart, and are not made.
+            hold: before which of the client's own lines the first is held.
+            then: before which of them the second is held in its turn.
+
+        Raises:
+            ClientBugError: the client did wrong.
+        """
+        actor, run, scene = self.scene.actor, self._run, self.scene
+        met = any(scene.may_meet_fault(call.operation) or any(scene.may_take_time(call.operation)) for call in calls)
+        self._leave_out_what_came_before(actor)
+        if calls[0] == calls[1] or met or run.watchdog.shared:
+            return
+        run.listeners.leaks.clear()
+        made = [partial(call.on, actor.client) for call in calls]
+        whole = attempt(run.watchdog, actor.petstore, PAIR, run.companion.meet, *made, hold, then)
+        outcomes = [whole, whole] if whole.value is None else [self._outcome(future) for future in whole.value]
+        whole.value = None
+        entries = actor.petstore.journal[actor.seen :]
+        actor.seen += len(entries)
+        scene.script.needs_adapter |= not actor.client.is_plain
+        run.report.count(entries)
+        run.report.calls += 1
+        actor.last = calls[1]
+        asked = [f"lambda: {actor.name}.{call.code()}" for call in calls]
+        code = at_once_code(asked, hold, then)
+        for place, problem in self._judge_both(calls, outcomes, entries):
+            journal = f"{actor.world}.journal"
+            told = told_of_two(problem, calls, place, entries, code=code, journal=journal)
+            self._fail(calls[place], told, outcomes[place])
+        for outcome in outcomes:
+            outcome.error = None  # as in call()
+        scene.script.add(code)
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        """Return what came of one of two calls."""
+        error = future.exception()
+        if isinstance(error, PetStoreMockError):
+            raise error
+        outcome = Outcome(error=error) if error is not None else Outcome(value=future.result())
+        self._classify(outcome)
+        return outcome
+
+    def _judge_both(
+        self, calls: tuple[Call, Call], outcomes: Sequence[Outcome], entries: Sequence[Entry]
+    ) -> Iterator[tuple[int, Problem]]:
+        """Yield what is wrong with one of two calls, and which it is."""
+        actor, reader = self.scene.actor, self._run.reader
+        key, journal = actor.petstore.api_key, actor.petstore.journal
+        others = [other for other in self.scene.actors if other is not actor]
+        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+            problem = self._ended_by_force(call, outcome, entries)
+            if problem is not None and outcome.stood_still:
+                problem.words = EACH_WAITS
+            problem = problem or stray_problem(call, entries, others)
+            problem = problem or wire_problem_of_one(
+                call, calls[1 - place], outcome, entries, key=key, port=actor.port, journal=journal
+            )
+            problem = problem or key_in_error_problem(call, outcome, key)
+            problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
+            if problem is not None:
+                yield place, problem
+        read = self._explained(lambda: observe_both(calls, outcomes, entries, actor.oracle))
+        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+            own = [entry for entry in entries if asks_for(call, entry)] or entries
+            problem = self._explained(
+                partial(answer_problem, call, outcome, own, actor.oracle, read, reader=reader)
+            ) or self._changed_result(call)
+            problem = problem or self._left_open(call)
+            if problem is not None:
+                yield place, problem
+
     def _leave_out_what_came_before(self, actor: Actor) -> None:
         """Take what a thread from the start has sent between two calls for nobody's."""
         sent = len(actor.petstore.journal)
@@ -221,12 +312,25 @@ class Example:
         except BaseException:  # somebody's at the keyboard, or a mistake in make_client: nothing else is to be told
             self._failed = True
             raise
+        self._classify(outcome)
+        return outcome
+
+    def _classify(self, outcome: Outcome) -> None:
         if outcome.error is not None and not outcome.was_ended:
             with contextlib.suppress(Exception):  # what classify does not know is a bug of the client
                 outcome.kind = self._run.classify(outcome.error)
-        return outcome
 
     # Judgement
+
+    def _explained(self, look: Callable[[], _T]) -> _T:
+        """Return what ``look`` says of the answers of the fake, which must not contradict themselves."""
+        try:
+            return look()
+        except Contradiction as error:
+            self._failed = True
+            raise PetStoreMockError(
+                f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.scene.script}"
+            ) from error
 
     def _judge(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor, shared = self.scene.actor, self._run.watchdog.shared
@@ -249,27 +353,24 @@ class Example:
         problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
-        reader, own_faults = self._run.reader, self._beginning.any_fault
-        try:
-            read = observe(call, outcome, entries, actor.oracle)
-            problem = answer_problem(call, outcome, entries, actor.oracle, read, reader=reader, own_faults=own_faults)
-            if problem is not None and shared:
-                # Nobody knows which answer was the call's, and which a thread's that asked the same.
-                each = [[entry] for entry in entries if asks_for(call, entry)]
-                told = (
-                    answer_problem(call, outcome, one, actor.oracle, read, reader=reader, own_faults=own_faults)
-                    for one in each
-                )
-                problem = problem if None not in told else None
-        except Contradiction as error:
-            self._failed = True
-            raise PetStoreMockError(
-                f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.scene.script}"
-            ) from error
+        problem = self._explained(partial(self._answer_problem, call, outcome, entries, shared=shared))
         problem = problem or self._changed_result(call)
         if problem is not None and (_may_raise(entries) or self.scene.may_meet_fault(call.operation)):
             problem.allow_failures(call.operation)
         return problem or self._left_open(call)
+
+    def _answer_problem(
+        self, call: Call, outcome: Outcome, entries: Sequence[Entry], *, shared: bool
+    ) -> Problem | None:
+        oracle, reader, own_faults = self.oracle, self._run.reader, self._beginning.any_fault
+        read = observe(call, outcome, entries, oracle)
+        problem = answer_problem(call, outcome, entries, oracle, read, reader=reader, own_faults=own_faults)
+        if problem is None or not shared:
+            return problem
+        # Nobody knows which answer was the call's, and which a thread's that asked the same.
+        each = [[entry] for entry in entries if asks_for(call, entry)]
+        told = (answer_problem(call, outcome, one, oracle, read, reader=reader, own_faults=own_faults) for one in each)
+        return problem if None not in told else None
 
     def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         """Return what is wrong with a call that the watchdog had to end."""
@@ -279,7 +380,7 @@ class Example:
             return runaway_problem(call, entries)
         if outcome.stood_still:
             watchdog = self._run.watchdog
-            stood, again = watchdog.standstill, watchdog.comes_to_a_standstill
+            stood, again = watchdog.stood, watchdog.comes_to_a_standstill
             watchdog.comes_to_a_standstill = True
             return standstill_problem(call, stood, entries, again=again)
         return None

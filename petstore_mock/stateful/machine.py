@@ -127,7 +127,7 @@ class ClientMachine(RuleBasedStateMachine):
         Raises:
             ClientBugError: the client has a bug.
         """
-        generator = StepGenerator(number)
+        generator = StepGenerator(number, concurrent=cls.run.concurrent)
         behaviour, odd_keys = generator.behaviour(cls.differences), number % _ODD_KEYS == 1
         is_dated = behaviour.rate_limit == "retry_after_date"  # the one date that a client has to read
         zone = ANOTHER_ZONE if is_dated and number % _ZONES else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.faults import tls as tls_faults
+from petstore_mock.stateful.at_once import Companion, at_once
 from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.certificates import (
     FLAWS,
@@ -57,8 +58,10 @@ class CheckRun:
         methods: the client's own names of the three methods.
         read_pet: reads an animal that a client returned.
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates.
+        concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
 
     Attributes:
+        companion: makes the first of two calls at once.
         report: what the client was shown.
         threads_were_left: examples that have left threads behind.
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
@@ -74,7 +77,10 @@ class CheckRun:
         methods: Mapping[str, str | Callable[..., Any]] | None = None,
         read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
         tls: bool = False,
+        concurrent: bool = False,
     ) -> None:
+        self.concurrent = concurrent
+        self.companion = Companion()
         self.make_client = make_client
         self.classify = classify
         self.methods = methods
@@ -105,6 +111,7 @@ class CheckRun:
             gc.unfreeze()
             self._has_frozen = False
         self.log_capture.__exit__()
+        self.companion.stop()
         try:
             self.watchdog.stop()
         finally:
@@ -119,6 +126,7 @@ class CheckRun:
             "read_pet": self.reader.function,
             "methods": self.methods,
             "adapted": adapted,
+            "at_once": at_once,
             "time_zone": time_zone,
         }
 

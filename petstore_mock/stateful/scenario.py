@@ -83,6 +83,11 @@ class Scenario:
     time_zone: str | None = None
 
     @property
+    def has_races(self) -> bool:
+        """Whether what comes of it may be a matter of moments."""
+        return any(step.is_a_race for step in self.steps)
+
+    @property
     def any_fault(self) -> bool:
         """Whether another fault may stand for one that it has: not when the test's author chose them."""
         return self.restrictions.faults is None

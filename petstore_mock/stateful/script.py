@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.stateful.at_once import at_once
 from petstore_mock.stateful.model.adapter import adapted
 from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
@@ -41,7 +42,7 @@ _MEANINGS: Final = {
     "read_pet": ": it reads an animal that the client returned",
     "methods": ": the client's own names of the three methods",
 }
-_OURS: Final = (classify_exception, read_pet, adapted, time_zone)  # that people find in petstore_mock.stateful
+_OURS: Final = (classify_exception, read_pet, adapted, at_once, time_zone)  # that people find in petstore_mock.stateful
 
 
 @dataclass
@@ -181,7 +182,7 @@ class Script:
             "",
             "def test_client() -> None:",
             f"{_INDENT}with {', '.join(opened)}:",
-            *(f"{_INDENT * 2}{line}".rstrip() for line in body),
+            *(f"{_INDENT * 2}{line}".rstrip() for part in body for line in part.split("\n")),
         ]
         return "".join(f"{line}\n" for line in lines)
 

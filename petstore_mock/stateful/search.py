@@ -6,6 +6,7 @@ import copy
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from unittest import SkipTest
 
@@ -30,6 +31,7 @@ __all__ = ["ClientQuestionWarning", "Verdict", "find_bug", "machine_settings", "
 
 # What makes one test another to Hypothesis's database, beside its source: here it is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
+_TIMES: Final = 3  # that what may be a matter of moments has to fail
 _REPRODUCE: Final = "@reproduce_failure"
 # Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
 _DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
@@ -190,6 +192,10 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
     alone, and lack what makes the client wait for ever.
     """
     watchdog = machine.run.watchdog
+    if scenario.has_races:
+        reliable = simplest(scenario, found, partial(_always_fails, machine))
+        if reliable is not found:
+            return reliable
     shrunk = simplest(scenario, found, machine.replay)
     if watchdog.never_times_out and shrunk.scenario is not None:
 
@@ -199,3 +205,13 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
 
         return play(shrunk.scenario) or simplest(scenario, found, play)
     return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay)
+
+
+def _always_fails(machine: type[ClientMachine], scenario: Scenario) -> ClientBugError | None:
+    """Play a scenario in which something is a matter of moments; return its bug if it shows each time."""
+    found = None
+    for _ in range(_TIMES if scenario.has_races else 1):
+        found = machine.replay(scenario)
+        if found is None or found.waited:  # which took its time, and was no matter of moments
+            break
+    return found

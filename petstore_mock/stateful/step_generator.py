@@ -19,6 +19,7 @@ from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
 from petstore_mock.stateful.steps import (
     PLAIN,
+    AtOnce,
     CloseConnections,
     CreatePet,
     GetKnown,
@@ -144,6 +145,8 @@ _TABLE: Final[tuple[Step, ...]] = (
 _FROM_TABLE: Final = 16
 _CREATIONS: Final = 2
 _INJECTIONS: Final = 4
+_MEETINGS: Final = 5  # of a client that may be shared
+_PLACES: Final = (12, 25, 60)  # lines of its own that a call has: most have few
 
 # What names are made of: plain text, white space, what JSON escapes, what takes two, three and four bytes of UTF-8,
 # what is written from right to left, what joins with its neighbour, and what some take for the end of a line.
@@ -163,17 +166,23 @@ _MEANINGFUL_NAMES: Final = ("&amp;", "%41", "%s", "{0}", "\\u0041", "null", "1.0
 _MEANINGFUL: Final = 5
 
 
-def any_step(faults: SearchStrategy[Fault] | None) -> SearchStrategy[Step]:
+def any_step(faults: SearchStrategy[Fault] | None, *, concurrent: bool = False) -> SearchStrategy[Step]:
     """Return a strategy for a step, for Hypothesis's own runner, which shrinks it to a plain call.
 
     Args:
         faults: draws the faults; the machine's own without it.
+        concurrent: whether the client may be shared, and is asked twice at once.
     """
     drawn = st.sampled_from((*_QUICK_FAULTS, *_SLOW_FAULTS)) if faults is None else faults
     creations = st.builds(CreatePet, names(), category_ids(), st.sampled_from(_STATUSES))
     plans = st.tuples(drawn, st.sampled_from(_PLANS))
     injections = plans.map(lambda drawn: Inject(drawn[0], *drawn[1]))
-    return st.sampled_from(PLAIN) | st.sampled_from(_TABLE) | creations | injections
+    steps = st.sampled_from(PLAIN) | st.sampled_from(_TABLE) | creations | injections
+    if not concurrent:
+        return steps
+    places = st.one_of(*(st.integers(1, most) for most in _PLACES))
+    operations = st.sampled_from(_OPERATIONS)
+    return steps | st.builds(AtOnce, operations, operations, places, st.none() | places)
 
 
 class StepGenerator:
@@ -181,9 +190,11 @@ class StepGenerator:
 
     Args:
         number: the same one makes the same choices.
+        concurrent: whether the client may be shared, and is asked twice at once.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, concurrent: bool = False) -> None:
+        self._meetings = _MEETINGS if concurrent else 0
         self._random = Random(number)  # noqa: S311  # nobody is to be kept from guessing
 
     def behaviour(self, differences: Sequence[tuple[str, str]]) -> Behaviour:
@@ -211,11 +222,16 @@ class StepGenerator:
     def _step(self, faults: Sequence[Fault] | None) -> Step:
         random = self._random
         has_faults = faults is None or len(faults) > 0
-        place = random.randrange(_FROM_TABLE + _CREATIONS + (_INJECTIONS if has_faults else 0))
+        injections = _INJECTIONS if has_faults else 0
+        place = random.randrange(_FROM_TABLE + _CREATIONS + injections + self._meetings)
         if place < _FROM_TABLE:
             return random.choice(_TABLE)
         if place < _FROM_TABLE + _CREATIONS:
             return CreatePet(self._name(), self._category_id(), random.choice(_STATUSES))
+        if place >= _FROM_TABLE + _CREATIONS + injections:
+            operations = random.choice(_OPERATIONS), random.choice(_OPERATIONS)
+            hold, then = (random.randint(1, random.choice(_PLACES)) for _ in operations)
+            return AtOnce(*operations, hold, random.choice((None, then)))
         if faults is None:
             faults = _SLOW_FAULTS if random.random() < 0.2 else _QUICK_FAULTS
         return Inject(random.choice(faults), *random.choice(_PLANS))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.faults import Fault, reset, server_error
 from petstore_mock.faults.kinds import FaultSequence
+from petstore_mock.stateful.model.call import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIMPLE_FAULTS",
+    "AtOnce",
     "CloseConnections",
     "CreatePet",
     "GetKnown",
@@ -45,6 +47,7 @@ __all__ = [
 _NAME: Final = "Rex"
 _SHORT: Final = 100  # characters, up to which text is looked at one by one
 _MOST_PETS: Final = 120  # from which on no other actor adds many more
+_TO_TELL_APART: Final = 2  # animals
 SIMPLE_FAULTS: Final = (server_error(500), reset())  # the faults that may stand for others
 
 
@@ -63,6 +66,11 @@ class Step(ABC):
     @property
     def takes_time(self) -> bool:
         """Whether it takes real time, whatever the client does."""
+        return False
+
+    @property
+    def is_a_race(self) -> bool:
+        """Whether what comes of it may be a matter of moments."""
         return False
 
     @abstractmethod
@@ -166,6 +174,51 @@ class SpoilAndRepeat(Step):
     def perform(self, example: Example) -> None:
         example.spoil()
         example.repeat()
+
+
+@dataclass(frozen=True, repr=False)
+class AtOnce(Step):
+    """Two calls are made at once, each for something else, so that it can be told whose answer is whose.
+
+    Attributes:
+        first: the operation of the call that is held.
+        second: that of the call that is made meanwhile.
+        hold: before which of the client's own lines the first is held.
+        then: before which of them the second is held in its turn.
+    """
+
+    first: OperationName = "listPets"
+    second: OperationName = "listPets"
+    hold: int = 1
+    then: int | None = None
+
+    @property
+    def is_a_race(self) -> bool:
+        """Whether what comes of it may be a matter of moments: where the service is asked meanwhile."""
+        return True
+
+    def perform(self, example: Example) -> None:
+        for name, status in (("Rex", "available"), ("Tom", "sold")):
+            if len(example.oracle.pets) < _TO_TELL_APART:
+                pet_id = example.oracle.free_id()
+                if not example.scene.has_pet(pet_id):
+                    example.scene.seed({"id": pet_id, "name": name, "categoryId": 1, "status": status})
+        calls = self._call(example, self.first, 0), self._call(example, self.second, 1)
+        example.call_at_once(calls, self.hold, self.then)
+
+    def _with_simpler_fields(self) -> Iterator[Step]:
+        """Yield it without the second place; the first is where the bug shows, and no simpler than another."""
+        if self.then is not None:
+            yield replace(self, then=None)
+
+    @staticmethod
+    def _call(example: Example, operation: OperationName, which: int) -> Call:
+        if operation == "getPet":
+            return Call(operation, {"pet_id": _known_id(example, which) or which + 1})
+        if operation == "listPets":
+            return Call(operation, {"status": ("available", "sold")[which]})
+        name, category_id = example.allowed(("Rex", "Tom")[which], which + 1)
+        return Call(operation, {"name": name, "category_id": category_id})
 
 
 # In the order in which they are tried for a step that does something and then makes a plain call.

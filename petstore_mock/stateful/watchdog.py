@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
 
-__all__ = ["RunawayError", "Watchdog", "attempt"]
+__all__ = ["PAIR", "RunawayError", "Watchdog", "attempt"]
+
+PAIR: Final = "two calls at once"  # what is watched
 
 _TICK: Final = 0.02  # seconds
 _LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, and the client with it
@@ -31,6 +33,7 @@ _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for
 _RAISED_FOR: Final = 0.01  # seconds
 _STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
 _SHORT_STANDSTILL: Final = 3.0  # seconds, once it is known that the client comes to one; more than Retry-After asks for
+_SHORT_STANDSTILL_OF_TWO: Final = 1.0
 _AGAIN: Final = 1.0  # seconds after which a client is interrupted once more
 _ARRIVES: Final = 0.05  # seconds that an interrupt takes at most
 _DEBUGGERS: Final = frozenset({"bdb", "pydevd"})  # a client that somebody looks at stands still as long as he likes
@@ -56,6 +59,7 @@ class Watchdog:
         self.patience = patience
         self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
         self.comes_to_a_standstill = False  # likewise
+        self.stood = 0.0  # seconds, of the call that stood still last
         self.shared = False  # whether a thread of the client asks meanwhile, which says nothing of any call
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
@@ -120,6 +124,8 @@ class Watchdog:
     @property
     def standstill(self) -> float:
         """Seconds after which a call that does nothing is ended."""
+        if self._watched is not None and self._watched[3] == PAIR:  # which meets nothing that it would back off for
+            return _SHORT_STANDSTILL_OF_TWO if self.comes_to_a_standstill else _SHORT_STANDSTILL
         return max(_SHORT_STANDSTILL if self.comes_to_a_standstill else _STANDSTILL, 1.5 * self.patience)
 
     def _run(self) -> None:
@@ -163,8 +169,8 @@ class Watchdog:
             return
         self._stood_for += tick
         if self._stood_for >= self.standstill and not _is_debugged(thread):
-            self._fired, self._ends_a_call = "stood still", True
-            self._stood_for = self.standstill - _AGAIN  # it may have caught the interrupt
+            self._fired, self._ends_a_call, self.stood = "stood still", True, self.standstill
+            self._stood_for = max(self.standstill - _AGAIN, 0.0)  # it may have caught the interrupt
             self._interrupt(thread)
 
     def _interrupt(self, thread: int) -> None:

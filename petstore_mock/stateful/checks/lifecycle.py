@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.call import Outcome
 
-__all__ = ["MOST_THREADS", "Threads", "close_problem", "made_problem", "threads_problem", "unclosed_problem"]
+__all__ = [
+    "COMPANION_THREAD",
+    "MOST_THREADS",
+    "Threads",
+    "close_problem",
+    "made_problem",
+    "threads_problem",
+    "unclosed_problem",
+]
 
 # A pool has some threads, a loop of asyncio some more for the names of hosts; they may end when they are forgotten.
 MOST_THREADS: Final = 8
+COMPANION_THREAD: Final = "petstore-mock-companion"  # makes one of two calls
+_OURS: Final = frozenset({LOOP_THREAD, COMPANION_THREAD})
 _THREADS_END: Final = 1.0  # seconds that threads take to end, once they are told to
 _THREADS_END_SOON: Final = 0.1  # the same for a client that is known not to tell them
 _ERRAND: Final = 0.1  # seconds that a thread takes for a request or two
@@ -49,7 +59,7 @@ class Threads:
         if threading.active_count() == self._count:
             return None
         now = set(threading.enumerate())
-        begun = {thread for thread in now - self._known if thread.name != LOOP_THREAD}
+        begun = {thread for thread in now - self._known if thread.name not in _OURS}
         self._started |= begun
         self._known, self._count = now, len(now)
         return begun

@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.stateful.model.holding import driven
 from petstore_mock.stateful.model.reading import as_sequence
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class AdaptedClient:
         petstore: PetStoreMock,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._beginning = threading.Lock()  # two threads may need the loop at once
         self._methods = methods or {}
         self._manager: Any = None
         self.is_plain = not self._methods
@@ -188,12 +190,13 @@ class AdaptedClient:
     def _on_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         """Run a coroutine to its end, on the loop that goes on between the calls."""
         self.is_plain = False
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_run, args=(self._loop,), name=LOOP_THREAD, daemon=True)
-            self._thread.start()
-            self._end_loop = weakref.finalize(self, _stop, self._loop)  # who is forgotten leaves no thread behind
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with self._beginning:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name=LOOP_THREAD, daemon=True)
+                self._thread.start()
+                self._end_loop = weakref.finalize(self, _stop, self._loop)  # who is forgotten leaves no thread behind
+        future = asyncio.run_coroutine_threadsafe(driven(coroutine), self._loop)
         try:
             while not future.done():  # a lock that waits for ever could not be interrupted in every thread
                 concurrent.futures.wait([future], _LOOK)
