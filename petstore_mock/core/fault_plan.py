@@ -9,38 +9,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from contextlib import nullcontext
-from inspect import iscoroutinefunction, signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from petstore_mock.common.bounded import Firsts
 from petstore_mock.common.wording import counted
-from petstore_mock.contract.interface import OPERATIONS, require_operation
+from petstore_mock.core.fault_rule import CommitPoint, FaultRule
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults import coerce, to_data
-from petstore_mock.faults.kinds import Answer, FaultSequence
+from petstore_mock.faults.kinds import FaultSequence
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from random import Random
     from types import TracebackType
 
-    from petstore_mock.contract.interface import OperationName
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.messages.request import ApiRequest
 
-__all__ = ["CommitPoint", "FaultHandle", "FaultPlan", "operations_of"]
+__all__ = ["FaultHandle", "FaultPlan"]
 
-CommitPoint = Literal["before_commit", "after_commit"]
 _Point = Literal["before_commit", "after_commit", "handshake"]  # the last is of connections
 
 _KEPT_SPENT: Final = 1_000  # faults that have done their work and are still listed; as many as the stub keeps requests
 _KEPT_ERRORS: Final = 100  # of a `when` that raises at each of a million requests
-_DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
 class FaultHandle:
@@ -91,32 +86,19 @@ class FaultHandle:
         "where",
     )
 
-    def __init__(  # the columns of a rule
-        self,
-        plan: FaultPlan,
-        number: int,
-        fault: Fault,
-        *,
-        on: str | None,
-        times: int | None,
-        after: int,
-        when: Callable[[ApiRequest], object] | None,
-        where: Criteria | None,
-        at: _Point,
-        probability: float,
-        off_contract: bool,
-    ) -> None:
+    def __init__(self, plan: FaultPlan, number: int, rule: FaultRule, where: Criteria | None) -> None:
+        fault = rule.fault
         self._plan = plan
         self.id = number
         self.fault = fault
-        self.on = on
-        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else times
-        self.after = after
-        self.when = when
+        self.on = rule.on
+        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else rule.times
+        self.after = rule.after
+        self.when = rule.when
         self.where = where
-        self.at = at
-        self.probability = probability
-        self.off_contract = off_contract
+        self.at: _Point = "handshake" if fault.meets_handshakes else rule.at
+        self.probability = rule.probability
+        self.off_contract = rule.off_contract
         self.hits = 0
         self.passed = 0
         self.preempted = 0
@@ -356,129 +338,16 @@ class FaultPlan:
             self.errors.note(problem)
             return False
 
-    def add(  # the keywords of PetStoreMock.inject
-        self,
-        fault: int | Fault,
-        *,
-        on: str | None = None,
-        times: int | None = None,
-        after: int = 0,
-        when: Callable[[ApiRequest], object] | None = None,
-        where: Mapping[str, Any] | None = None,
-        at: CommitPoint = "before_commit",
-        probability: float = 1.0,
-        off_contract: bool = False,
-    ) -> FaultHandle:
+    def add(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of FaultRule
         """Plan a fault; see :meth:`petstore_mock.PetStoreMock.inject`.
 
         Raises:
             PetStoreMockError: an argument can't be right, or the interface does not declare the status there.
         """
-        chosen = coerce(fault)
-        _check(chosen, times=times, after=after, when=when, at=at, probability=probability)
-        if on is not None:
-            require_operation(on)
-        if at == "after_commit" and on in {"listPets", "getPet"}:
-            raise PetStoreMockError(f"expected on='createPet' with at='after_commit'; {on} commits nothing")
-        point: _Point = "handshake" if chosen.meets_handshakes else at
-        if point == "handshake":
-            _check_unasked(chosen, on=on, when=when, where=where, at=at)
-        criteria = None if where is None else self._criteria(on, where)
-        if not off_contract:
-            for part in chosen.parts:
-                if isinstance(part, Answer):
-                    _check_declared(part, "createPet" if at == "after_commit" else on)  # nothing else commits
+        checked = FaultRule(fault=coerce(fault), **rule)
+        where = None if checked.where is None else Criteria(checked.on, checked.where, self._schemas, unanswered=True)
         self._planned += 1
-        handle = FaultHandle(
-            self,
-            self._planned,
-            chosen,
-            on=on,
-            times=times,
-            after=after,
-            when=when,
-            where=criteria,
-            at=point,
-            probability=probability,
-            off_contract=off_contract,
-        )
-        self._live[point] = [*self._live[point], handle]
-        self.idle = self.idle and point == "handshake"
+        handle = FaultHandle(self, self._planned, checked, where)
+        self._live[handle.at] = [*self._live[handle.at], handle]
+        self.idle = self.idle and handle.at == "handshake"
         return handle
-
-    def _criteria(self, on: str | None, where: Any) -> Criteria:  # noqa: ANN401  # checks whatever a test passes
-        if not isinstance(where, Mapping) or not all(isinstance(name, str) for name in where):
-            raise PetStoreMockError(
-                "expected where to be a mapping of criteria, such as {'name': 'Rex'}; "
-                f"got where={where!r} ({type(where).__name__})"
-            )
-        return Criteria(on, where, self._schemas, unanswered=True)
-
-
-def _check_unasked(fault: Fault, *, on: object, when: object, where: object, at: object) -> None:
-    """Refuse what only a request could be asked."""
-    given = [name for name, value in (("on", on), ("when", when), ("where", where)) if value is not None]
-    if at != "before_commit":
-        given.append("at")
-    if given:
-        raise PetStoreMockError(
-            f"expected no {'=, '.join(given)}= with {fault}: it meets connections, before any request is known; "
-            "times=, after= and probability= count connections"
-        )
-
-
-def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # checks whatever a test author passes
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _check_predicate(when: Any) -> None:  # noqa: ANN401  # checks whatever a test passes
-    if not callable(when):
-        raise PetStoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
-    if iscoroutinefunction(when):  # what it returns is never awaited, and true whatever it would say
-        raise PetStoreMockError(f"expected when to be a plain function, without async; got when={when!r}")
-    try:
-        taken = signature(when)
-    except (TypeError, ValueError):  # of some that are written in C nobody knows
-        return
-    try:
-        taken.bind(None)
-    except TypeError:
-        raise PetStoreMockError(
-            f"expected when to take one argument, an ApiRequest; got when={when!r}{taken}"
-        ) from None
-
-
-def _check(fault: Fault, *, times: Any, after: Any, when: Any, at: Any, probability: Any) -> None:  # noqa: ANN401
-    if times is not None and not _is_count(times, 1):
-        raise PetStoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
-    if isinstance(fault, FaultSequence) and times is not None:
-        raise PetStoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
-    if not _is_count(after, 0):
-        raise PetStoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
-    if when is not None:
-        _check_predicate(when)
-    if at not in get_args(CommitPoint):
-        raise PetStoreMockError(f"expected at to be 'before_commit' or 'after_commit'; got at={at!r}")
-    if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:
-        raise PetStoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
-
-
-def operations_of(fault: Fault) -> list[OperationName]:
-    """Return the operations that a fault may meet without leaving the interface (§7).
-
-    A status that is declared for some operations is for these alone; one that is declared nowhere (403, 429, 5xx) is
-    the infrastructure's, and always possible.
-    """
-    statuses = {part.status for part in fault.parts if isinstance(part, Answer)} & _DECLARED
-    return [operation.name for operation in OPERATIONS.values() if statuses <= set(operation.statuses)]
-
-
-def _check_declared(fault: Answer, on: str | None) -> None:
-    """Refuse a status that the interface declares for another operation only (§7)."""
-    declared = operations_of(fault)
-    asked = [on] if on is not None else list(OPERATIONS)
-    if not set(asked) <= set(declared):
-        raise PetStoreMockError(
-            f"the interface declares {fault.status} for {', '.join(declared)} only (§7), not for "
-            f"{on or 'every operation'}: pass on={declared[0]!r}, or off_contract=True if you mean it"
-        )

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from petstore_mock.contract.behaviour import Behaviour, GapChoices
     from petstore_mock.contract.interface import OperationName, PetChanges, PetFields
     from petstore_mock.core.clock import Clock
-    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
+    from petstore_mock.core.fault_plan import FaultHandle
+    from petstore_mock.core.fault_rule import CommitPoint
     from petstore_mock.core.world import Snapshot
     from petstore_mock.faults import Fault
     from petstore_mock.journal.journal import Journal

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_plan import CommitPoint
+    from petstore_mock.core.fault_rule import CommitPoint
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.actor import Actor

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_plan import CommitPoint, FaultHandle
+    from petstore_mock.core.fault_plan import FaultHandle
+    from petstore_mock.core.fault_rule import CommitPoint
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock

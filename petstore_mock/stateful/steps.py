@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.core.fault_plan import operations_of
+from petstore_mock.core.fault_rule import operations_of
 from petstore_mock.faults import Fault, reset, server_error
 from petstore_mock.faults.kinds import FaultSequence
 from petstore_mock.stateful.model.call import Call
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_plan import CommitPoint
+    from petstore_mock.core.fault_rule import CommitPoint
     from petstore_mock.stateful.example import Example
 
 __all__ = [

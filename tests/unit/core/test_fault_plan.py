@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, faults
-from petstore_mock.core.fault_plan import FaultPlan
+from petstore_mock.core.fault_rule import FaultRule
 from petstore_mock.faults.kinds import Answer
 from tests.core import Core, deferred, whole
 
@@ -544,9 +544,9 @@ def test_late_answer_after_the_commit_follows_a_delay_before_it(core: Core) -> N
 
 
 def test_inject_has_the_options_and_defaults_of_the_plan_behind_it() -> None:
-    face, behind = (inspect.signature(add).parameters.values() for add in (PetStoreMock.inject, FaultPlan.add))
-    told = [(one.name, one.kind, one.default) for one in face if one.name != "unknown"]  # which is refused
-    assert told == [(one.name, one.kind, one.default) for one in behind]
+    face, behind = (inspect.signature(takes).parameters.values() for takes in (PetStoreMock.inject, FaultRule))
+    told = {one.name: one.default for one in face if one.name not in {"self", "unknown"}}  # which is refused
+    assert told == {one.name: one.default for one in behind}
 
 
 def test_inject_hands_all_that_it_is_told_to_the_plan() -> None:
