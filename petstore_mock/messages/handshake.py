@@ -40,7 +40,8 @@ class Handshake:
     Attributes:
         connection: the number of the connection, the same as that of the requests that came over it.
         flaw: what a fault did to it, by the fault's name; None for nothing.
-        server_name: the host that the client named (SNI, RFC 6066 §3); None for an address, which has no such name.
+        server_name: the host that the client named (SNI, RFC 6066 §3), what is not ASCII in it escaped; None for none,
+            as for an address, which has no such name.
         version: the version of TLS that was agreed upon, such as ``TLSv1.3``; None as long as there is none.
         cipher: the cipher suite, likewise.
         alert: the alert that the client sent (RFC 8446 §6), such as ``unknown_ca`` or ``bad_certificate``; None for

@@ -340,7 +340,11 @@ class HttpConnection(TcpConnection):
     def refuse_plain_http(self, data: bytes) -> None:
         """Refuse a client, whose ``data`` is no TLS where that is spoken, in words that it can read."""
         self._buffer += data
-        self._refuse(RequestError("malformed_request", "this is plain HTTP: the address must begin with https://"))
+        self._refuse(
+            RequestError(
+                "malformed_request", "this is no TLS, which is spoken here: the address must begin with https://"
+            )
+        )
 
     def _refuse(self, refused: RequestError) -> None:
         """Answer what never became a request, then close."""

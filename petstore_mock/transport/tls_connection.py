@@ -12,6 +12,7 @@ import ssl
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.transport.client_hello import MOST, server_name_of
 from petstore_mock.transport.tcp_connection import READ_SIZE, disown, reset
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class ServerTls:
         self.began = began
         self.layers: set[TlsLayer] = set()  # those that HTTP is spoken over
         self._context = context
-        self._heard: set[ssl.SSLContext] = set()
-        self._named: str | None = None
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -51,25 +50,12 @@ class ServerTls:
 
     def wrap(self, flaw: Flaw | None, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> ssl.SSLObject:
         """Return a server's side of a connection whose bytes come and go through memory."""
-        context = self._context(flaw)
-        if context not in self._heard:
-            self._heard.add(context)
-            context.sni_callback = self._note_name
-        self._named = None
-        return context.wrap_bio(incoming, outgoing, server_side=True)
-
-    def take_server_name(self) -> str | None:
-        """Return the host that was named in the handshake step that has just been made."""
-        named, self._named = self._named, None
-        return named
+        return self._context(flaw).wrap_bio(incoming, outgoing, server_side=True)
 
     def retire_all(self) -> None:
         """Let every connection end that has been made so far, after the answer that it is busy with."""
         for layer in list(self.layers):
             layer.retire()
-
-    def _note_name(self, _object: object, name: str | None, _context: object) -> None:
-        self._named = name
 
 
 def server_context() -> ssl.SSLContext:
@@ -80,7 +66,7 @@ def server_context() -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_TICKET
+    context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION  # OpenSSL 1.1 lets clients ask for the latter
     context.num_tickets = 0
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -142,6 +128,7 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
         self._make = make
         self._patience = patience
         self._handshake: Handshake | None = None  # from its first byte on
+        self._hello = b""  # what the client sent first, until the host that it names is known
         self._above: HttpConnection | None = None  # once it is done
         self._timer: asyncio.TimerHandle | None = None
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -212,9 +199,12 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
                 self._refuse_plain(data)
                 return
             self._handshake = self._tls.began(self.number)
+            self._note_name(self._handshake, data)
             if self._is_spoilt(self._handshake):
                 return
             self._object = self._tls.wrap(self._handshake.flaw, self._incoming, self._outgoing)
+        elif self._handshake.server_name is None:
+            self._note_name(self._handshake, data)
         if self._ended:
             return
         handshake = self._handshake
@@ -233,12 +223,17 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
             handshake.version, handshake.cipher = self._object.version(), cipher[0] if cipher else None
             self._record("complete")
             self._leave()
+            self._hello = b""
             self._above = above = self._make()
             self._tls.layers.add(self)
             above.connection_made(self)
             self._read(above)
-        finally:
-            handshake.server_name = self._tls.take_server_name() or handshake.server_name
+
+    def _note_name(self, handshake: Handshake, data: bytes) -> None:
+        """Take note of the host that the client names, which may come in several parts."""
+        if len(self._hello) <= MOST:
+            self._hello += data
+            handshake.server_name = server_name_of(self._hello)
 
     def _is_spoilt(self, handshake: Handshake) -> bool:
         """Let a fault that needs no certificate have the handshake; say whether one does."""
@@ -322,8 +317,12 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
             above.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
         if ended and not self._eof:
             self._eof = True
-            if not above.eof_received():
-                self.close()
+            # What has just been answered goes out at the end of this turn, and nothing behind our own last word.
+            self._loop.call_soon(self._end_of_input, above)
+
+    def _end_of_input(self, above: HttpConnection) -> None:
+        if not self._ended and not above.eof_received():
+            self.close()
 
     def _flush(self) -> None:
         if self._outgoing.pending:

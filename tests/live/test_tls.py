@@ -348,6 +348,123 @@ def test_old_versions_are_refused(petstore: PetStoreMock) -> None:
     assert petstore.journal.handshakes[0].wait().outcome == "failed: UNSUPPORTED_PROTOCOL"
 
 
+def first_words(context: ssl.SSLContext, name: str = "localhost") -> bytes:
+    """Return the hello of a client."""
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name).do_handshake()
+    return outgoing.read()
+
+
+@pytest.mark.parametrize("named", [b"loc\xff\xfe\xe9ost", b"a\x1b[31m\r\nb", b"a\x00b.local"], ids=repr)
+def test_a_host_that_is_none_is_nobodys_traceback(
+    petstore: PetStoreMock, named: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
+        client.sendall(first_words(unchecked(), "localhost".ljust(len(named), "x")).replace(b"localhost", named))
+        assert client.recv(1) in {b"\x15", b"\x16"}  # it goes on, or an alert says that it doesn't
+        assert petstore.journal.handshakes[0].server_name == named.decode("ascii", "backslashreplace")
+    assert petstore.journal.handshakes[0].wait(PATIENCE).alert is None
+    assert capfd.readouterr().err == ""
+
+
+def test_the_host_is_known_whatever_a_fault_does(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.sequence(faults.tls.handshake_reset(), faults.tls.expired()))
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"reset|expired"):
+            connect(petstore, server_hostname="localhost")
+    assert [one.server_name for one in petstore.journal.handshakes] == ["localhost", "localhost"]
+
+
+def test_a_hello_may_be_large_and_may_come_byte_by_byte(petstore: PetStoreMock) -> None:
+    context = petstore.tls.client_context()
+    context.set_alpn_protocols([f"{'x' * 200}{number}" for number in range(200)])
+    with connect(petstore, context, server_hostname="localhost") as client:
+        assert client.version() == "TLSv1.3"
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in first_words(unchecked()):
+            raw.send(bytes([byte]))
+        assert raw.recv(1) == b"\x16"
+    assert [one.server_name for one in petstore.journal.handshakes] == ["localhost", "localhost"]
+
+
+def test_a_hello_that_never_ends_is_cut_off(petstore: PetStoreMock) -> None:
+    part = b"\x01\xff\xff\xff" + bytes(16_000)  # of sixteen mebibytes, by its own word
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                client.sendall(b"\x16\x03\x01" + len(part).to_bytes(2, "big") + part)
+        with contextlib.suppress(OSError):
+            while client.recv(65536):
+                pass
+    assert petstore.journal.handshakes[0].wait(PATIENCE).outcome == "failed: EXCESSIVE_MESSAGE_SIZE"
+
+
+def test_a_client_of_http_2_alone_is_told_what_is_spoken(petstore: PetStoreMock) -> None:
+    context = petstore.tls.client_context()
+    context.set_alpn_protocols(["h2"])
+    with connect(petstore, context) as client:
+        assert client.selected_alpn_protocol() is None
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        assert client.recv(65536).startswith(b"HTTP/1.1 505 ")
+    assert "Send HTTP/1.1" in petstore.journal.last.reason
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with connect(petstore, context) as client:
+        assert client.selected_alpn_protocol() == "http/1.1"
+
+
+@pytest.mark.parametrize("notified", [True, False])
+def test_a_client_that_sends_no_more_is_answered_all_the_same(petstore: PetStoreMock, notified: bool) -> None:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = petstore.tls.client_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+                break
+            raw.sendall(outgoing.read())
+            incoming.write(raw.recv(65536))
+        client.write(f"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n".encode())
+        if notified:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.unwrap()
+        raw.sendall(outgoing.read())  # the request, and with it that it was the last word
+        raw.shutdown(socket.SHUT_WR)
+        while part := raw.recv(65536):
+            incoming.write(part)
+        assert client.read(65536).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_renegotiation_is_refused(petstore: PetStoreMock) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    host, port = address_of(petstore)
+    command = [openssl, "s_client", "-connect", f"{host}:{port}", "-tls1_2", "-CAfile", petstore.tls.ca_path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
+        assert client.stdin is not None
+        client.stdin.write(b"R\n")
+        client.stdin.flush()
+        assert client.stdout is not None
+        told = client.stdout.read()
+        assert client.wait(PATIENCE) != 0
+    assert b"RENEGOTIATING" in told
+    assert b"no renegotiation" in told
+    assert len(petstore.journal) == 0
+
+
+def test_many_half_open_handshakes_hold_nobody_up(petstore: PetStoreMock) -> None:
+    with contextlib.ExitStack() as open_sockets:
+        for _ in range(300):
+            open_sockets.enter_context(socket.create_connection(address_of(petstore))).sendall(b"\x16\x03\x01\x02")
+        with connection_of(petstore) as connection:
+            assert ask(connection, petstore) == 200
+        began = time.perf_counter()
+        petstore.stop()
+        assert time.perf_counter() - began < 1
+
+
 # Faults of the handshake
 
 TRUSTING = {flaw: getattr(faults.tls, flaw)() for flaw in CERTIFICATE_FLAWS}
