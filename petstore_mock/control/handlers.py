@@ -471,7 +471,7 @@ class Handlers:
         return Answer(body=coverage_document([self._tenant(call)]))
 
     def stream_events(self, call: Call) -> Answer:
-        """Tell of requests and worlds as they come."""
+        """Tell of requests, and of what becomes of worlds, as it comes."""
         only = None if call.at_root else self._tenant(call)
         stream = event_stream(self._tenants, only, _name_of)
         return Answer(stream=stream if only is None else self._while_visiting(only, stream))

@@ -211,7 +211,7 @@ OPERATIONS: Final = (
         Handlers.stream_events,
         "GET",
         "events",
-        "Tell of requests and worlds as they come.",
+        "Tell of requests as they come, and of worlds: made, reset, cleared of their requests, ended.",
         {200: None},
         media_type="text/event-stream",
     ),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ending", "Tenant", "WorldEvent", "WorldOptions"]
 
-WorldEvent = Literal["made", "reset", "ended"]
+WorldEvent = Literal["made", "reset", "cleared", "ended"]
 
 
 class Ending(Protocol):
@@ -85,7 +85,7 @@ class Tenant:
         name: the name of its address, or None.
         key: a key that is valid from the start of the world on.
         strict: whether a contract violation by the client fails the verification.
-        at_change: told when the world is made anew, reset or ended; None for nobody.
+        at_change: told when the world is made anew, reset or ended, or its journal cleared; None for nobody.
         snapshots: copies of the state that a door keeps for those who can hold no object, by number.
         visitors: how many waits and streams ask it now.
         at_end: told of each world before :meth:`reset`, or the end of one of :meth:`fresh`, clears it; None for nobody.
@@ -410,6 +410,7 @@ class Tenant:
         with self.world.lock:
             self._verification.keep_violations(strict=self.strict)
             self.world.journal.clear()
+        self._changed("cleared")
 
     def excuse(self) -> None:
         """Let nobody answer for what came so far."""

@@ -168,7 +168,7 @@ class Tenants:
     # Who watches
 
     def watch(self, watcher: Callable[[Tenant, WorldEvent], None]) -> None:
-        """Call ``watcher`` when a world is made, reset or ended; it must be quick and must not raise."""
+        """Call ``watcher`` with each event of a world; it must be quick and must not raise."""
         with self._lock:
             self._watchers = (*self._watchers, watcher)
 

@@ -51,6 +51,21 @@ def test_worlds_that_nobody_reads_of_are_left_out_and_not_kept(monkeypatch: pyte
     assert told(stream, 4)[1:] == ["one", ": 2 events are left out: they came faster than they were read", "one"]
 
 
+def test_stream_tells_what_became_of_worlds_and_of_their_journals() -> None:
+    door = Door()
+    stream = event_stream(door.tenants, None, named)
+    next(stream)
+    door.ask("PUT", "world", {}, world="one")
+    door.ask("DELETE", "requests", world="one")
+    door.ask("POST", "world/reset", world="one")
+    door.ask("PUT", "world", {}, world="one")
+    door.ask("DELETE", "world", world="one")
+    events = [next(stream).decode() for _ in range(5)]
+    assert {line.partition("\n")[0] for line in events} == {"event: world"}
+    seen = [json.loads(line.partition("data: ")[2]) for line in events]
+    assert seen == [{"world": "one", "event": event} for event in ("made", "cleared", "reset", "made", "ended")]
+
+
 def test_stream_of_a_world_ends_with_it_though_its_end_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "_LONGEST_QUEUE", 1)
     monkeypatch.setattr(events, "_HEARTBEAT", 0.01)
