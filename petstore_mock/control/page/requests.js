@@ -17,8 +17,10 @@ let chosen = null;
 let paused = false;
 let dirty = false;
 let refiltered = true;
+let pressed = false; // a button, on a row: it must not move away, or the release makes no click
 let loading = null;
-
+let stale = false; // whether what is being loaded is no longer so
+let early = []; // requests that the stream told of meanwhile
 
 function take(entry) {
   if (entry.number <= total && !entries.has(entry.number)) return; // it was left out in the meantime
@@ -36,16 +38,23 @@ function take(entry) {
 }
 
 async function load() {
-  const answer = await ask("GET", `requests?last=${ROWS}`);
-  entries.clear();
-  unsettled.clear();
-  total = 0;
-  for (const entry of answer.requests) take(entry);
-  total = answer.total;
-  refiltered = dirty = true;
+  while (stale) {
+    stale = false;
+    early = [];
+    const answer = await ask("GET", `requests?last=${ROWS}`);
+    if (stale) continue;
+    entries.clear();
+    unsettled.clear();
+    total = 0;
+    for (const entry of answer.requests) take(entry);
+    total = answer.total;
+    for (const entry of early) if (entry.number > answer.total) take(entry);
+    refiltered = dirty = true;
+  }
 }
 
 export function reload() {
+  stale = true;
   loading ??= load().finally(() => {
     loading = null;
   });
@@ -71,9 +80,9 @@ export async function follow(changed, onEnd) {
           if (!ended) changed(data);
           if (!ended && data.world === WORLD) void reload().catch(() => {});
         } else if (data.world === undefined || data.world === WORLD) {
-          const known = entries.get(data.number);
-          const begunAnew = data.number <= total && known?.at !== data.at && !loading;
-          if (begunAnew) void reload().catch(() => {});
+          const begunAnew = data.number <= total && entries.get(data.number)?.at !== data.at;
+          if (loading) early.push(data);
+          else if (begunAnew) void reload().catch(() => {});
           else take(data);
         }
       });
@@ -142,7 +151,7 @@ function row(entry) {
 }
 
 function draw() {
-  if (!dirty || paused) return;
+  if (!dirty || paused || pressed) return;
   dirty = false;
   const list = $("request-list");
   if (refiltered) {
@@ -252,6 +261,13 @@ export function start() {
       step(-1);
     }
   });
+  $("request-list").addEventListener("pointerdown", () => { pressed = true; });
+  $("request-list").addEventListener("click", (event) => {
+    if (!event.target.closest("a")) event.target.closest("li")?.firstElementChild.click(); // a row too new to be laid out
+  });
+  for (const kind of ["pointerup", "pointercancel"]) {
+    addEventListener(kind, () => setTimeout(() => { pressed = false; })); // once the click is through
+  }
   setInterval(draw, DRAWING);
   setInterval(() => { if (unsettled.size) void settle().catch(() => {}); }, 2 * DRAWING);
 }
