@@ -15,7 +15,7 @@ TEST := $(VENV)/.has-test
 LINT := $(VENV)/.has-lint
 DOCS := $(VENV)/.has-docs
 BENCH := $(VENV)/.has-bench
-# Other people's programs, from PyPI and npm, in environments of their own.
+# Other people's programs, from PyPI and npm, in environments of their own; that of PyPI runs their tests as well.
 PEERS := .cache/.has-peers
 # A .venv whose Python has gone (upgraded, moved) is made anew, and then holds nothing yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
@@ -60,11 +60,11 @@ docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so doe
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
 	$(PYTEST) -m "slow and not peers and not soak"
 
-peers: $(TEST) $(PEERS)  ## the tests against other people's software, which it installs into .cache
-	$(PYTEST) -m "peers and not soak" --durations=5
+peers: $(PEERS)  ## the tests against other people's software, which it installs into .cache
+	.cache/peers/bin/python -m pytest -m "peers and not soak" --durations=5
 
-pictures: $(TEST) $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
-	CONSOLE_PICTURES=$(CURDIR)/docs/pictures $(PYTEST) -m peers tests/peers/test_console.py -k pictures
+pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
@@ -110,10 +110,11 @@ $(DOCS): pyproject.toml $(TEST)
 	@touch $@
 
 # Without npm, the tests that need its programs are skipped, and say so.
-$(PEERS): tests/peers/requirements.txt tests/peers/package.json pyproject.toml $(VENV)/.has-pip
+$(PEERS): tests/peers/requirements.txt tests/peers/package.json pyproject.toml
 	$(PYTHON) -m venv .cache/peers
+	.cache/peers/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	.cache/peers/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable . --requirement tests/peers/requirements.txt
+		--editable '.[hypothesis]' --group test --requirement tests/peers/requirements.txt
 	mkdir -p .cache/npm
 	cp tests/peers/package.json .cache/npm/package.json
 	@command -v npm >/dev/null || echo 'npm is not installed: the tests of its programs will be skipped.' >&2

@@ -32,9 +32,10 @@ def running_loop() -> str | None:
     """Return which event loop runs in this thread, ``asyncio`` or ``trio``, or None."""
     asyncio: Any = sys.modules.get("asyncio")
     loop = None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
-    # Under gevent, all that look like threads are one to asyncio, the listener's with its loop included.
+    # Under gevent, all that look like threads are one to asyncio, the listener's with its loop included. Playwright's
+    # face for plain tests keeps its loop in another greenlet of this thread: no task is running then, and none waits.
     if loop is not None and getattr(loop, "_thread_id", None) in {None, threading.get_ident()}:
-        return "asyncio"
+        return "asyncio" if asyncio.current_task(loop) is not None else None
     trio: Any = sys.modules.get("trio")
     if trio is not None:
         try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,16 @@ import pytest
 
 from petstore_mock import PetStoreMock, faults
 from petstore_mock.messages.handshake import CERTIFICATE_FLAWS
-from tests.peers.tools import HERE, python_tool, run
+from tests.peers.tools import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytest.importorskip("pytest_playwright", reason="no pytest-playwright here: 'make peers' has it")
 
 pytestmark = [pytest.mark.peers]
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Pages(SimpleHTTPRequestHandler):
@@ -44,29 +44,29 @@ def page_server() -> Iterator[str]:
         thread.join()
 
 
-def visit(petstore: PetStoreMock, origin: str, tmp_path: Path, *options: str) -> dict[str, Any]:
-    """Open the page in the browser; return what it got and what it shows.
+@dataclass
+class Told:
+    """What a page got, what it shows, and what the browser had to say of it."""
 
-    Args:
-        petstore: the service that the page asks.
-        origin: where the page is.
-        tmp_path: a directory to run in.
-        options: further options of the browser.
-    """
-    browser = next(filter(None, map(shutil.which, NAMES)), None)
-    if browser is None:
-        pytest.skip("no Chromium is installed: Debian's package 'chromium' is enough")
-    python = python_tool("python")
-    url = f"{origin}/browser_page.html#{quote(f'{petstore.url} {petstore.api_key}')}"
-    told: dict[str, Any] = json.loads(run(python, str(HERE / "drive_browser.py"), browser, url, *options, cwd=tmp_path))
-    return told
+    outcomes: dict[str, Any]
+    shown: list[str]
+    messages: list[str]
 
 
-def test_a_page_that_is_allowed_lists_creates_and_reads_errors(tmp_path: Path) -> None:
+def visit(page: Page, petstore: PetStoreMock, origin: str) -> Told:
+    """Open the page in the browser, and wait until it has asked for everything."""
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(f"{origin}/browser_page.html#{quote(f'{petstore.url} {petstore.api_key}')}")
+    page.wait_for_function("window.outcomes !== undefined")
+    return Told(page.evaluate("window.outcomes"), page.get_by_role("listitem").all_text_contents(), messages)
+
+
+def test_a_page_that_is_allowed_lists_creates_and_reads_errors(page: Page) -> None:
     with page_server() as origin, PetStoreMock(cors=[origin], self_check=True) as petstore:
         petstore.inject(faults.rate_limited(7), on="listPets", when=lambda request: request.query.get("limit") == "1")
-        told = visit(petstore, origin, tmp_path)
-        got = told["outcomes"]
+        told = visit(page, petstore, origin)
+        got = told.outcomes
         assert {name: one["status"] for name, one in got.items()} == {
             "create": 201,
             "list": 200,
@@ -77,22 +77,23 @@ def test_a_page_that_is_allowed_lists_creates_and_reads_errors(tmp_path: Path) -
             "limited": 429,
         }
         assert got["list"]["body"] == petstore.pets == [got["create"]["body"]]
-        assert told["shown"] == ["Rex"]
+        assert told.shown == ["Rex"]
         assert got["limited"]["fields"]["retry-after"] == "7"
         assert "invalid_token" in got["wrong key"]["fields"]["www-authenticate"]
+        assert petstore.journal.wait_for("createPet"), "a plain test may wait though pytest-playwright has a loop"
         assert {"deprecation", "sunset"} <= got["get"]["fields"].keys()
-        assert not [line for line in told["console"] if "CORS" in line]
+        assert not [line for line in told.messages if "CORS" in line]
         preflights = [entry for entry in petstore.journal if entry.method == "OPTIONS"]
         assert preflights
         assert all(entry.status == 204 and "authorization" not in entry.headers for entry in preflights)
 
 
 @pytest.mark.parametrize("cors", [None, ["http://127.0.0.1:1"]], ids=["no page", "another page"])
-def test_a_page_that_is_not_allowed_gets_nothing_and_changes_nothing(cors: list[str] | None, tmp_path: Path) -> None:
+def test_a_page_that_is_not_allowed_gets_nothing_and_changes_nothing(cors: list[str] | None, page: Page) -> None:
     with page_server() as origin, PetStoreMock(cors=cors, self_check=True) as petstore:
-        told = visit(petstore, origin, tmp_path)
-        assert {one.get("error") for one in told["outcomes"].values()} == {"TypeError: Failed to fetch"}
-        assert any("blocked by CORS policy" in line for line in told["console"])
+        told = visit(page, petstore, origin)
+        assert {one.get("error") for one in told.outcomes.values()} == {"TypeError: Failed to fetch"}
+        assert any("blocked by CORS policy" in line for line in told.messages)
         assert petstore.pets == []
         assert {entry.method for entry in petstore.journal} == {"OPTIONS"}, "the browser asked, and left it at that"
 
@@ -100,25 +101,29 @@ def test_a_page_that_is_not_allowed_gets_nothing_and_changes_nothing(cors: list[
 # TLS: how the browser is told of a certificate, as docs/how-to/tls.md says
 
 
-def test_a_browser_is_told_of_the_certificate_by_its_key_and_refuses_those_of_faults(tmp_path: Path) -> None:
+def test_a_browser_is_told_of_the_certificate_by_its_key_and_refuses_those_of_faults(
+    launch_browser: Callable[..., Browser], browser_type_launch_args: dict[str, Any]
+) -> None:
     with page_server() as origin, PetStoreMock(tls=True, cors=[origin], self_check=True) as petstore:
         option = f"--ignore-certificate-errors-spki-list={petstore.tls.spki_hash}"
-        told = visit(petstore, origin, tmp_path, option)
-        assert (told["outcomes"]["list"]["status"], told["shown"]) == (200, ["Rex"])
+        browser = launch_browser(args=[*browser_type_launch_args["args"], option])
+        told = visit(browser.new_page(), petstore, origin)
+        assert (told.outcomes["list"]["status"], told.shown) == (200, ["Rex"])
         petstore.reset()
         for flaw in CERTIFICATE_FLAWS:
             with petstore.inject(getattr(faults.tls, flaw)()):
-                told = visit(petstore, origin, tmp_path, option)
-            assert {one.get("error") for one in told["outcomes"].values()} == {"TypeError: Failed to fetch"}
-            assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told["console"]), flaw
+                told = visit(browser.new_page(), petstore, origin)
+            assert {one.get("error") for one in told.outcomes.values()} == {"TypeError: Failed to fetch"}
+            assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told.messages), flaw
             assert {one.wait(10).alert for one in petstore.journal.handshakes if one.flaw == flaw} == {
                 "certificate_unknown"
             }
         assert len(petstore.journal) == 0
+        browser.close()
 
 
-def test_a_browser_that_was_told_nothing_trusts_nobody(tmp_path: Path) -> None:
+def test_a_browser_that_was_told_nothing_trusts_nobody(page: Page) -> None:
     with page_server() as origin, PetStoreMock(tls=True, cors=[origin]) as petstore:
-        told = visit(petstore, origin, tmp_path)
-        assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told["console"])
+        told = visit(page, petstore, origin)
+        assert any("net::ERR_CERT_AUTHORITY_INVALID" in line for line in told.messages)
         assert len(petstore.journal) == 0

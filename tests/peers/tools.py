@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "python_tool", "run"]
+__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "python_tool", "run", "serving"]
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"
@@ -51,3 +54,17 @@ def run(*command: str, cwd: Path, environment: Mapping[str, str] | None = None, 
     if done.returncode != 0:
         pytest.fail(f"{command[0]} exited with {done.returncode}:\n{done.stdout}")
     return done.stdout
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[str]:
+    """Run the stub in a process of its own; gives the address of its console."""
+    command = [sys.executable, "-m", "petstore_mock", "serve", "--port", "0", "--log-format", "json", "--quiet"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["control_url"]
+        finally:
+            process.terminate()

@@ -1,0 +1,117 @@
+"""The Chromium that is installed, driven by pytest-playwright; and what no page of ours may do in it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import BrowserContext, Locator, Page, Request
+
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+# As root, and where nothing beyond this machine answers.
+_FLAGS: Final = (
+    "--no-sandbox",
+    "--no-proxy-server",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-precise-memory-info",
+)
+WIDE: Final = {"width": 1280, "height": 800}
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """Give none: each page has an address of its own. The plugin's is made in a way that pytest 9.1 warns of."""
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Let pytest-playwright start the Chromium that is there: it brings none."""
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed: Debian's package 'chromium' is enough")
+    return {**browser_type_launch_args, "executable_path": program, "args": list(_FLAGS)}
+
+
+@dataclass
+class Console:
+    """The console of a stub in a page of the browser.
+
+    Attributes:
+        page: the page.
+        url: the console's address.
+        errors: what the browser had to say of it; a test that expects some takes them out.
+        foreign: requests to anybody else, or to the service that it shows.
+    """
+
+    page: Page
+    url: str
+    errors: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on(
+            "console",
+            lambda message: self.errors.append(message.text) if message.type in {"error", "warning"} else None,
+        )
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.errors.append(f"dialog: {dialog.message}"))
+        self.page.on("request", self._watch)
+
+    def _watch(self, request: Request) -> None:
+        asked, own = urlsplit(request.url), urlsplit(self.url)
+        if asked.scheme != "blob" and (asked.netloc != own.netloc or "/__petstore" not in asked.path):
+            self.foreign.append(request.url)
+
+    def open(self, place: str = "") -> Page:
+        """Open the page at a place, and wait until it follows the stream."""
+        self.page.goto(f"{self.url}{place}")
+        self.page.get_by_text("live", exact=True).wait_for()
+        return self.page
+
+    def pane(self, name: str) -> Locator:
+        """Choose a pane by its link, as people do."""
+        self.page.get_by_role("navigation").get_by_role("link", name=name).click()
+        region = self.page.get_by_role("region", name=name, exact=True).first
+        region.wait_for()
+        return region
+
+    @property
+    def rows(self) -> Locator:
+        """The requests of the list, the newest first."""
+        return self.page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+
+    @property
+    def entry(self) -> Locator:
+        """The request that is chosen."""
+        return self.page.get_by_role("article", name="The chosen request")
+
+
+@pytest.fixture
+def visit(new_context: Callable[..., BrowserContext]) -> Iterator[Callable[..., Console]]:
+    """Give what shows a console in a browser of its own: its address, and options of the browser's context.
+
+    Whatever the test is about: no error may come up in it, and no request to anybody else.
+    """
+    consoles: list[Console] = []
+
+    def show(url: str | None, **options: Any) -> Console:  # noqa: ANN401  # those of a context
+        assert url is not None
+        context = new_context(**{"viewport": WIDE, "permissions": ["clipboard-read", "clipboard-write"], **options})
+        console = Console(context.new_page(), url)
+        consoles.append(console)
+        return console
+
+    yield show
+    assert [error for console in consoles for error in console.errors] == []
+    assert [request for console in consoles for request in console.foreign] == []
