@@ -60,6 +60,15 @@ def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: obj
         lines[:] = GoogleDocstring(inspect.getdoc(obj) or "", app.config, app, "method", name, obj).lines()
 
 
+def _leave_out_internal(  # attributes that the package's own rooms use
+    _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
+    lines[:] = [line for line in lines if not line.endswith("; internal.")]
+    for number, line in enumerate(lines):
+        if line == "Attributes:" and not (lines[number + 1 : number + 2] or [""])[0].strip():
+            lines[number] = ""
+
+
 def _show_signature(  # what a function takes in order to refuse it is no part of its face
     _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
@@ -67,6 +76,7 @@ def _show_signature(  # what a function takes in order to refuse it is no part o
 
 
 def setup(app: Sphinx) -> None:
-    """Have the last word, after napoleon, whose priority is 500."""
+    """Have the first word and the last, before and after napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
     app.connect("autodoc-process-signature", _show_signature)
