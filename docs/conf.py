@@ -60,10 +60,10 @@ def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: obj
         lines[:] = GoogleDocstring(inspect.getdoc(obj) or "", app.config, app, "method", name, obj).lines()
 
 
-def _leave_out_internal(  # attributes that the package's own rooms use
+def _leave_out_internal(  # attributes that the package's own rooms use, and what a function takes to refuse it
     _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]
 ) -> None:
-    lines[:] = [line for line in lines if not line.endswith("; internal.")]
+    lines[:] = [line for line in lines if not line.endswith("; internal.") and not line.startswith("    unknown: ")]
     for number, line in enumerate(lines):
         if line == "Attributes:" and not (lines[number + 1 : number + 2] or [""])[0].strip():
             lines[number] = ""

@@ -26,6 +26,8 @@ class Clock:
 
     __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start", "present")
 
+    present: float
+
     def __init__(self, at: str | date | datetime | None = None) -> None:
         self._start = None if at is None else as_moment(at, "at")
         self._date = b""

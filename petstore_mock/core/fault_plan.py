@@ -21,7 +21,7 @@ from petstore_mock.faults.kinds import FaultSequence
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from random import Random
     from types import TracebackType
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.request import ApiRequest
 
 __all__ = ["FaultHandle", "FaultPlan"]
 
@@ -53,7 +54,7 @@ class FaultHandle:
         after: how many matching requests pass first.
         when: the predicate that a request has to satisfy, if any.
         where: the criteria that a request has to meet, if any.
-        at: before or after the commit.
+        at: before or after the commit, or in the handshake.
         probability: the chance of each matching request to meet it.
         off_contract: whether it may leave the interface.
         hits: how often it fired.
@@ -86,6 +87,23 @@ class FaultHandle:
         "where",
     )
 
+    id: int
+    fault: Fault
+    on: str | None
+    times: int | None
+    after: int
+    when: Callable[[ApiRequest], object] | None
+    where: Criteria | None
+    at: Literal["before_commit", "after_commit", "handshake"]
+    probability: float
+    off_contract: bool
+    hits: int
+    passed: int
+    preempted: int
+    differing: int
+    since: int
+    required: bool
+
     def __init__(self, plan: FaultPlan, number: int, rule: FaultRule, where: Criteria | None) -> None:
         fault = rule.fault
         self._plan = plan
@@ -96,7 +114,7 @@ class FaultHandle:
         self.after = rule.after
         self.when = rule.when
         self.where = where
-        self.at: _Point = "handshake" if fault.meets_handshakes else rule.at
+        self.at = "handshake" if fault.meets_handshakes else rule.at
         self.probability = rule.probability
         self.off_contract = rule.off_contract
         self.hits = 0

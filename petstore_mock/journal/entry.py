@@ -61,10 +61,10 @@ class Entry:
         expected: whether the test said that this violation would come.
         by_expectation: whether an expectation of ``httpserver`` answered it.
         mutated: whether the mutant of its world did otherwise than the interface says.
-        keys: gives the keys to be masked.
+        keys: gives the keys to be masked; internal.
         secure: whether it came over TLS.
         response: the answer as the core made it, nothing masked; None while there is none, as one that is deferred.
-        sent: whether anything of the answer went out, as far as it is known.
+        sent: whether anything of the answer went out, as far as it is known; internal.
     """
 
     __slots__ = (
@@ -91,27 +91,48 @@ class Entry:
         "weight",
     )
 
+    number: int
+    owner: str | None
+    request: ApiRequest
+    timestamp: float
+    duration: float
+    condition: Condition | None
+    detail: str
+    violations: tuple[Violation, ...]
+    omitted: int
+    fault: Fault | None
+    delayed_by: Fault | None
+    executed: bool
+    outcome: str | None
+    expected: bool
+    by_expectation: bool
+    mutated: bool
+    keys: Callable[[], Iterable[str]]
+    secure: bool
+    response: ApiResponse | None
+    sent: bool
+
     def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
         self.number = number
         self.owner = owner
         self.request = request
-        self.response: ApiResponse | None = None
+        self.response = None
         self.sent = True  # unless an adapter tells otherwise
         self.timestamp = timestamp
         self.duration = 0.0
-        self.condition: Condition | None = None
+        self.condition = None
         self.detail = ""
-        self.violations: tuple[Violation, ...] = ()
+        self.violations = ()
         self.omitted = 0
-        self.fault: Fault | None = None
-        self.delayed_by: Fault | None = None
+        self.fault = None
+        self.delayed_by = None
         self.executed = False
-        self.outcome: str | None = None
+        self.outcome = None
         self.expected = False
         self.by_expectation = False
         self.mutated = False
         self.secure = False
-        self.keys: Callable[[], Iterable[str]] = _no_keys
+        self.keys = _no_keys
         self.weight = 0  # what the journal counted it as
 
     def __repr__(self) -> str:

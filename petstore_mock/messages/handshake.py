@@ -48,18 +48,27 @@ class Handshake:
             none. Some clients judge a certificate after the handshake, and close without a word.
         outcome: ``complete``, ``alert``, ``reset``, ``hang``, ``timed out``, ``closed`` or ``reset by the client``
             (half-way), ``failed: ...``; ``running`` until then.
-        pending: where it is entered while a fault holds it up.
+        pending: where it is entered while a fault holds it up; internal.
     """
 
     __slots__ = ("_settled", "alert", "cipher", "connection", "flaw", "outcome", "pending", "server_name", "version")
 
+    connection: int
+    flaw: Flaw | None
+    server_name: str | None
+    version: str | None
+    cipher: str | None
+    alert: str | None
+    outcome: str
+    pending: DeferredResponses | None
+
     def __init__(self, connection: int, flaw: Flaw | None = None, pending: DeferredResponses | None = None) -> None:
         self.connection = connection
-        self.flaw: Flaw | None = flaw
-        self.server_name: str | None = None
-        self.version: str | None = None
-        self.cipher: str | None = None
-        self.alert: str | None = None
+        self.flaw = flaw
+        self.server_name = None
+        self.version = None
+        self.cipher = None
+        self.alert = None
         self.outcome = _RUNNING
         self._settled = threading.Event()
         self.pending = pending

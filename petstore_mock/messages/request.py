@@ -88,6 +88,18 @@ class ApiRequest:
         "version",
     )
 
+    method: str
+    target: str
+    mount: str
+    fields: RequestFields
+    body: bytes
+    connection: int
+    exchange: int
+    started: float
+    version: str
+    oversized: bool
+    operation: OperationName | None
+
     def __init__(  # noqa: PLR0917  # called for every request: keywords cost
         self,
         method: str,
@@ -109,7 +121,7 @@ class ApiRequest:
         self.started = started
         self.version = version
         self.oversized = False
-        self.operation: OperationName | None = None
+        self.operation = None
 
     def __repr__(self) -> str:
         keys = self.credentials

@@ -155,18 +155,28 @@ class RemoteFaultHandle:
         off_contract: whether it may leave the interface.
     """
 
+    fault: Fault
+    id: int
+    on: str | None
+    times: int | None
+    after: int
+    where: dict[str, Any] | None
+    at: str
+    probability: float
+    off_contract: bool
+
     def __init__(self, world: RemoteWorld, fault: Fault, document: Mapping[str, Any]) -> None:
         self._world = world
         self._age = world.age
         self.fault = fault
-        self.id: int = document["id"]
-        self.on: str | None = document["on"]
-        self.times: int | None = len(fault.parts) if isinstance(fault, FaultSequence) else document["times"]
-        self.after: int = document["after"]
-        self.where: dict[str, Any] | None = document["where"]
-        self.at: str = document["at"]
-        self.probability: float = document["probability"]
-        self.off_contract: bool = document["off_contract"]
+        self.id = document["id"]
+        self.on = document["on"]
+        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else document["times"]
+        self.after = document["after"]
+        self.where = document["where"]
+        self.at = document["at"]
+        self.probability = document["probability"]
+        self.off_contract = document["off_contract"]
         self._words: str = document["words"]
         self._document = document
         self._cancelled = False

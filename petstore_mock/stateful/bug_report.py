@@ -53,6 +53,11 @@ class ClientBugError(AssertionError):
     scenario: Scenario | None = None
     __module__ = "petstore_mock.stateful"  # where people find it
 
+    sentence: str
+    test: str
+    wire: str
+    raised: str
+
     def __init__(self, sentence: str, test: str, wire: str, raised: str = "", *, waited: bool = False) -> None:
         where = f"\n\n{'Waited' if waited else 'Raised'} in the client:\n\n{raised}" if raised else ""
         super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")

@@ -41,14 +41,15 @@ class ClientMachine(RuleBasedStateMachine):
     :attr:`petstore` and :meth:`call` are for them.
 
     Attributes:
-        run: what all examples share.
-        differences: the gaps that vary, each with every alternative but its default.
-        restrictions: draws what an example chooses from.
-        max_seconds: seconds after which no further example begins, or None.
-        is_extended: whether it is a subclass, which may have added rules.
-        example: what happens now.
+        run: what all examples share; internal.
+        differences: the gaps that vary, each with every alternative but its default; internal.
+        restrictions: draws what an example chooses from; internal.
+        max_seconds: seconds after which no further example begins, or None; internal.
+        is_extended: whether it is a subclass, which may have added rules; internal.
+        example: what happens now; internal.
     """
 
+    example: Example | None
     run: ClassVar[CheckRun]
     differences: ClassVar[Sequence[tuple[str, str]]]
     restrictions: ClassVar[SearchStrategy[Restrictions]]
@@ -61,7 +62,7 @@ class ClientMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.example: Example | None = None
+        self.example = None
 
     # For the rules of a subclass
 

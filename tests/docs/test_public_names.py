@@ -80,12 +80,18 @@ HANDED_ON = {
     "AsgiApp",
     "Listener",  # pytest-httpserver's HTTPServer, whose documents say what it does
     "AdaptedClient",  # has the three methods of PetClient
+    "ApiResponse",  # an Entry has its parts
+    "Condition",  # likewise, as `reason` and `status`
+    "Criteria",
+    "DeferredResponses",
+    "Example",
     "Head",
     "Delivery",
     "Sentence",  # a str
     "Scenario",
     "CheckRun",
     "Restrictions",
+    "RequestFields",  # pairs of bytes
     "Result",  # a Literal, whose words stand with ClauseResult
 }
 
@@ -145,6 +151,17 @@ def test_entry_says_what_each_argument_is(name: str) -> None:
             line = re.search(rf"^    {one.name}: ((?:.*\n(?:        .*\n)*))", told, re.MULTILINE)
             words = line[1] if line else f"{one.name} {text}"
             assert UNITS.search(words) or elsewhere.search(words), f"{one.name} has no unit"
+
+
+@pytest.mark.parametrize("name", [name for name, found in NAMES.items() if inspect.isclass(found)])
+def test_entry_says_of_which_type_each_attribute_is(name: str) -> None:
+    """Sphinx takes it from the class; a property has its own."""
+    found = NAMES[name]
+    known = {one for kind in found.__mro__ for one in vars(kind).get("__annotations__", {})}
+    for attribute, words in re.findall(
+        r"^    (\w+): (.*)$", section(inspect.getdoc(found) or "", "Attributes"), re.MULTILINE
+    ):
+        assert attribute in known or words.endswith("internal."), attribute
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
