@@ -50,13 +50,13 @@ class ClientBugError(AssertionError):
         scenario: what happened, as the machine can play it again; None for what a client did before any step.
     """
 
-    scenario: Scenario | None = None
-    __module__ = "petstore_mock.stateful"  # where people find it
-
     sentence: str
     test: str
     wire: str
     raised: str
+    waited: bool
+    scenario: Scenario | None = None
+    __module__ = "petstore_mock.stateful"  # where people find it
 
     def __init__(self, sentence: str, test: str, wire: str, raised: str = "", *, waited: bool = False) -> None:
         where = f"\n\n{'Waited' if waited else 'Raised'} in the client:\n\n{raised}" if raised else ""
