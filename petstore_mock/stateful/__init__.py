@@ -33,6 +33,7 @@ from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.adapter import adapted, check_methods
 from petstore_mock.stateful.model.call import PetClient
 from petstore_mock.stateful.model.error_classification import Kind, UnknownErrorError, classify_exception
+from petstore_mock.stateful.model.key_forms import holds_key
 from petstore_mock.stateful.model.reading import read_pet
 from petstore_mock.stateful.run import CheckRun
 from petstore_mock.stateful.scenario import Restrictions
@@ -64,6 +65,7 @@ __all__ = [
     "check_client",
     "classify_exception",
     "client_machine",
+    "holds_key",
     "read_pet",
     "time_zone",
 ]

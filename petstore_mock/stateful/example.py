@@ -29,9 +29,15 @@ from petstore_mock.stateful.checks.conduct import (
     stray_problem,
     timeout_problem,
 )
-from petstore_mock.stateful.checks.lifecycle import Threads, close_problem, threads_problem, unclosed_problem
-from petstore_mock.stateful.checks.logs import log_problem
+from petstore_mock.stateful.checks.lifecycle import (
+    Threads,
+    close_problem,
+    left_tasks_problem,
+    threads_problem,
+    unclosed_problem,
+)
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
+from petstore_mock.stateful.checks.output import output_problem
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
@@ -284,7 +290,7 @@ class Example:
                 call, calls[1 - place], outcome, entries, key=key, port=actor.port, journal=journal
             )
             problem = problem or key_in_error_problem(call, outcome, key)
-            problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
+            problem = problem or output_problem(self._run.output, f"{call}", "{call}")
             if problem is not None:
                 yield place, problem
         read = self._explained(lambda: observe_both(calls, outcomes, entries, actor.oracle))
@@ -350,7 +356,7 @@ class Example:
         elif problem is not None and entries and self._threads.were_begun:
             problem.await_threads(go_on=self._threads.go_on)
         problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
-        problem = problem or log_problem(self._run.log_capture, f"{call}", "{call}")
+        problem = problem or output_problem(self._run.output, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
         problem = self._explained(partial(self._answer_problem, call, outcome, entries, shared=shared))
@@ -452,13 +458,14 @@ class Example:
         """Close a client, and judge how it does it unless it has failed already."""
         watchdog = self._run.watchdog
         outcome = attempt(watchdog, actor.petstore, "close", actor.client.close)
+        tasks_left = actor.client.tasks_left
         del actor.client
         if self._failed:
             return
-        logged = log_problem(self._run.log_capture, "close()", "{client}.close()")
-        if logged is not None:
+        problem = output_problem(self._run.output, "close()", "{client}.close()") or left_tasks_problem(tasks_left)
+        if problem is not None:
             self.scene.actor = actor
-            self._fail(NO_CALL, logged, Outcome())
+            self._fail(NO_CALL, problem, Outcome())
         for other in self.scene.actors:  # a request without a key reaches the other world
             entries = other.petstore.journal[other.seen :]
             other.seen += len(entries)

@@ -67,8 +67,7 @@ class CheckReport:
 
     def ask(self, question: str) -> None:
         """Take note of a question, once; the same of another call is the same question."""
-        topic = question.partition(" raised ")[2]
-        if all(topic != asked.partition(" raised ")[2] for asked in self.questions):
+        if _topic(question) not in map(_topic, self.questions):
             self.questions.append(question)
 
     @property
@@ -91,6 +90,10 @@ class CheckReport:
         lines.append(_told("faults", self.faults) if self.faults else "faults: none")
         lines += [f"question: {question}" for question in self.questions]
         return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in lines)
+
+
+def _topic(question: str) -> str:
+    return question.partition(" raised ")[2] or question
 
 
 def _told(name: str, counts: Mapping[str, int]) -> str:

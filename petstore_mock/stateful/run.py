@@ -22,11 +22,12 @@ from petstore_mock.stateful.checks.certificates import (
     waits_in_handshake,
 )
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
-from petstore_mock.stateful.checks.logs import LogCapture, log_problem
+from petstore_mock.stateful.checks.output import OutputCapture, output_problem
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
 from petstore_mock.stateful.model.call import NO_CALL, require_client
+from petstore_mock.stateful.model.key_forms import form_in, holds_key
 from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
 from petstore_mock.stateful.time_zones import time_zone
@@ -89,7 +90,7 @@ class CheckRun:
         self.listeners = Listeners(tls=tls)
         self.waiting = WaitingBudget()
         self.watchdog = Watchdog(patience)
-        self.log_capture = LogCapture()
+        self.output = OutputCapture()
         self.report = CheckReport()
         self.threads_were_left = 0
         self.lasting_threads = 0
@@ -99,7 +100,7 @@ class CheckRun:
         self._needs_adapter = False
 
     def __enter__(self) -> Self:
-        self.log_capture.__enter__()
+        self.output.__enter__()
         # What was there before is no garbage of ours: thousands of collections need not look through it again.
         if hasattr(gc, "freeze") and not gc.get_freeze_count():  # CPython has it
             gc.freeze()
@@ -110,7 +111,7 @@ class CheckRun:
         if self._has_frozen:
             gc.unfreeze()
             self._has_frozen = False
-        self.log_capture.__exit__()
+        self.output.__exit__()
         self.companion.stop()
         try:
             self.watchdog.stop()
@@ -127,6 +128,7 @@ class CheckRun:
             "methods": self.methods,
             "adapted": adapted,
             "at_once": at_once,
+            "holds_key": holds_key,
             "time_zone": time_zone,
         }
 
@@ -136,7 +138,7 @@ class CheckRun:
         self.watchdog.start()
         self.waiting.begin_example(zone)
         self.listeners.close_connections()
-        self.log_capture.start_over()
+        self.output.start_over()
 
     def new_client(self, petstore: PetStoreMock) -> AdaptedClient:
         """Make a client, and look at the first of a run.
@@ -163,19 +165,20 @@ class CheckRun:
         """
         self.watchdog.start()
         with self.listeners.service.fresh() as petstore:
-            logs = self.log_capture
-            logs.start_over()
-            logs.keys.add(petstore.api_key)
+            output = self.output
+            output.start_over()
+            output.keys.add(petstore.api_key)
             client = self.new_client(petstore)
-            problem = made_problem("petstore", petstore.journal) or log_problem(
-                logs, "make_client", "make_client({petstore})"
+            self._look_at(client, petstore.api_key)
+            problem = made_problem("petstore", petstore.journal) or output_problem(
+                output, "make_client", "make_client({petstore})"
             )
             made = len(petstore.journal)
             outcome = attempt(self.watchdog, petstore, "close", client.close)
             script = Script(self.given, petstore.behaviour, tls=self.tls)
             script.needs_adapter = not client.is_plain
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
-            problem = problem or log_problem(logs, "close()", "{client}.close()")
+            problem = problem or output_problem(output, "close()", "{client}.close()")
             if problem is not None:
                 raise explain(
                     problem,
@@ -185,6 +188,17 @@ class CheckRun:
                     call=NO_CALL,
                     outcome=outcome,
                     journals={"petstore": list(petstore.journal)},
+                )
+
+    def _look_at(self, client: AdaptedClient, key: str) -> None:
+        """Ask whether a client means to show its key wherever it is shown itself."""
+        with suppress(Exception):  # its text may be its own
+            form = form_in(repr(client.client), key)
+            if form is not None:
+                kind = type(client.client).__name__
+                self.report.ask(
+                    f"repr() of the client, a {kind}, shows the API key: is that meant? Whoever logs it, or sees a "
+                    "traceback with its variables, reads the key; a dataclass leaves a field out with field(repr=False)"
                 )
 
     def try_certificates(self) -> None:

@@ -63,7 +63,7 @@ class Scene:
 
     def _new_actor(self, name: str, world: str) -> Actor:
         petstore = self._stack.enter_context(self._run.listeners.fresh(self.behaviour, odd_key=self._odd_keys))
-        self._run.log_capture.keys.add(petstore.api_key)
+        self._run.output.keys.add(petstore.api_key)
         client = self._run.new_client(petstore)
         self.script.needs_adapter |= not client.is_plain
         return Actor(name, world, petstore, client, self.behaviour)

@@ -11,6 +11,7 @@ from petstore_mock.stateful.at_once import at_once
 from petstore_mock.stateful.model.adapter import adapted
 from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
+from petstore_mock.stateful.model.key_forms import holds_key
 from petstore_mock.stateful.model.reading import read_pet
 from petstore_mock.stateful.time_zones import time_zone
 
@@ -29,12 +30,14 @@ _MODULES: Final = (
     "copy",
     "email.utils",
     "gc",
+    "io",
     "json",
     "logging",
     "threading",
     "time",
     "traceback",
     "unittest",
+    "warnings",
 )
 _MEANINGS: Final = {
     "make_client": ": it makes the client of a mock",
@@ -42,7 +45,14 @@ _MEANINGS: Final = {
     "read_pet": ": it reads an animal that the client returned",
     "methods": ": the client's own names of the three methods",
 }
-_OURS: Final = (classify_exception, read_pet, adapted, at_once, time_zone)  # that people find in petstore_mock.stateful
+_OURS: Final = (
+    classify_exception,
+    read_pet,
+    adapted,
+    at_once,
+    holds_key,
+    time_zone,
+)  # that people find in petstore_mock.stateful
 
 
 @dataclass

@@ -6,8 +6,10 @@ import contextlib
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.stateful.checks.output import key_is_absent
 from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
 from petstore_mock.stateful.model.call import Problem
+from petstore_mock.stateful.model.key_forms import PLAIN, form_in, forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,9 +90,10 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
     """Return a request that carried the key to where a redirection pointed."""
     if elsewhere is None:
         return None
-    secret = actor.petstore.api_key.encode("ascii")
+    secrets = [form.encode() for form in forms(actor.petstore.api_key)]
     for entry in elsewhere.journal:
-        if any(secret in value for _, value in entry.request.fields) or secret in entry.request.body:
+        sent = [*(value for _, value in entry.request.fields), entry.request.body]
+        if any(secret in part for secret in secrets for part in sent):
             words = (
                 "the key is this service's: a client that follows a redirection to another origin (host:port) "
                 "leaves it out (RFC 9110 §15.4)"
@@ -112,7 +115,8 @@ def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | No
     for _ in range(_DEEPEST):
         if link is None:
             return None
-        if _holds(link, key):
+        form = _held(link, key)
+        if form is not None:
             name = type(link).__name__
             where = "" if link is outcome.error else f", and the {name} behind it"
             check = (
@@ -120,22 +124,25 @@ def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | No
                 "    {call}",
                 "except Exception as error:",
                 "    told = ''.join(traceback.format_exception(error))",
-                "    assert {petstore}.api_key not in told",
+                f"    {key_is_absent('told', form)}",
             )
             words = "the API key is sent as a bearer token; what an exception says ends in logs and reports"
-            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key in its text"
+            as_it_is = "" if form == PLAIN else f" {form}"
+            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key{as_it_is} in its text"
             return Problem(sentence, "5", words, check)
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
     return None
 
 
-def _holds(error: BaseException, key: str) -> bool:
-    """Whether the key stands in what an exception says; a request that hangs on it (aiohttp's) says nothing."""
-    if any(key in str(note) for note in getattr(error, "__notes__", ())):
-        return True
+def _held(error: BaseException, key: str) -> str | None:
+    """Return the form in which the key stands in what an exception says.
+
+    A request that hangs on it (aiohttp's) says nothing.
+    """
+    texts = [str(note) for note in getattr(error, "__notes__", ())]
     with contextlib.suppress(Exception):  # its text may be a client's own
-        return key in str(error)
-    return False
+        texts.append(str(error))
+    return next((form for form in (form_in(text, key) for text in texts) if form is not None), None)
 
 
 def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:

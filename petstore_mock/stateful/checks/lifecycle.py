@@ -12,7 +12,7 @@ from petstore_mock.stateful.model.adapter import LOOP_THREAD
 from petstore_mock.stateful.model.call import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.call import Outcome
@@ -22,6 +22,7 @@ __all__ = [
     "MOST_THREADS",
     "Threads",
     "close_problem",
+    "left_tasks_problem",
     "made_problem",
     "threads_problem",
     "unclosed_problem",
@@ -155,6 +156,16 @@ def threads_problem(count: int) -> Problem:
     )
     words = f"threads that go on after their calls become ever more; {MOST_THREADS} are granted to a pool"
     return Problem(f"{count} threads went on after the client was closed", "1", words, check)
+
+
+def left_tasks_problem(names: Sequence[str]) -> Problem | None:
+    """Return what is wrong with a client whose tasks go on after it was closed."""
+    if not names:
+        return None
+    count = "a task" if len(names) == 1 else f"{len(names)} tasks"
+    words = "a client ends its tasks when it is closed, and waits for them: asyncio destroys what is pending at its end"
+    check = ("{client}.close()", "assert not {client}.tasks_left")
+    return Problem(f"{count} went on after the client was closed: {', '.join(names[:3])}", "1", words, check)
 
 
 def unclosed_problem(count: int) -> Problem:

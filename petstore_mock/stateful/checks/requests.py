@@ -11,6 +11,7 @@ from petstore_mock.contract.interface import OPERATIONS, SENTENCES
 from petstore_mock.stateful.checks.no_request import TELL_TO_WAIT, no_request_problem
 from petstore_mock.stateful.model.call import Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
+from petstore_mock.stateful.model.key_forms import PLAIN, forms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,17 +157,29 @@ _PLACES: Final = {"target": "the query", "body": "the body"}
 
 
 def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
-    secret = key.encode("ascii")
     request = entry.request
-    here = secret in request.body or key in request.target
-    if not here:
-        here = any(secret in value and name.lower() != b"authorization" for name, value in request.fields)
-    if not here:
+    others = [value for name, value in request.fields if name.lower() != b"authorization"]
+    found = None
+    for form, name in forms(key).items():
+        secret = form.encode()
+        if secret in request.body or form in request.target or any(secret in value for value in others):
+            found = name
+            break
+    if found is None:
         return None
-    places = " and ".join(_PLACES.get(place, place) for place in entry.misplaced_keys) or "another place"
     sentence = SENTENCES["key"]
-    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.last.misplaced_keys")
-    return Problem(f"{call} sent the API key in {places}, beside Authorization", sentence.section, sentence.text, check)
+    where, check = "beside Authorization", ["assert not {journal}.last.misplaced_keys"]
+    places = " and ".join(_PLACES.get(place, place) for place in entry.misplaced_keys) or "another place"
+    if found != PLAIN:
+        where = f"{found}, {where}"
+        check = [
+            "last = {journal}.last",
+            "others = [value for name, value in last.request.fields if name.lower() != b'authorization']",
+            "assert not holds_key(str([last.target, last.body, *others]), {petstore}.api_key)",
+        ]
+    told = f"{call} sent the API key in {places}, {where}"
+    lines = ("with contextlib.suppress(Exception):", "    {call}", *check)
+    return Problem(told, sentence.section, sentence.text, lines)
 
 
 def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:

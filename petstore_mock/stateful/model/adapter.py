@@ -32,6 +32,7 @@ METHODS: Final = ("list_pets", "create_pet", "get_pet")
 LOOP_THREAD: Final = "petstore-mock-loop"
 _LOOK: Final = 0.1  # seconds between two looks whether an interrupt has come
 _ENDS: Final = 1.0  # seconds that a loop may take to end
+_MOMENT: Final = 0.1  # seconds that tasks may take to end, once they are told to
 _NO_LOOP: Final = "no running event loop"  # how asyncio, and what is built on it, complains
 
 
@@ -85,6 +86,7 @@ class AdaptedClient:
     Attributes:
         client: the client itself.
         is_plain: whether it could have been called as it is, so far.
+        tasks_left: the names of tasks that go on after it was closed.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class AdaptedClient:
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
+        self.tasks_left: list[str] = []
         self._methods = methods or {}
         self._manager: Any = None
         self.is_plain = not self._methods
@@ -180,6 +183,8 @@ class AdaptedClient:
                     self._on_loop(_called(close))
                 elif inspect.isawaitable(closed := close()):
                     self._on_loop(_awaited(closed))
+                if self._loop is not None:
+                    self.tasks_left = self._on_loop(_that_go_on())
         finally:
             if self._loop is not None:
                 self._end_loop()
@@ -204,12 +209,6 @@ class AdaptedClient:
         finally:
             future.cancel()
 
-    def pending_tasks(self) -> list[str]:
-        """Return the names of the tasks that go on."""
-        if self._loop is None or self._loop.is_closed():
-            return []
-        return [str(task.get_coro()) for task in asyncio.all_tasks(self._loop) if not task.done()]
-
 
 async def _called(function: Callable[..., Any], *arguments: object, **given: object) -> Any:  # noqa: ANN401
     return await _awaited(function(*arguments, **given))
@@ -221,6 +220,14 @@ async def _awaited(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, AsyncIterable):
         return [item async for item in value]
     return value
+
+
+async def _that_go_on() -> list[str]:
+    """Return the names of the tasks that do not end within a moment."""
+    tasks = asyncio.all_tasks() - {task for task in [asyncio.current_task()] if task is not None}
+    if tasks:
+        _, tasks = await asyncio.wait(tasks, timeout=_MOMENT)
+    return sorted(getattr(task.get_coro(), "__qualname__", task.get_name()) for task in tasks)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from petstore_mock import Behaviour
 from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.checks.logs import LogCapture
+from petstore_mock.stateful.checks.output import OutputCapture
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.steps import ListPets, Step
@@ -148,7 +148,7 @@ def test_logging_is_as_it_was_after_a_run(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_what_was_heard_of_one_client_is_not_held_against_the_next() -> None:
-    with LogCapture() as capture:
+    with OutputCapture() as capture:
         capture.keys.add("a-key-of-nobody")
         log.info("a-key-of-nobody")
         capture.start_over()
@@ -158,12 +158,12 @@ def test_what_was_heard_of_one_client_is_not_held_against_the_next() -> None:
 
 def test_runs_that_end_in_another_order_leave_logging_as_it_was() -> None:
     before = logging.getLogRecordFactory(), logging.root.level
-    first, second = LogCapture(), LogCapture()
+    first, second = OutputCapture(), OutputCapture()
     first.__enter__()
     with second:
         first.__exit__()
         second.keys = {"a-key-of-nobody"}
         log.info("a-key-of-nobody")
-        assert str(second.take()).startswith("INFO:pets:***")
+        assert second.take() == ("logged", "as it is", "INFO:pets:***body")
         assert first.take() is None
     assert (logging.getLogRecordFactory(), logging.root.level) == before

@@ -1,0 +1,182 @@
+"""Clients that leave something behind or let something slip: keys in what they print or warn of, tasks, other forms."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import sys
+import urllib.parse
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
+from tests.clients.shapes import AsyncPets
+
+if TYPE_CHECKING:
+    import http.client
+
+    from petstore_mock import PetStoreMock
+
+log = logging.getLogger("pets")
+
+
+class PrintsForDebugging(HttpClientPets):
+    """Has the library's debugging on, which prints each request with its headers (home-assistant/core#30245)."""
+
+    def new_connection(self) -> http.client.HTTPConnection:
+        connection = super().new_connection()
+        connection.set_debuglevel(1)
+        return connection
+
+
+class PrintsFailures(HttpClientPets):
+    """Prints the request to standard error when it failed."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status >= 500:
+            print("failed:", self.headers(), file=sys.stderr)  # noqa: T201  # the bug
+        return super().checked(answer, success)
+
+
+class WarnsWithKey(HttpClientPets):
+    """Warns of a deprecated operation, and shows how it was called."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        warnings.warn(f"GET /pets/{pet_id} with {self.headers()} is deprecated", DeprecationWarning, stacklevel=2)
+        return super().get_pet(pet_id)
+
+
+class LogsBasic(HttpClientPets):
+    """Logs the credentials as another scheme has them: in base64."""
+
+    def headers(self) -> dict[str, str]:
+        log.debug("Authorization: Basic %s", base64.b64encode(f"api:{self.key}".encode()).decode())
+        return super().headers()
+
+
+class SendsBasicToo(HttpClientPets):
+    """Sends its key a second time, in a header of an older gateway."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "X-Gateway-Auth": base64.b64encode(self.key.encode()).decode()}
+
+
+class SendsState(HttpClientPets):
+    """Keeps its state in a cookie, which is JSON in base64."""
+
+    def headers(self) -> dict[str, str]:
+        state = json.dumps({"host": self.host, "key": self.key}).encode()
+        return {**super().headers(), "Cookie": f"state={base64.urlsafe_b64encode(state).decode()}"}
+
+
+class TellsTheUrl(HttpClientPets):
+    """Names in its errors where one can look: an address with the key in it."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        try:
+            return super().checked(answer, success)
+        except ApiError as error:
+            key = self.key.encode().hex()
+            error.args = (f"{error.status}: see https://status.invalid/?{urllib.parse.urlencode({'k': key})}",)
+            raise
+
+
+class RefreshTaskGoesOn(AsyncPets):
+    """Refreshes something now and then, and does not stop at its close (slackapi/python-slack-sdk#1110)."""
+
+    kept: ClassVar[set[Any]] = set()
+
+    async def refresh(self) -> None:
+        while True:  # noqa: ASYNC110  # the bug
+            await asyncio.sleep(30)
+
+    async def list_pets(self, **query: Json) -> Json:
+        self.kept.add(asyncio.ensure_future(self.refresh()))
+        return await super().list_pets(**query)
+
+
+class CancelledAndForgotten(AsyncPets):
+    """Tells its task to end, which takes no notice."""
+
+    async def watch(self) -> None:
+        while True:
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                await asyncio.sleep(5)
+
+    async def get_pet(self, pet_id: int) -> Json:
+        self.task = asyncio.ensure_future(self.watch())
+        return await super().get_pet(pet_id)
+
+    async def aclose(self) -> None:
+        if hasattr(self, "task"):
+            self.task.cancel()
+        await super().aclose()
+
+
+class EndsItsTasks(AsyncPets):
+    """Correct: its task ends with it."""
+
+    task: asyncio.Task[None] | None = None
+
+    async def watch(self) -> None:
+        await asyncio.sleep(30)
+
+    async def list_pets(self, **query: Json) -> Json:
+        self.task = self.task or asyncio.ensure_future(self.watch())
+        return await super().list_pets(**query)
+
+    async def aclose(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+        await super().aclose()
+
+
+class SaysEnough(HttpClientPets):
+    """Correct: prints, logs and warns, with the end of its key alone."""
+
+    def headers(self) -> dict[str, str]:
+        print("with the key", f"...{self.key[-4:]}")  # noqa: T201  # as it may
+        warnings.warn(f"...{self.key[-4:]} is an old key", DeprecationWarning, stacklevel=2)
+        log.info("with the key ...%s", self.key[-4:])
+        return super().headers()
+
+
+@dataclass
+class ShowsItsKey:
+    """Is a dataclass, whose text has every field: a question."""
+
+    url: str
+    key: str
+    pets: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.pets = HttpClientPets(self.url, self.key)
+        self.list_pets, self.create_pet = self.pets.list_pets, self.pets.create_pet
+        self.get_pet, self.close = self.pets.get_pet, self.pets.close
+
+
+SLIPS = (
+    PrintsForDebugging,
+    PrintsFailures,
+    WarnsWithKey,
+    LogsBasic,
+    SendsBasicToo,
+    SendsState,
+    TellsTheUrl,
+    RefreshTaskGoesOn,
+    CancelledAndForgotten,
+)
+
+
+def make_slipping(client: Any) -> Json:  # noqa: ANN401  # a class of these
+    """Return what makes a client of these, for the machine."""
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        return client(petstore) if issubclass(client, AsyncPets) else client(petstore.url, petstore.api_key)
+
+    return make_client
