@@ -13,6 +13,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
+from petstore_mock.transport.head_rules import RequestError, check_head
 from petstore_mock.transport.in_process import Wait, outgoing
 
 if TYPE_CHECKING:
@@ -57,9 +58,14 @@ class AsgiApp:
         request = ApiRequest(
             scope["method"], _target(scope), _fields(scope), b"", 0, 0, RealTime.perf_counter(), version
         )
-        problem = await _read_body(receive, request, handler)
-        answer = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
-        response: ApiResponse | DeferredResponse | None = answer
+        response: ApiResponse | DeferredResponse | None
+        try:
+            check_head(request)
+            await _read_body(receive, request, handler)
+        except RequestError as error:
+            response = handler.refuse(error.condition, error.detail, request)
+        else:
+            response = handler.handle(request)
         while isinstance(response, DeferredResponse):
             response = await (_wait_in_trio if _runs_in_trio() else _wait)(response, receive)
         if response is None:
@@ -101,11 +107,11 @@ def _made_before(headers: tuple[tuple[bytes, bytes], ...]) -> RequestFields:
     return RequestFields((name, value.strip(b" \t")) for name, value in headers)  # RFC 9110 §5.5
 
 
-async def _read_body(receive: Receive, request: ApiRequest, handler: Handler) -> str:
-    """Read the body into ``request``, no more of it than is allowed; return what is wrong with its length."""
+async def _read_body(receive: Receive, request: ApiRequest, handler: Handler) -> None:
+    """Read the body into ``request``, no more of it than is allowed; raises RequestError for a wrong length."""
     declared = request.header("content-length")
     if declared is not None and not (declared.isascii() and declared.isdigit()):
-        return f"Content-Length came as {declared[:40]!r}"
+        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
     length = None if declared is None else int(declared[:20])
     limit: int | None = UNASKED_BODY
     asked = False
@@ -117,20 +123,19 @@ async def _read_body(receive: Receive, request: ApiRequest, handler: Handler) ->
             limit, asked = handler.body_limit(request), True
         if limit is not None and max(size, length or 0) > limit:
             request.oversized = True
-            return ""
+            return
         if not more:
             break
         message = await receive()
         if message["type"] == "http.disconnect":
-            return f"the connection ended after {size} bytes of the body"
+            raise RequestError("malformed_request", f"the connection ended after {size} bytes of the body")
         part = message.get("body", b"")
         parts.append(part)
         size += len(part)
         more = message.get("more_body", False)
     if length is not None and size < length:
-        return f"the body ended after {size} of {length} bytes"
+        raise RequestError("malformed_request", f"the body ended after {size} of {length} bytes")
     request.body = b"".join(parts)
-    return ""
 
 
 # Waiting

@@ -10,6 +10,7 @@ from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY
 from petstore_mock.messages.response import UNSIZED_STATUSES
+from petstore_mock.transport.head_rules import RequestError, check_framing, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,9 +118,15 @@ def exchange(
     Raises:
         PetStoreMockError: the fault that met the request needs a socket.
     """
-    if len(request.body) > UNASKED_BODY:
-        limit = handler.body_limit(request)
-        request.oversized = limit is not None and len(request.body) > limit
-    response = handler.handle(request)
+    try:
+        check_head(request)
+        check_framing(request.fields)
+    except RequestError as error:
+        response: ApiResponse | DeferredResponse = handler.refuse(error.condition, error.detail, request)
+    else:
+        if len(request.body) > UNASKED_BODY:
+            limit = handler.body_limit(request)
+            request.oversized = limit is not None and len(request.body) > limit
+        response = handler.handle(request)
     answer = wait(response, instead_of, patience) if isinstance(response, DeferredResponse) else response
     return None if answer is None else (answer.status, *outgoing(request, answer))

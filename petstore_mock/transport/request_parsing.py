@@ -16,45 +16,36 @@ import httptools
 
 from petstore_mock.common.masking import cut
 from petstore_mock.messages.request import KNOWN_METHODS, NO_FIELDS, RequestFields
+from petstore_mock.transport.head_rules import (
+    AUTHORITY,
+    FIELD_LIMIT,
+    HEAD_LIMIT,
+    HOST_AND_PORT,
+    LINE_LIMIT,
+    RequestError,
+    check_host,
+    is_asked_to_continue,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["HEAD_LIMIT", "LINE_LIMIT", "ChunkedBody", "RequestError", "RequestHead", "probe", "read_head"]
+__all__ = ["ChunkedBody", "RequestError", "RequestHead", "probe", "read_head"]
 
-# Apache takes 100 fields and 8 KiB a line, Node 16 KiB a head, h11 100 KiB: generous, and yet bounded.
-LINE_LIMIT: Final = 16 * 1024
-HEAD_LIMIT: Final = 64 * 1024
-FIELD_LIMIT: Final = 100
 KNOWN_FIELDS: Final = 1024  # header sections that are remembered: those of a client's requests are often the same ...
 KNOWN_FIELDS_SIZE: Final = 2048  # ... and short, in bytes
-_SHOWN: Final = 80  # characters of a field value
 _SHOWN_TOKEN: Final = 40
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _UNSAFE_TARGET: Final = re.compile(rb"[^!-~]|#")  # RFC 9112 §3.2: visible ASCII, and never a fragment
-# RFC 3986 §3.2.2, with the zones that RFC 6874 adds.
-_IP_LITERAL: Final = rb"\[(?:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9\-._~]+)?|v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+)\]"
-_REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})"
-_AUTHORITY: Final = re.compile(rb"(?:%b|%b*)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))  # §3.2 without userinfo
-_HOST_AND_PORT: Final = re.compile(rb"(?:%b|%b+):[0-9]+" % (_IP_LITERAL, _REG_NAME))
 _TRANSFER_ENCODING: Final = re.compile(rb"^transfer-encoding:[ \t]*([^\r\n]*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
 _OWS: Final = b" \t"
 _TLS: Final = b"\x16"  # the type of a record that holds a handshake, such as a ClientHello
 _END_OF_JSON: Final = re.compile(rb'["}\]]')  # no token has one of these
 _LEFT_OVER: Final = ", not with what is left of a body: Content-Length counts bytes, not characters"
-
-
-class RequestError(Exception):
-    """What came is no request that HTTP allows: the name of a condition, what was wrong, and who asked if known."""
-
-    def __init__(self, condition: str, detail: str, head: RequestHead | None = None) -> None:
-        super().__init__(condition, detail)
-        self.condition = condition
-        self.detail = detail
-        self.head = head
 
 
 class RequestHead:
@@ -139,10 +130,14 @@ def read_head(raw: bytes) -> RequestHead:
     values = head.fields.by_name
     if method not in KNOWN_METHODS:
         raise RequestError("unknown_method", cut(method, _SHOWN_TOKEN), head)
-    _check_host(head, values)
-    if method == "CONNECT" or not target.startswith("/"):
-        _reduce_target(head)
-    _read_framing(head, values)
+    try:
+        check_host(values, required=modern)
+        if method == "CONNECT" or not target.startswith("/"):
+            _reduce_target(head)
+        _read_framing(head, values)
+    except RequestError as error:
+        error.head = head
+        raise
     return head
 
 
@@ -167,11 +162,6 @@ def probe(partial: bytearray, scanned: int) -> None:
         raise RequestError("malformed_request", _no_method(partial))
 
 
-def _shown(text: bytes, most: int = _SHOWN) -> str:
-    """Return ``text``, or its beginning."""
-    return cut(text.decode("latin-1"), most)
-
-
 def _no_method(start: bytes | bytearray) -> str:
     if start[:1] == _TLS:
         return "this is TLS: the fake speaks plain HTTP, so the address must begin with http://"
@@ -191,7 +181,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
         raise RequestError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
     if version not in {b"HTTP/1.1", b"HTTP/1.0"}:
         if _PROTOCOL.fullmatch(version):
-            raise RequestError("unknown_http_version", _shown(version, _SHOWN_TOKEN))
+            raise RequestError("unknown_http_version", shown(version, _SHOWN_TOKEN))
         raise RequestError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
     if not target:
         raise RequestError("malformed_target", "between method and version stands a target")
@@ -237,33 +227,25 @@ def _check_coding(rest: bytes) -> None:
     for coding in _TRANSFER_ENCODING.findall(rest):
         items = [item.strip(_OWS).lower() for item in coding.split(b",")]
         if any(item not in {b"", b"chunked"} for item in items):
-            raise RequestError("unknown_transfer_coding", f"it came as {_shown(coding)!r}")
-
-
-def _check_host(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) -> None:
-    hosts = values.get(b"host", ())
-    if len(hosts) > 1 or (head.modern and not hosts):
-        raise RequestError("bad_host", f"{len(hosts)} Host fields came", head)
-    if hosts and _AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RequestError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port", head)
+            raise RequestError("unknown_transfer_coding", f"it came as {shown(coding)!r}")
 
 
 def _reduce_target(head: RequestHead) -> None:
     """Allow the other forms of RFC 9112 §3.2 where they belong; reduce the absolute form to the origin form."""
     target = head.target
     if head.method == "CONNECT":
-        if _HOST_AND_PORT.fullmatch(target.encode()) is None:
-            raise RequestError("malformed_target", "the target of CONNECT is 'host:port'", head)
+        if HOST_AND_PORT.fullmatch(target.encode()) is None:
+            raise RequestError("malformed_target", "the target of CONNECT is 'host:port'")
         return
     if target == "*" and head.method == "OPTIONS":
         return
     scheme, separator, remainder = target.partition("://")
-    if not separator or scheme.lower() != "http":
-        raise RequestError("malformed_target", "a target begins with '/' or 'http://'", head)
+    if not separator or scheme.lower() not in {"http", "https"}:  # the latter over TLS, or before a proxy took it off
+        raise RequestError("malformed_target", "a target begins with '/', 'http://' or 'https://'")
     end = min((at for at in map(remainder.find, "/?") if at >= 0), default=len(remainder))
     authority, path = remainder[:end].encode(), remainder[end:]
-    if not authority or _AUTHORITY.fullmatch(authority) is None:
-        raise RequestError("malformed_target", "the target names no valid host", head)
+    if not authority or AUTHORITY.fullmatch(authority) is None:
+        raise RequestError("malformed_target", "the target names no valid host")
     if not path and head.method == "OPTIONS":
         path = "*"  # RFC 9112 §3.2.4
     head.target = path if path.startswith(("/", "*")) else "/" + path
@@ -280,14 +262,9 @@ def _read_framing(head: RequestHead, values: Mapping[bytes, Sequence[bytes]]) ->
         head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
     if b"transfer-encoding" in values:
         if not head.modern:
-            raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding", head)
+            raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
         head.length = -1
-    if head.modern and b"expect" in values:  # RFC 9110 §10.1.1: HTTP/1.0 ignores it
-        if any(value.lower() != b"100-continue" for value in values[b"expect"]):
-            raise RequestError(
-                "expectation_failed", f"only 100-continue is known; got {_shown(values[b'expect'][0])!r}", head
-            )
-        head.expects = True
+    head.expects = head.modern and is_asked_to_continue(values)  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
 
 
 class ChunkedBody:

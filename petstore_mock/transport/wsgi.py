@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
+from petstore_mock.transport.head_rules import RequestError, check_head
 from petstore_mock.transport.in_process import outgoing, wait
 
 if TYPE_CHECKING:
@@ -46,8 +48,14 @@ class WsgiApp:
         started = RealTime.perf_counter()
         method, version = environ["REQUEST_METHOD"], environ.get("SERVER_PROTOCOL", "HTTP/1.1")
         request = ApiRequest(method, _target(environ), _fields(environ), b"", 0, 0, started, version)
-        problem = _read_body(environ, request, handler)
-        response = handler.refuse("malformed_request", problem, request) if problem else handler.handle(request)
+        response: ApiResponse | DeferredResponse
+        try:
+            check_head(request)
+            _read_body(environ, request, handler)
+        except RequestError as error:
+            response = handler.refuse(error.condition, error.detail, request)
+        else:
+            response = handler.handle(request)
         answer = wait(response, "petstore.app") if isinstance(response, DeferredResponse) else response
         assert answer is not None  # noqa: S101  # for the type checker: without patience the client never gives up
         return _send(request, answer, start_response)
@@ -92,30 +100,32 @@ def _made_before(variables: tuple[tuple[str, str], ...]) -> RequestFields:
     )
 
 
-def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> str:
-    """Read the body into ``request``, no more of it than is allowed; return what is wrong with its length."""
+def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
+    """Read the body into ``request``, no more of it than is allowed; raises RequestError for a wrong length."""
     declared = environ.get("CONTENT_LENGTH") or ""
-    # PEP 3333 knows no chunked bodies; a server that decodes them says that its input ends by itself.
-    terminated = bool(environ.get("wsgi.input_terminated"))
+    stream = environ["wsgi.input"]
+    # PEP 3333 knows no chunked bodies; a server that decodes them says that its input ends by itself. One that is in
+    # memory, as httpx's transport has it, does so without a word.
+    terminated = environ.get("wsgi.input_terminated") or (
+        isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
+    )
     if not declared and not terminated:
-        return ""
+        return
     if declared and not (declared.isascii() and declared.isdigit()):
-        return f"Content-Length came as {declared[:40]!r}"
+        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
     length = int(declared[:20]) if declared else None
     limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
     if limit is not None and length is not None and length > limit:
         request.oversized = True
-        return ""
-    stream = environ["wsgi.input"]
+        return
     wanted = length if length is not None else limit + 1 if limit is not None else None
     body = _read(stream, wanted)
     if limit is not None and len(body) > limit:
         request.oversized = True
-        return ""
+        return
     if length is not None and len(body) < length:
-        return f"the body ended after {len(body)} of {length} bytes"
+        raise RequestError("malformed_request", f"the body ended after {len(body)} of {length} bytes")
     request.body = body
-    return ""
 
 
 def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file-like input of a server

@@ -331,3 +331,35 @@ def test_date_follows_the_clock_of_the_fake(service: Service) -> None:
     assert service.list().header("Date") == "Wed, 28 Feb 2029 12:00:00 GMT"
     service.petstore.clock.advance(days=1)
     assert service.send("GET", "/nowhere").header("Date") == "Thu, 01 Mar 2029 12:00:00 GMT"
+
+
+# A head that is too much, or that asks for what nobody knows (RFC 9110 §15.5.15, §10.1.1; RFC 6585 §5)
+
+
+@pytest.mark.parametrize(
+    ("target", "fields", "status", "condition"),
+    [
+        ("/v1/pets?x=" + "a" * 17_000, [], 414, "uri_too_long"),
+        ("/v1/" + "a" * 17_000, [], 414, "uri_too_long"),
+        ("/v1/pets", [("X-Large", "a" * 70_000)], 431, "header_too_large"),
+        ("/v1/pets", [(f"X-{number}", "1") for number in range(101)], 431, "header_too_large"),
+        ("/v1/pets", [("Expect", "200-maybe")], 417, "expectation_failed"),
+    ],
+    ids=["query", "path", "field", "fields", "expectation"],
+)
+def test_a_head_that_is_too_much_is_refused_by_name(
+    service: Service, target: str, fields: list[tuple[str, str]], status: int, condition: str
+) -> None:
+    assert service.authed("GET", target, None, *fields).status == status
+    assert condition_of(service) == condition
+    assert service.list().status == 200
+
+
+def test_a_head_that_is_large_but_not_too_large_is_served(service: Service) -> None:
+    fields = [("X-Large", "a" * 60_000), *((f"X-{number}", "1") for number in range(80))]
+    assert service.authed("GET", "/v1/pets", None, *fields).status == 200
+    assert service.authed("GET", "/v1/pets/" + "9" * 16_000).status == 404
+
+
+def test_a_client_may_wait_for_100_continue_with_nothing_to_send(service: Service) -> None:
+    assert service.authed("GET", "/v1/pets", None, ("Expect", "100-continue")).status == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -128,3 +129,91 @@ def test_a_missing_library_is_named(petstore: PetStoreMock, monkeypatch: pytest.
     make = petstore.requests_session if library == "requests" else petstore.httpx_client
     with pytest.raises(PetStoreMockError, match=f"pip install {library}"):
         make()
+
+
+# The same answers as over the socket
+
+LIST = "/v1/pets"
+JSON = {"Content-Type": "application/json"}
+POST = {"headers": JSON}
+BODY = json.dumps(REX).encode()
+ASKED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "long target": ("GET", f"{LIST}?x={'a' * 20_000}", {}),
+    "many fields": ("GET", LIST, {"headers": {f"X-{number}": "1" for number in range(120)}}),
+    "large field": ("GET", LIST, {"headers": {"X": "a" * 70_000}}),
+    "two words for a host": ("GET", LIST, {"headers": {"Host": "a b/c"}}),
+    "unknown expectation": ("GET", LIST, {"headers": {"Expect": "200-maybe"}}),
+    "known expectation": ("POST", LIST, {"headers": {**JSON, "Expect": "100-continue"}, "data": BODY}),
+    "head": ("HEAD", f"{LIST}/1", {}),
+    "head of nothing": ("HEAD", f"{LIST}/99", {}),
+    "options": ("OPTIONS", LIST, {}),
+    "unknown method": ("FOO", LIST, {}),
+    "trace": ("TRACE", LIST, {}),
+    "no body": ("POST", LIST, POST),
+    "no type": ("POST", LIST, {"data": BODY}),
+    "chunks": ("POST", LIST, {**POST, "data": [BODY[:5], BODY[5:]]}),
+    "chunks with a trailer": (
+        "POST",
+        LIST,
+        {"headers": {**JSON, "Trailer": "Authorization"}, "data": [BODY]},
+    ),
+    "too many chunks": ("POST", LIST, {**POST, "data": [b" " * 65_536] * 20}),
+    "a body where none belongs": ("GET", LIST, {**POST, "data": BODY}),
+    "a coding of content": ("POST", LIST, {"headers": {**JSON, "Content-Encoding": "gzip"}, "data": BODY}),
+    "an upgrade": ("GET", LIST, {"headers": {"Connection": "Upgrade", "Upgrade": "h2c"}}),
+    "a range": ("GET", LIST, {"headers": {"Range": "bytes=0-1"}}),
+    "percent": ("GET", f"{LIST}/%31", {}),
+    "no percent": ("GET", f"{LIST}/%zz", {}),
+    "dots": ("GET", f"{LIST}/../pets", {}),
+    "slashes": ("GET", "/v1//pets", {}),
+}
+
+
+def _ask(client: Any, url: str, asked: str, headers: dict[str, str]) -> tuple[int, dict[str, str], str]:  # noqa: ANN401
+    method, target, options = ASKED[asked]
+    given = {
+        "timeout": PATIENCE,
+        **options,
+        "headers": {"Host": "pets.example", **headers, **options.get("headers", {})},
+    }
+    chunks = given.get("data")
+    if isinstance(chunks, list):
+        given["data"] = iter(chunks)
+    if isinstance(client, httpx.Client) and "data" in given:
+        given["content"] = given.pop("data")
+    response = client.request(method, url + target, **given)
+    fields = {name.lower(): value for name, value in response.headers.items()}
+    for name in ("date", "connection"):  # the second is the socket's
+        fields.pop(name, None)
+    text = re.sub(r"\d{5} bytes, the limit", "many bytes, the limit", response.text)  # http.client adds a field
+    return response.status_code, fields, text
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("library", ["requests", "httpx"])
+def test_an_answer_is_the_same_over_the_socket(library: str, asked: str) -> None:
+    told = []
+    for over_socket in (False, True):
+        with PetStoreMock(seed=3, api_key="a-key", self_check=True) as petstore:
+            if over_socket:
+                client: Any = requests.Session() if library == "requests" else httpx.Client()
+            else:
+                client = petstore.requests_session() if library == "requests" else petstore.httpx_client()
+            with client:
+                told.append(_ask(client, petstore.url.removesuffix("/v1"), asked, petstore.headers))
+            petstore.tenant.excuse()
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("headers", [{"Transfer-Encoding": "gzip"}, {"Transfer-Encoding": "chunked"}], ids=str)
+def test_a_length_that_nobody_could_read_is_refused(petstore: PetStoreMock, headers: dict[str, str]) -> None:
+    session = petstore.requests_session()
+    answer = session.post(URL, data=BODY, headers={**petstore.headers, **JSON, **headers})
+    assert answer.status_code == (501 if "gzip" in headers.values() else 400)
+    assert len(petstore.pets) == 3
+
+
+def test_httpx_over_wsgi_may_send_chunks(petstore: PetStoreMock) -> None:
+    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
+        assert client.post(URL, content=iter([BODY[:5], BODY[5:]]), headers=JSON).status_code == 201
+        assert client.post(URL, content=iter([b" " * 65_536] * 20), headers=JSON).status_code == 413

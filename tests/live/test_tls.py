@@ -227,6 +227,12 @@ def test_a_connection_is_kept_and_requests_may_come_together(petstore: PetStoreM
     assert petstore.journal.handshakes[0].connection == petstore.journal.last.connection
 
 
+def test_a_target_in_absolute_form_has_the_scheme_of_tls(petstore: PetStoreMock) -> None:
+    with connection_of(petstore) as connection:  # RFC 9112 §3.2.2: as a client sends it that takes it for a proxy
+        assert ask(connection, petstore, f"{petstore.url}/pets?limit=1") == 200
+    assert petstore.journal.last.path == "/v1/pets"
+
+
 def test_large_bodies_cross_both_ways(petstore: PetStoreMock) -> None:
     petstore.seed_many([{"name": f"{'x' * 50_000}{number}", "categoryId": 1} for number in range(20)])
     with connection_of(petstore) as connection:

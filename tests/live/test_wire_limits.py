@@ -11,7 +11,7 @@ import pytest
 
 from petstore_mock.messages.request import UNASKED_BODY
 from petstore_mock.transport import tcp_connection as line
-from petstore_mock.transport.request_parsing import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
+from petstore_mock.transport.head_rules import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually
 
 if TYPE_CHECKING:

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from petstore_mock.transport.head_rules import FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT
 from petstore_mock.transport.request_parsing import (
-    FIELD_LIMIT,
-    HEAD_LIMIT,
     KNOWN_FIELDS_SIZE,
-    LINE_LIMIT,
     ChunkedBody,
     RequestError,
     probe,
