@@ -20,6 +20,9 @@ PEERS := .cache/.has-peers
 # A .venv whose Python has gone (upgraded, moved) is made anew, and then holds nothing yet.
 _ := $(shell [ -x $(BIN)/python ] || rm -f $(VENV)/.has-*)
 
+# Tests start hundreds of processes: where bytecode may not be written, each would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench clean
@@ -78,6 +81,7 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARG
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache
+	find petstore_mock tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
 # pip before 25.1, which older Pythons bring along, knows no --group.
 $(BIN)/python:

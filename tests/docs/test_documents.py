@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -141,6 +142,11 @@ def test_python_block_without_tests_runs_as_a_script(folder: Path, block: Block)
     assert result.returncode == 0, result.stderr
 
 
+@cache
+def _help(module: str, *arguments: str) -> str:
+    return _run(ROOT, sys.executable, "-m", module, *arguments, "--help").stdout
+
+
 @pytest.mark.parametrize(("where", "line"), SHELL)
 def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> None:
     """What a line does is tested where it belongs; here, that program, command and options exist."""
@@ -153,7 +159,7 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             assert _run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
             assert script.stdout, where
         case ["petstore-mock", command, *options]:
-            shown = _run(ROOT, sys.executable, "-m", "petstore_mock", command, "--help").stdout
+            shown = _help("petstore_mock", command)
             assert all(option in shown for option in options if option.startswith("--")), shown
         case ["pip", "install", *wanted]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -170,7 +176,7 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             finally:  # without a judgement: what one line plans, another meets
                 petstore.stop()
         case ["pytest", *options]:
-            shown = _run(ROOT, sys.executable, "-m", "pytest", NO_HYPOTHESIS, "--help").stdout
+            shown = _help("pytest", NO_HYPOTHESIS)
             assert all(option in shown for option in options if option.startswith("--")), where
         case _:
             pytest.fail(f"{where}: nothing checks {line!r}")
