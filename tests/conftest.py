@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
 
 pytest_plugins = ["pytester"]
 
@@ -22,3 +30,27 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("untraced") is None:
+        return (yield)
+    with _untraced():
+        return (yield)
+
+
+@contextmanager
+def _untraced() -> Iterator[None]:
+    """Measure no coverage meanwhile, nor in the threads and processes that begin: tracing takes half of the time."""
+    before = sys.gettrace(), threading.gettrace(), os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        yield
+    finally:
+        tracer, of_threads, of_processes = before
+        sys.settrace(tracer)
+        threading.settrace(of_threads)
+        if of_processes is not None:
+            os.environ["COVERAGE_PROCESS_CONFIG"] = of_processes

@@ -27,6 +27,8 @@ from tests.platforms import POSIX_SHELL
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 PYTHON = [block for block in blocks("python") if not block.missing]
 SHELL = [
     (block.where, line)

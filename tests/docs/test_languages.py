@@ -18,10 +18,9 @@ from tests.platforms import POSIX_SHELL
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = [POSIX_SHELL, pytest.mark.untraced]  # with_stub.sh runs them all
+
 _FILE = re.compile(r"(?://|#) ([\w.]+\.(?:ts|java|go|sh))\n")
-
-
-pytestmark = POSIX_SHELL  # with_stub.sh runs them all
 
 
 @pytest.fixture

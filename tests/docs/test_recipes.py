@@ -12,6 +12,8 @@ import yaml
 from petstore_mock.cli import run
 from tests.docs.blocks import Block, blocks
 
+pytestmark = pytest.mark.untraced
+
 COMMANDS = [
     (block.where, line.strip().removeprefix("- ").partition(" || ")[0])
     for block in blocks("yaml")

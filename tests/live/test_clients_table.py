@@ -11,6 +11,8 @@ import pytest
 from petstore_mock import PetStoreMock
 from tests.live.clients import CLIENTS, STEPS, Client, documented
 
+pytestmark = pytest.mark.untraced
+
 
 @cache
 def succeeds(command: tuple[str, ...]) -> bool:

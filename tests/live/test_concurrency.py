@@ -83,6 +83,7 @@ def at_once(work: Callable[[int], None]) -> None:
         raise errors[0]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("ids", ["sequential", "random_int64"])
 def test_clients_at_once_get_ids_of_their_own_and_read_what_was_created(ids: str) -> None:
     """No id twice, every created animal is readable at once and by anybody, and the counts agree."""

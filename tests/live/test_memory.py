@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Send = Callable[[str, str, bytes], int]
 
+pytestmark = pytest.mark.untraced
+
 REX = b'{"name":"Rex","categoryId":1}'
 ASKED = (
     ("POST", "/v1/pets", REX, 201),

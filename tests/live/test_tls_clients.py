@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.live.tls_clients import Client
 
+pytestmark = pytest.mark.untraced
+
 PATIENCE = 60  # seconds
 COMPILED = ("Java's HttpClient", "Go's net/http")  # which takes seconds
 

@@ -73,6 +73,7 @@ _LEANING = """
 """
 
 
+@pytest.mark.untraced
 def test_exploration_names_the_silence_that_the_client_leans_on(inner: Inner, output: Output) -> None:
     result = inner(_LEANING, "--petstore-explore=60", "-q", "--tb=no")
     text = output(result)

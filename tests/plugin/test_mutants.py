@@ -87,7 +87,7 @@ def written(pytester: pytest.Pytester, name: str = "found.json") -> dict[str, An
     return document
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
 def test_the_summary_tells_what_no_test_noticed(
     inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -334,7 +334,7 @@ def test_options_that_can_not_be_right_stop_the_run(inner: Inner, options: list[
 # Outcome coverage
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
 def test_coverage_is_written_and_must_be_reached(
     inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -216,6 +216,7 @@ def test_options_that_can_not_be_say_where_each_comes_from(
     assert "pytest_plugin.py" not in text
 
 
+@pytest.mark.untraced
 def test_a_port_that_another_worker_has_says_so(inner: Inner, output: Output) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -359,6 +360,7 @@ def test_no_fixture_of_a_test_with_a_wrong_mark_meets_the_world_of_another(inner
     inner(source).assert_outcomes(passed=2, errors=1, skipped=1)
 
 
+@pytest.mark.untraced
 def test_a_wrong_mark_is_told_under_xdist(inner: Inner, output: Output) -> None:
     """xdist answers a usage error of a worker with an internal error that says nothing."""
     result = inner("@pytest.mark.petstore(sed=3)\ndef test_it(petstore): pass", "-n1")

@@ -131,7 +131,9 @@ def test_worlds_of_fresh_have_pictures_of_their_own(inner: Inner, pytester: pyte
     assert page.count("svg") == 1
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["one process", "xdist"]
+)
 def test_coverage_is_a_picture_of_the_run_and_of_each_failure(
     inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -153,7 +155,9 @@ def test_a_page_that_can_not_be_written_does_not_hide_the_failure(inner: Inner, 
     result.stdout.fnmatch_lines(["no page: *", "no page: *"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["one process", "xdist"]
+)
 def test_pytest_html_shows_the_picture(inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     pytest.importorskip("pytest_html", reason="pytest-html is not installed: the test group has it")
     inner(_FAILS, "--html=report.html", "--self-contained-html", *workers)

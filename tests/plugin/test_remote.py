@@ -247,6 +247,7 @@ def test_a_world_of_fresh_is_shown_and_answered_for(remote: Inner, output: Outpu
     assert "ContractWarning: GET /v1/pets?limit=x" in output(result)
 
 
+@pytest.mark.untraced
 def test_workers_of_xdist_share_one_stub(remote: Inner, stub: PetStoreMock) -> None:
     pytest.importorskip("xdist")
     result = remote(

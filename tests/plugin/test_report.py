@@ -342,6 +342,7 @@ _WORKERS = """
 """
 
 
+@pytest.mark.untraced
 def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest.Pytester) -> None:
     """Reports, HAR files, leaks, coverage, exploration and the tests that need getPet."""
     result = inner(
@@ -376,6 +377,7 @@ def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest
     assert "The client, or a test of it, leans on list_order" not in text, "a declared assumption is held"
 
 
+@pytest.mark.untraced
 def test_a_leak_on_a_worker_fails_a_session_whose_tests_all_pass(inner: Inner, output: Output) -> None:
     result = inner(
         """

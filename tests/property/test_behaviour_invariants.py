@@ -16,6 +16,8 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.schemas import default_schemas
 from tests.contract.harness import Answer, Service, SocketTransport, WsgiTransport
 
+pytestmark = pytest.mark.untraced
+
 BEHAVIOURS = st.fixed_dictionaries({name: st.sampled_from(list(gap.alternatives)) for name, gap in GAPS.items()}).map(
     lambda gaps: Behaviour().replace(gaps)
 )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # Texts that are JSON, and texts that nearly are
 
 
+pytestmark = pytest.mark.untraced
+
+
 def rarely(odd: SearchStrategy[str], usual: SearchStrategy[str], *, one_in: int) -> SearchStrategy[str]:
     """Draw ``odd`` once in ``one_in`` times: a text is JSON only if all of its parts are."""
     return st.integers(1, one_in).flatmap(lambda turn: odd if turn == one_in else usual)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
 
 # What the wire refuses before there is a request, or without reading on. A path that is badly encoded is among them.
+pytestmark = pytest.mark.untraced
+
 HTTP_REFUSALS: Final = {
     *("malformed_request", "malformed_target", "bad_host", "unknown_method", "unknown_transfer_coding"),
     *("unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed", "request_timeout"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.messages.request import ApiRequest
 from tests.contract.harness import Answer, check_every_answer
 from tests.core import whole
+
+pytestmark = pytest.mark.untraced
 
 BEHAVIOURS = st.fixed_dictionaries({}, optional={
     name: st.sampled_from(list(gap.alternatives)) for name, gap in GAPS.items() if gap.step != "wire"

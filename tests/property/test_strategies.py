@@ -138,6 +138,7 @@ def leaves_out(field: str, drawn: InvalidNewPet) -> bool:
     return drawn.rule == "required" and field not in drawn.body
 
 
+@pytest.mark.untraced
 def test_every_rule_of_the_schema_every_type_and_every_lack_is_drawn() -> None:
     wanted: dict[str, Callable[[Any], bool]] = {
         **{rule: partial(breaks, rule) for rule in keywords(default_schemas().resolved["NewPet"])},
@@ -152,6 +153,7 @@ def has_limit(limit: str, drawn: InvalidListQuery) -> bool:
     return drawn.query.get("limit") == limit
 
 
+@pytest.mark.untraced
 def test_every_rule_of_the_query_and_every_odd_number_is_drawn() -> None:
     rules = ("type", "minimum", "maximum", "enum", "unique", "additionalProperties")
     limits = ("", "+5", "1_0", "1.0", "\u0665", "five", "-0")

@@ -64,6 +64,7 @@ def with_httpx(petstore: PetStoreMock) -> HttpxPets:
     return client
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("make_client", [with_http_client, with_urllib3, with_requests, with_httpx])
 def test_a_correct_client_passes_over_tls(make_client: Callable[[PetStoreMock], object]) -> None:
     report = check_client(make_client, tls=True, max_examples=8)

@@ -69,6 +69,7 @@ def some_slow(names: Iterable[str]) -> list[object]:
     return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in names]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", CORRECT)
 def test_no_false_alarm(name: str) -> None:
     check_client(make_correct(name), max_examples=10, settings=settings(database=None))
@@ -88,6 +89,7 @@ def test_no_false_alarm_over_ten_thousand_examples(name: str) -> None:
     check_client(make_correct(name), max_examples=10_000, settings=settings(database=None))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", some_slow(QUICK))
 def test_bug_is_found_and_told(name: str) -> None:
     assert QUICK[name] in find(name).sentence
@@ -123,6 +125,7 @@ def raised_by(source: str, make_client: Json, **given: Any) -> BaseException | N
     return None
 
 
+@pytest.mark.untraced
 def test_the_test_of_an_explanation_fails_when_pasted(tmp_path: Path) -> None:
     """In a file of its own under pytest; for the buggy client, and not for a correct one."""
     error = find("CreatesAgain").error

@@ -151,6 +151,7 @@ class AsksByItself(HttpClientPets):
         super().close()
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("path", ["/pets?limit=3", "/pets", "/pets/1"])
 def test_what_a_thread_from_the_start_sends_is_of_no_call(path: str) -> None:
     client = type("Client", (AsksByItself,), {"path": path})

@@ -25,6 +25,7 @@ pytestmark = leavings.EXPECTED
 ONCE = settings(database=None)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_correct_client_of_any_shape_is_no_false_alarm(name: str) -> None:
     make_client, options = SHAPES[name]
@@ -106,6 +107,7 @@ BUGGY: dict[str, tuple[str, Any, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", BUGGY)
 def test_a_bug_is_told_with_a_test_that_adapts_the_client(name: str) -> None:
     shape, make_client, options, words = BUGGY[name]

@@ -449,6 +449,7 @@ class FollowsByPost(HttpClientPets):
         return answer
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("client", [*CORRECT.values(), FollowsByPost])
 @pytest.mark.parametrize("first", [Seed(), ListPets()])
 def test_redirections_may_be_followed_or_told(client: Json, first: Step) -> None:
@@ -554,6 +555,7 @@ class HasABudget(HttpClientPets):
         return super().ask(method, path, body)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("gap", ["key_rotation", "rate_limit"])
 def test_what_plain_refusals_do_as_well_is_not_put_down_to_a_gap(gap: str) -> None:
     """Shrinking alone can't tell: without the gap, the same steps fail no more."""

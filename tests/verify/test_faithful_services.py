@@ -25,6 +25,7 @@ def check(verdict: Verdict, behaviour: Behaviour, *, removed: bool) -> None:
     assert {name: verdict.gaps[name].choice for name in wanted} == wanted, "what was served is what was learned"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("at", [None, REMOVED])
 @pytest.mark.parametrize(("gap", "alternative"), ALTERNATIVES)
 def test_every_alternative_keeps_the_contract_and_is_learned(gap: str, alternative: str, at: str | None) -> None:
@@ -32,6 +33,7 @@ def test_every_alternative_keeps_the_contract_and_is_learned(gap: str, alternati
     check(ask_fake(behaviour, at=at), behaviour, removed=at is not None)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("at", [None, REMOVED])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_keeps_the_contract_and_is_learned(preset: str, at: str | None) -> None:
@@ -39,6 +41,7 @@ def test_every_preset_keeps_the_contract_and_is_learned(preset: str, at: str | N
     check(ask_fake(behaviour, at=at), behaviour, removed=at is not None)
 
 
+@pytest.mark.untraced
 @given(behaviour=strategies.behaviours())
 @settings(max_examples=30, deadline=None)
 def test_drawn_combinations_keep_the_contract_and_are_learned(behaviour: Behaviour) -> None:

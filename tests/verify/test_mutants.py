@@ -8,6 +8,8 @@ from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.contract.mutants import MUTANTS
 from tests.verify.asking import ENOUGH, ask, broken, result_of
 
+pytestmark = pytest.mark.untraced
+
 _ANIMALS = 30  # more than the default limit, and few enough that what was created is in the list
 
 
