@@ -70,8 +70,12 @@ def _leave_out_internal(  # attributes that the package's own rooms use, and wha
 
 
 def _show_signature(  # what a function takes in order to refuse it is no part of its face
-    _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, signature: str | None, result: str | None
+    _app: Sphinx, _what: str, name: str, _obj: object, _options: object, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
+    kind = "Remote" if name.startswith("petstore_mock.RemotePetStore.") else ""
+    for variable, shown in (("HandleT", "FaultHandle"), ("SnapshotT", "Snapshot")):  # of the face of both
+        signature = signature and re.sub(rf"[\w.~]*\b{variable}\b", f"{kind}{shown}", signature)
+        result = result and re.sub(rf"[\w.~]*\b{variable}\b", f"{kind}{shown}", result)
     return signature and re.sub(r", \*\*unknown: [\w.~]*Never", "", signature), result
 
 

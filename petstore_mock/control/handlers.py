@@ -223,7 +223,7 @@ class Handlers:
         elif set(sent) == {"count"}:
             added = tenant.seed_many(sent["count"])
         else:
-            added = [tenant.world.animals.seed(sent, {})]
+            added = [tenant.seed(sent, {})]
         return Answer(201, {"pets": added})
 
     def change_pet(self, call: Call) -> Answer:
@@ -263,7 +263,7 @@ class Handlers:
 
     def cancel_faults(self, call: Call) -> Answer:
         """Take every fault away."""
-        self._tenant(call).world.plan.cancel()
+        self._tenant(call).cancel_faults()
         return Answer(204)
 
     def cancel_fault(self, call: Call) -> Answer:
@@ -370,8 +370,7 @@ class Handlers:
         """Choose alternatives for gaps."""
         tenant, gaps = self._tenant(call), dict(call.body)
         preset = gaps.pop("preset", None)
-        behaviour = tenant.world.rules.behaviour if preset is None else Behaviour.preset(preset)
-        tenant.world.set_behaviour(behaviour.replace(**gaps))
+        tenant.configure(None if preset is None else Behaviour.preset(preset), gaps)
         return Answer(body=behaviour_document(tenant))
 
     def list_gaps(self, call: Call) -> Answer:

@@ -145,12 +145,12 @@ class Animals:
     def _check_animal(self, document: dict[str, Any], call: str) -> None:
         try:
             validated = self._world.schemas.validate("Pet", document, call)
+            violations = [str(one) for one in validated]
         except ValueError:  # Python writes no integer of thousands of digits into any sentence
             raise PetStoreMockError(
                 f"expected an animal that Pet.json allows (§2); got a number of thousands of digits in {call}(): "
                 "id and categoryId are int64, of 19 digits at most"
             ) from None
-        violations = [str(one) for one in validated]
         known = self._world.schemas.properties("Pet")
         if not any(one.rule == "additionalProperties" for one in validated):  # Pet.json leaves them to the behaviour
             violations += [

@@ -38,7 +38,7 @@ class Clock:
         self.present = self.now()
 
     def __repr__(self) -> str:
-        state = "frozen at" if self._frozen is not None else "running, now"
+        state = "frozen at" if self.frozen else "running, now"
         return f"<Clock {state} {self.moment.isoformat()}>"
 
     def now(self) -> float:
@@ -95,7 +95,10 @@ class Clock:
         Raises:
             PetStoreMockError: ``when`` is no date, datetime or ISO 8601 text.
         """
-        target = as_moment(when).timestamp()
+        self._go_to(as_moment(when))
+
+    def _go_to(self, moment: datetime) -> None:
+        target = moment.timestamp()
         if self._frozen is not None:
             self._frozen = target
         else:
@@ -127,10 +130,13 @@ class Clock:
             raise PetStoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
         if not EARLIEST <= self.now() + step <= LATEST:
             raise PetStoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
+        self._move(step)
+
+    def _move(self, seconds: float) -> None:
         if self._frozen is not None:
-            self._frozen += step
+            self._frozen += seconds
         else:
-            self._offset += step
+            self._offset += seconds
 
     def freeze(self) -> None:
         """Let the fake's time stand still until :meth:`unfreeze` or a reset."""

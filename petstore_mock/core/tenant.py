@@ -15,16 +15,19 @@ from petstore_mock.core.verification import Verification
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import coerce
+from petstore_mock.journal.expectation import expected_violation
 from petstore_mock.journal.journal import FIXTURE_LIMIT
 from petstore_mock.messages.handshake import CERTIFICATE_FLAWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import date, datetime
     from os import PathLike
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.core.clock import Clock
     from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.mutation import Mutation
     from petstore_mock.core.world_registry import Leak, Worlds
@@ -168,6 +171,24 @@ class Tenant:
 
     # Animals
 
+    @property
+    def pets(self) -> list[dict[str, Any]]:
+        """Copies of the animals now in the store, in the order of their ids."""
+        with self.world.lock:
+            return self.world.animals.store.documents()
+
+    def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Add one animal and return it; see :meth:`Animals.seed`."""
+        return self.world.animals.seed(pet, fields)
+
+    def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Change an animal as another actor would (§3); see :meth:`Animals.update`."""
+        return self.world.animals.update(pet_id, fields)
+
+    def remove(self, pet_id: int) -> None:
+        """Take an animal out as another actor would (§3); see :meth:`Animals.remove`."""
+        self.world.animals.remove(pet_id)
+
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Add several animals, or so many plausible ones of every status; return them.
 
@@ -182,7 +203,7 @@ class Tenant:
 
     # Keys (§5)
 
-    def issue_key(self, expires: float | str | date | None = None) -> str:
+    def issue_key(self, expires: float | str | date | None) -> str:
         """Return another valid key.
 
         Args:
@@ -196,7 +217,7 @@ class Tenant:
         with world.lock:
             return world.keys.add(self.worlds.new_key(world.owner), until).name
 
-    def revoke_key(self, key: str | None = None) -> None:
+    def revoke_key(self, key: str | None) -> None:
         """Make ``key`` invalid from now on; without one, :attr:`key`.
 
         Raises:
@@ -242,6 +263,30 @@ class Tenant:
         if chosen.meets_handshakes:
             self.worlds.renew_connections()
         return handle
+
+    def cancel_faults(self) -> None:
+        """Take every planned fault away: none of them need fire any more."""
+        self.world.plan.cancel()
+
+    # Behaviour and time
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the fake does where the interface shows nothing, as of now."""
+        return self.world.rules.behaviour
+
+    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, object]) -> None:
+        """Behave otherwise until the next reset: as ``behaviour`` or else as now, but for ``gaps``.
+
+        Raises:
+            PetStoreMockError: there is no such gap or alternative.
+        """
+        self.world.set_behaviour((behaviour or self.behaviour).replace(gaps))
+
+    @property
+    def clock(self) -> Clock:
+        """The fake's own time."""
+        return self.world.clock
 
     # Going back
 
@@ -328,6 +373,10 @@ class Tenant:
         with former.lock:
             former.reset(())
         self._changed("made")
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state."""
+        return self.world.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
@@ -416,7 +465,16 @@ class Tenant:
         """Let nobody answer for what came so far."""
         self._verification.excuse(self.expectation_problems(), strict=self.strict)
 
+    def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
+        """Mark the violations of a block that match ``pattern`` as expected; see :func:`expected_violation`."""
+        return expected_violation(self.journal, pattern, lock=self.world.lock)
+
     # What came
+
+    @property
+    def journal(self) -> Journal:
+        """Every request in order."""
+        return self.world.journal
 
     def secrets(self) -> tuple[str, ...]:
         """Return its keys, which must not show."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Never, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import refuse_unknown
@@ -12,16 +11,17 @@ from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.cors import cors_of
-from petstore_mock.core.starting_state import Seed, as_behaviour, check_type
-from petstore_mock.core.tenant import Tenant, WorldOptions
+from petstore_mock.core.fault_plan import FaultHandle
+from petstore_mock.core.starting_state import Seed, check_type
+from petstore_mock.core.tenant import Tenant
+from petstore_mock.core.world import Snapshot
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.journal.expectation import expected_violation
+from petstore_mock.facade.petstore import PetStore
 from petstore_mock.journal.failure_note import leave
 from petstore_mock.mock.host import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Iterator
     from datetime import date, datetime
     from os import PathLike
     from types import TracebackType
@@ -29,15 +29,7 @@ if TYPE_CHECKING:
     import httpx
     import requests
 
-    from petstore_mock.contract.behaviour import Behaviour, GapChoices
-    from petstore_mock.contract.interface import OperationName, PetChanges, PetFields
-    from petstore_mock.core.clock import Clock
-    from petstore_mock.core.fault_plan import FaultHandle
-    from petstore_mock.core.fault_rule import CommitPoint
-    from petstore_mock.core.world import Snapshot
-    from petstore_mock.faults import Fault
-    from petstore_mock.journal.journal import Journal
-    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
@@ -46,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["PetStoreMock"]
 
 
-class PetStoreMock:
+class PetStoreMock(PetStore[FaultHandle, Snapshot]):
     """A fake pet store service, in process.
 
     ``with PetStoreMock() as petstore:`` listens on loopback; leaving the block stops, and raises for what a test
@@ -69,9 +61,7 @@ class PetStoreMock:
         tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
 
     Attributes:
-        tenant: its world, as the package's own doors hold it; internal.
         host: its listener and what else its worlds share; internal.
-        adds_notes: whether an exception that leaves its block gets its journal as a note; internal.
 
     Raises:
         PetStoreMockError: an option can't be right.
@@ -102,7 +92,7 @@ class PetStoreMock:
         check_type("tls", tls, bool, what="True or False")
         rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
         self.host = Host(host, port, cors_of(cors), tls=tls)
-        self.tenant = self._outermost = Tenant(
+        self.tenant: Tenant = Tenant(
             self.host.worlds,
             rules,
             api_key=api_key,
@@ -114,8 +104,8 @@ class PetStoreMock:
             random_seed=random_seed,
             mutant=mutant,
         )
+        self._outermost = self.tenant
         self.tenant.expectation_problems = self.host.problems
-        self.adds_notes = True
         check_type("control", control, bool, what="True or False")
         if control:
             self.host.open_control(self.tenant)
@@ -188,16 +178,6 @@ class PetStoreMock:
         return self.host.control_url
 
     @property
-    def api_key(self) -> str:
-        """A valid API key (§5)."""
-        return self.tenant.key
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The header that authenticates: ``{"Authorization": "Bearer ..."}`` (§5)."""
-        return {"Authorization": f"Bearer {self.tenant.key}"}
-
-    @property
     def tls(self) -> Tls:
         """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
 
@@ -263,231 +243,16 @@ class PetStoreMock:
 
         return openapi_document(self.tenant.world.schemas, server=self.url if self.host.is_listening else None)
 
-    # What a test must answer for
-
-    def verify(self) -> None:
-        """Raise for what a test must answer for.
-
-        That is: errors inside the fake, faults planned with ``times=`` and sequences that never fired, expectations of
-        ``httpserver`` that failed, or that are ordered or one-shot and were not met, and, if strict, violations by the
-        client. What came before a :meth:`reset` and was not told yet counts too, once.
-
-        Raises:
-            VerificationError: names all of them.
-        """
-        __tracebackhide__ = True
-        self.tenant.verify()
-
-    # Going back
-
     def reset(self) -> None:
-        """Return to the starting state: animals, keys, journal, faults, behaviour, clock. Held answers are let go.
+        """Return to the starting state: animals, keys, journal, faults, behaviour, clock; held answers are let go.
 
-        What a test must answer for until then stays, for the next verification: call :meth:`verify` before, to be told
-        at once. A fault that need not fire any more is taken back by its ``cancel()``, or by :meth:`cancel_faults`.
+        The expectations of :attr:`httpserver` go, too. What a test must answer for until then stays, for the next
+        verification: call :meth:`verify` before, to be told at once. A fault that need not fire any more is taken back
+        by its ``cancel()``, or by :meth:`cancel_faults`.
         """
-        self.tenant.reset()
+        super().reset()
         if self._is_outermost:
             self.host.clear()
-
-    def fresh(self, **options: Unpack[WorldOptions]) -> AbstractContextManager[Self]:
-        """Give an empty, independent world behind the same listener, for the length of a block.
-
-        Args:
-            options: those of ``PetStoreMock`` but ``host``, ``port`` and ``schemas``.
-
-        Raises:
-            PetStoreMockError: an option can't be right.
-            VerificationError: at the end, as :meth:`verify`.
-        """
-        return _Fresh(lambda: self._inner(options))
-
-    def _inner(self, options: WorldOptions) -> Self:
-        inner = copy.copy(self)  # of a subclass, too, with all that its __init__ has set
-        inner.tenant = self.tenant.fresh(options)
-        return inner
-
-    # Animals
-
-    def seed(self, pet: Mapping[str, Any] | None = None, /, **fields: Unpack[PetFields]) -> dict[str, Any]:
-        """Add one animal and return it.
-
-        ``name``, ``categoryId`` and ``id`` get plausible, deterministic values when left out; ``status`` stays absent.
-
-        Raises:
-            PetStoreMockError: a field is not what Pet.json allows (§2), or the id is taken.
-        """
-        return self.tenant.world.animals.seed(pet, fields)
-
-    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add several animals, or so many plausible ones of every status; return them.
-
-        Raises:
-            PetStoreMockError: one of them is wrong; says which.
-        """
-        return self.tenant.seed_many(pets_or_count)
-
-    @property
-    def pets(self) -> list[dict[str, Any]]:
-        """Copies of the animals now in the store, in the order of their ids."""
-        with self.tenant.world.lock:
-            return self.tenant.world.animals.store.documents()
-
-    def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
-        """Change an animal as another actor would (§3), and return it; ``status=None`` takes the status away.
-
-        Raises:
-            PetStoreMockError: there is no such animal, or a field is wrong.
-        """
-        return self.tenant.world.animals.update(pet_id, fields)
-
-    def remove(self, pet_id: int, /) -> None:
-        """Take an animal out as another actor would (§3).
-
-        Raises:
-            PetStoreMockError: there is no such animal.
-        """
-        self.tenant.world.animals.remove(pet_id)
-
-    # Keys (§5)
-
-    def issue_key(self, *, expires: float | str | date | None = None) -> str:
-        """Return another valid key.
-
-        Args:
-            expires: from when it is invalid by the fake's clock: seconds from now, a date, a datetime or ISO 8601 text.
-
-        Raises:
-            PetStoreMockError: ``expires`` is no moment.
-        """
-        return self.tenant.issue_key(expires)
-
-    def revoke_key(self, key: str | None = None) -> None:
-        """Make ``key`` invalid from now on; without one, :attr:`api_key`.
-
-        Raises:
-            PetStoreMockError: this world never had such a key.
-        """
-        self.tenant.revoke_key(key)
-
-    # Faults
-
-    def inject(  # a rule has these parts
-        self,
-        fault: int | Fault,
-        *,
-        on: OperationName | None = None,
-        times: int | None = None,
-        after: int = 0,
-        when: Callable[[ApiRequest], object] | None = None,
-        where: Mapping[str, Any] | None = None,
-        at: CommitPoint = "before_commit",
-        probability: float = 1.0,
-        off_contract: bool = False,
-        **unknown: Never,
-    ) -> FaultHandle:
-        """Plan a fault for valid requests; the first planned that fires wins.
-
-        Those of ``faults.tls`` meet connections instead: kept ones are closed, ``times``, ``after`` and ``probability``
-        count those that are opened from now on, and nothing else can be asked of them.
-
-        Args:
-            fault: an HTTP status, or a fault of ``petstore_mock.faults``.
-            on: the operation that it meets; None for any.
-            times: how often it fires; None for every time.
-            after: how many matching requests pass first.
-            when: a quick predicate on the request.
-            where: what the request must be, by the criteria of ``journal.assert_called`` that concern no answer:
-                ``{"name": "Rex"}``, ``{"limit": 5}``, ``{"headers": {"X-Trace": "1"}}``.
-            at: before the state changes, or after (the animal exists, its answer is lost).
-            probability: the chance of each matching request to meet it, by ``random_seed``.
-            off_contract: allow a status that the interface declares for other operations only (§7).
-            unknown: refused, with the nearest of the others.
-
-        Returns:
-            The handle, with ``.id``, ``.hits``, ``.spent`` and ``.cancel()``; as a context manager it ends the fault
-            with its block.
-
-        Raises:
-            PetStoreMockError: an argument can't be right; says what would be.
-        """
-        refuse_unknown(PetStoreMock.inject, unknown)
-        return self.tenant.inject(
-            fault,
-            on=on,
-            times=times,
-            after=after,
-            when=when,
-            where=where,
-            at=at,
-            probability=probability,
-            off_contract=off_contract,
-        )
-
-    def cancel_faults(self) -> None:
-        """Take every planned fault away, fired or not: none of them need fire any more."""
-        self.tenant.world.plan.cancel()
-
-    # Looking back
-
-    @property
-    def journal(self) -> Journal:
-        """Every request in order, with what was decided about it."""
-        return self.tenant.world.journal
-
-    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Declare that the client breaks the contract in this block; it may raise for the answer.
-
-        Args:
-            pattern: a regular expression that the violation's words must match; None for any violation.
-
-        Raises:
-            PetStoreMockError: ``pattern`` is no regular expression.
-            VerificationError: no such violation came.
-        """
-        world = self.tenant.world
-        return expected_violation(world.journal, pattern, lock=world.lock)
-
-    # Behaviour and time
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
-        return self.tenant.world.rules.behaviour
-
-    def configure(
-        self, behaviour: Behaviour | str | PathLike[str] | None = None, /, **gaps: Unpack[GapChoices]
-    ) -> None:
-        """Choose alternatives for gaps, until the next reset: ``configure(status_when_omitted="sold")``.
-
-        Args:
-            behaviour: a ``Behaviour``, the name of a preset or a TOML file, instead of the present one.
-            gaps: alternatives that differ from it.
-
-        Raises:
-            PetStoreMockError: there is no such preset, gap or alternative; suggests the nearest.
-        """
-        chosen = self.behaviour if behaviour is None else as_behaviour(behaviour)
-        self.tenant.world.set_behaviour(chosen.replace(gaps))
-
-    @property
-    def clock(self) -> Clock:
-        """The fake's own time."""
-        return self.tenant.world.clock
-
-    def snapshot(self) -> Snapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
-        return self.tenant.world.snapshot()
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to a copy of the state. Its keys are valid as they were, unless they are another test's.
-
-        One that was issued since is revoked; but :attr:`api_key` is valid, even if the copy is older.
-
-        Raises:
-            PetStoreMockError: it is no snapshot.
-        """
-        self.tenant.restore(snapshot)
 
 
 @contextmanager
@@ -499,26 +264,3 @@ def _installed(library: str) -> Iterator[None]:
         raise PetStoreMockError(
             f"expected {library} to be installed, which this calls: pip install {library}; or use petstore.app"
         ) from error
-
-
-_Mock = TypeVar("_Mock", bound=PetStoreMock)
-
-
-class _Fresh(Generic[_Mock]):
-    """The block of ``fresh()``; no generator, or a failing test would show the frames of contextlib."""
-
-    def __init__(self, begin: Callable[[], _Mock]) -> None:
-        self._begin = begin
-
-    def __enter__(self) -> _Mock:
-        self._mock = self._begin()
-        return self._mock
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        __tracebackhide__ = True
-        try:
-            leave(self._mock, error, "a world of fresh()")
-        finally:
-            self._mock.tenant.end()

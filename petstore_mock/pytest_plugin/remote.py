@@ -13,7 +13,8 @@ from petstore_mock.core.starting_state import Seed, as_behaviour
 from petstore_mock.core.world_registry import Leak
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.remote.door import Door, DoorError
-from petstore_mock.remote.petstore import RemotePetStore, world_options
+from petstore_mock.remote.encoding import world_options
+from petstore_mock.remote.petstore import RemotePetStore
 from petstore_mock.remote.world import RemoteWorld
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class RemoteFixture(RemotePetStore):
     tenant: _SessionWorld
 
     def __init__(self, tenant: _SessionWorld) -> None:
-        super().__init__(tenant, is_own=False)
+        super().__init__(tenant)
         self.tenant = tenant
         self.host = _Elsewhere(tenant)
 

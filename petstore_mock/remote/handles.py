@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Never, Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
 
-from petstore_mock.common.dates import as_moment
-from petstore_mock.common.suggestions import refuse_unknown
+from petstore_mock.core.clock import Clock
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.kinds import FaultSequence
 from petstore_mock.messages.handshake import Handshake
@@ -21,75 +20,38 @@ if TYPE_CHECKING:
     from petstore_mock.messages.handshake import Flaw
     from petstore_mock.remote.world import RemoteWorld
 
-__all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteHandshake", "RemoteSnapshot", "as_text"]
+__all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteHandshake", "RemoteSnapshot"]
 
 _NOT_FOUND = 404
 _LONGEST_WAIT = 25.0  # seconds: as long as the door waits
 
 
-def as_text(when: str | date | datetime, name: str) -> str:
-    """Return a moment as ISO 8601 text.
-
-    Raises:
-        PetStoreMockError: it is none.
-    """
-    return as_moment(when, name).isoformat()
-
-
-class RemoteClock:
-    """The fake's time in a world elsewhere; see ``Clock``.
+class RemoteClock(Clock):
+    """The fake's time in a world elsewhere.
 
     Args:
         world: whose time it is.
     """
 
+    __slots__ = ("_world",)
+
     def __init__(self, world: RemoteWorld) -> None:
         self._world = world
 
-    def __repr__(self) -> str:
-        state = "frozen at" if self.frozen else "running, now"
-        return f"<Clock {state} {self.moment.isoformat()}>"
-
-    @property
-    def moment(self) -> datetime:
-        """The fake's time as an aware datetime in UTC, to the millisecond."""
-        return datetime.fromisoformat(self._world.ask("GET", "clock")["now"])
-
     def now(self) -> float:
-        """Return the fake's time in seconds since 1970."""
-        return self.moment.timestamp()
+        """Return the fake's time in seconds since 1970, to the millisecond."""
+        return datetime.fromisoformat(self._world.ask("GET", "clock")["now"]).timestamp()
 
     @property
     def frozen(self) -> bool:
         """Whether the fake's time stands still."""
         return bool(self._world.ask("GET", "clock")["frozen"])
 
-    def travel_to(self, when: str | date | datetime) -> None:
-        """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.
+    def _go_to(self, moment: datetime) -> None:
+        self._world.ask("PATCH", "clock", {"travel_to": moment.isoformat()})
 
-        Raises:
-            PetStoreMockError: ``when`` is no date, datetime or ISO 8601 text.
-        """
-        self._world.ask("PATCH", "clock", {"travel_to": as_text(when, "when")})
-
-    def advance(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, **unknown: Never
-    ) -> None:
-        """Move the fake's time forward (or back, by negative amounts).
-
-        Args:
-            days: an amount of days, fractions allowed, as of the others.
-            hours: an amount of hours.
-            minutes: an amount of minutes.
-            seconds: an amount of seconds.
-            unknown: refused, with the nearest of the others.
-
-        Raises:
-            PetStoreMockError: an amount is no number, or leads out of the years that HTTP dates can say.
-        """
-        refuse_unknown(RemoteClock.advance, unknown)
-        amounts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
-        self._world.ask("PATCH", "clock", {"advance": amounts})
+    def _move(self, seconds: float) -> None:
+        self._world.ask("PATCH", "clock", {"advance": {"seconds": seconds}})
 
     def freeze(self) -> None:
         """Let the fake's time stand still until :meth:`unfreeze` or a reset."""

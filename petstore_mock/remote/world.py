@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
+import secrets
 import weakref
+from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from petstore_mock.contract.behaviour import Behaviour
+from petstore_mock.contract.gaps import GAPS
+from petstore_mock.core.fault_rule import FaultRule
+from petstore_mock.core.starting_state import check_count
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults import coerce, to_data
+from petstore_mock.journal.expectation import expected_violation
 from petstore_mock.journal.failure_note import error_of
 from petstore_mock.remote.door import DoorError
-from petstore_mock.remote.handles import RemoteHandshake
+from petstore_mock.remote.encoding import animals_of, as_json, as_text, world_options
+from petstore_mock.remote.handles import RemoteClock, RemoteFaultHandle, RemoteHandshake, RemoteSnapshot
 from petstore_mock.remote.journal import RemoteJournal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
-    from petstore_mock.core.tenant import Ending
+    from petstore_mock.core.tenant import Ending, WorldOptions
+    from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
     from petstore_mock.messages.handshake import Handshake
     from petstore_mock.remote.door import Door
-    from petstore_mock.remote.handles import RemoteFaultHandle
 
-__all__ = ["RemoteWorld"]
+__all__ = ["RemoteWorld", "made_up_name"]
 
 _NOT_FOUND = 404
 
@@ -31,9 +44,11 @@ class RemoteWorld:
     Args:
         door: the way there.
         name: of the world; None for the one at the root.
+        is_own: whether it was made for the object that steers it, which verifies and ends it.
 
     Attributes:
         name: of the world; None for the one at the root.
+        is_own: see above.
         url: its base address, ending in ``/v1``.
         key: a key that is valid from its start on.
         owner: who answers for it; None for nobody in particular.
@@ -44,10 +59,12 @@ class RemoteWorld:
         guests: the worlds of ``fresh()`` that are not over.
         strict: whether a contract violation by the client fails the verification, as far as it was told here.
         mutant: the mutant that answers in it, or None.
+        clock: its time.
     """
 
-    def __init__(self, door: Door, name: str | None) -> None:
+    def __init__(self, door: Door, name: str | None, *, is_own: bool = False) -> None:
         self.door = door
+        self.is_own = is_own
         self.name = name
         self.url = ""
         self.key = ""
@@ -60,6 +77,8 @@ class RemoteWorld:
         self.mutant: str | None = None
         self._further_keys: list[str] = []
         self._handles: weakref.WeakSet[RemoteFaultHandle] = weakref.WeakSet()
+        self._host: RemoteWorld | None = None  # whose fresh() it is of
+        self.clock = RemoteClock(self)
         self.journal = RemoteJournal(self.ask, lambda: self.keys, self._handshakes)
 
     def _handshakes(self) -> tuple[Handshake, ...]:
@@ -142,8 +161,25 @@ class RemoteWorld:
         self._further_keys = []
         self._begin_anew()
 
+    def fresh(self, options: WorldOptions) -> RemoteWorld:
+        """Begin an empty world for the same owner, at an address of its own.
+
+        Raises:
+            PetStoreMockError: an option can't be right.
+        """
+        inner = RemoteWorld(self.door, None, is_own=True)
+        told = world_options({"strict": self.strict, "mutant": self.mutant, **options})
+        inner.make(told, made_up_name())
+        inner.owner, inner.at_end = self.owner, self.at_end
+        inner._host = self
+        self.guests.append(inner)
+        return inner
+
     def end(self) -> None:
         """End the world; harmless when it is over."""
+        if self._host is not None:
+            self._host.guests.remove(self)
+            self._host = None
         self.journal.pull()
         if self.at_end is not None:
             self.at_end(self)
@@ -175,8 +211,11 @@ class RemoteWorld:
         """Let nobody answer for what came so far."""
         self.ask("POST", "world/verification", {"excuse": True})
 
-    def expect(self, entries: list[Entry]) -> None:
-        """Let nobody answer for these violations."""
+    def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
+        """Mark the violations of a block that match ``pattern`` as expected; see :func:`expected_violation`."""
+        return expected_violation(self.journal, pattern, tell=self._expect)
+
+    def _expect(self, entries: list[Entry]) -> None:
         body = {"numbers": [entry.number for entry in entries]}
         clears = self.journal.their_clears
         self.ask("POST", "requests/expect", body if clears is None else {**body, "clears": clears})
@@ -193,12 +232,115 @@ class RemoteWorld:
         """Whether a request came, or a fault is planned."""
         return bool(self.journal.total) or any(not one["spent"] for one in self.ask("GET", "faults")["faults"])
 
-    # What is kept on this side
+    # What a test author asks: PetStore says what each call means
 
-    def issued(self, key: str) -> None:
-        """Take note of a further key, which must not show."""
+    @property
+    def pets(self) -> list[dict[str, Any]]:
+        """The animals now in the store, in the order of their ids."""
+        found: list[dict[str, Any]] = self.ask("GET", "pets")["pets"]
+        return found
+
+    def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Add one animal and return it."""
+        if pet is not None and not isinstance(pet, Mapping):
+            raise PetStoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+        added = self.ask("POST", "pets", [as_json({**(pet or {}), **fields})])["pets"]
+        document: dict[str, Any] = added[0]
+        return document
+
+    def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Add several animals, or so many plausible ones; return them."""
+        if isinstance(pets_or_count, int):
+            check_count("pets_or_count", pets_or_count)
+            body: object = {"count": pets_or_count}
+        else:
+            body = animals_of(pets_or_count, "seed_many")
+        added: list[dict[str, Any]] = self.ask("POST", "pets", body)["pets"]
+        return added
+
+    def update(self, pet_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Change an animal, and return it."""
+        document: dict[str, Any] = self._ask_for_pet("PATCH", pet_id, as_json(fields))
+        return document
+
+    def remove(self, pet_id: int) -> None:
+        """Take an animal out."""
+        self._ask_for_pet("DELETE", pet_id)
+
+    def _ask_for_pet(self, method: str, pet_id: object, body: object = None) -> Any:  # noqa: ANN401  # a JSON value
+        if isinstance(pet_id, bool) or not isinstance(pet_id, int):
+            raise PetStoreMockError(
+                f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})"
+            )
+        try:
+            return self.ask(method, f"pets/{pet_id}", body)
+        except ValueError:  # Python writes no integer of thousands of digits
+            raise PetStoreMockError(
+                "expected the id of an animal in the store; got a number of thousands of digits"
+            ) from None
+
+    def issue_key(self, expires: float | str | date | None) -> str:
+        """Return another valid key, which must not show."""
+        until = as_text(expires, "expires") if isinstance(expires, date) else expires
+        key: str = self.ask("POST", "keys", {} if until is None else {"expires": until})["api_key"]
         self._further_keys.append(key)
+        return key
 
-    def planned(self, handle: RemoteFaultHandle) -> None:
-        """Take note of a fault, to look at it once more before a reset."""
+    def revoke_key(self, key: str | None) -> None:
+        """Make ``key`` invalid from now on; without one, :attr:`key`."""
+        try:
+            self.ask("DELETE", f"keys/{quote(self.key if key is None else str(key), safe='')}")
+        except DoorError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            raise PetStoreMockError(
+                "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
+            ) from None
+
+    def inject(self, fault: int | Fault, **rule: Any) -> RemoteFaultHandle:  # noqa: ANN401  # those of FaultRule
+        """Plan a fault, to be looked at once more before a reset."""
+        asked = FaultRule(fault=coerce(fault), **rule)
+        if asked.when is not None:
+            raise PetStoreMockError(
+                "expected where= for a stub in another process, such as where={'name': 'Rex'}; "
+                f"got when={asked.when!r}, a function, which only its own process could call"
+            )
+        plan = {**rule, "fault": to_data(asked.fault), "where": as_json(asked.where)}
+        del plan["when"]
+        handle = RemoteFaultHandle(self, asked.fault, self.ask("POST", "faults", plan, query={"record": "true"}))
         self._handles.add(handle)
+        return handle
+
+    def cancel_faults(self) -> None:
+        """Take every planned fault away: none of them need fire any more."""
+        self.ask("DELETE", "faults")
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the fake does where the interface shows nothing, as of now."""
+        told = self.ask("GET", "behaviour")
+        return Behaviour().replace({name: choice for name, choice in told.items() if name in GAPS})
+
+    def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, object]) -> None:
+        """Behave otherwise until the next reset: as ``behaviour`` or else as now, but for ``gaps``."""
+        asked = (behaviour or Behaviour()).replace(gaps)
+        self.ask("PATCH", "behaviour", dict(gaps) if behaviour is None else dataclasses.asdict(asked))
+
+    def snapshot(self) -> RemoteSnapshot:
+        """Return a copy of the state."""
+        return RemoteSnapshot(self.ask("POST", "snapshots")["id"], self, self.making)
+
+    def restore(self, snapshot: RemoteSnapshot) -> None:
+        """Return to a copy of the state."""
+        if not isinstance(snapshot, RemoteSnapshot):
+            raise PetStoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
+        if snapshot.world is not self or snapshot.making != self.making:
+            raise PetStoreMockError(
+                "expected a snapshot of this world; got one of another, or of before it was made anew"
+            )
+        self.ask("POST", f"snapshots/{snapshot.id}/restore")
+
+
+def made_up_name() -> str:
+    """Return a name that no other world has."""
+    return f"py-{secrets.token_hex(8)}"

@@ -1,0 +1,106 @@
+"""What a test writes, as the door takes it: files are read on this side, moments become text, faults data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common.dates import as_moment
+from petstore_mock.common.paths import as_path
+from petstore_mock.common.suggestions import did_you_mean
+from petstore_mock.core.starting_state import as_behaviour, check_count
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults import Fault, to_data
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from petstore_mock.core.starting_state import Seed
+
+__all__ = ["animals_of", "as_json", "as_text", "world_options"]
+
+_OPTIONS: Final = ("api_key", "seed", "behaviour", "at", "strict", "random_seed", "mutant")
+
+
+def as_text(when: str | date | datetime, name: str) -> str:
+    """Return a moment as ISO 8601 text.
+
+    Raises:
+        PetStoreMockError: it is none.
+    """
+    return as_moment(when, name).isoformat()
+
+
+def world_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a world as the door takes them: files are read on this side, moments become text.
+
+    Raises:
+        PetStoreMockError: there is no such option, or it can't be right.
+    """
+    if unknown := [name for name in options if name not in _OPTIONS]:
+        raise PetStoreMockError(
+            f"expected options of a world elsewhere, from {', '.join(_OPTIONS)}; "
+            f"got {', '.join(unknown)}{did_you_mean(unknown[0], _OPTIONS)}"
+        )
+    told = {name: value for name, value in options.items() if value is not None}
+    if "behaviour" in told:
+        told["behaviour"] = dataclasses.asdict(as_behaviour(told["behaviour"]))
+    if "at" in told:
+        told["at"] = as_text(told["at"], "at")
+    if "seed" in told:
+        told["seed"] = _seed(told["seed"])
+    return told
+
+
+def _seed(seed: Seed) -> int | list[Any]:
+    if isinstance(seed, int):
+        check_count("seed", seed)
+        return seed
+    if not isinstance(seed, (str, PathLike)):
+        return animals_of(seed, "seed")
+    path = as_path(seed, "seed")
+    try:
+        animals = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
+    if not isinstance(animals, list):
+        raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
+    return animals
+
+
+def animals_of(pets: object, source: str) -> list[Any]:
+    """Return a list of animals as JSON values; ``source`` is what the caller's own argument is called.
+
+    Raises:
+        PetStoreMockError: it is no list.
+    """
+    if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
+        advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
+        raise PetStoreMockError(
+            f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
+        )
+    return [as_json(pet) for pet in pets]
+
+
+def as_json(value: object) -> Any:  # noqa: ANN401  # a JSON value, as far as it is one
+    """Return what a test wrote as JSON says it: faults, bytes of text, members of enumerations, any mapping."""
+    if isinstance(value, Fault):
+        return to_data(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {name: as_json(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(one) for one in value]
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            raise PetStoreMockError(
+                f"expected bytes that are text, for a stub in another process; got {value!r}"
+            ) from None
+    return value
