@@ -340,11 +340,14 @@ class HttpConnection(TcpConnection):
     def refuse_plain_http(self, data: bytes) -> None:
         """Refuse a client, whose ``data`` is no TLS where that is spoken, in words that it can read."""
         self._buffer += data
-        self._refuse(
-            RequestError(
-                "malformed_request", "this is no TLS, which is spoken here: the address must begin with https://"
-            )
+        refused = RequestError(
+            "malformed_request", "this is no TLS, which is spoken here: the address must begin with https://"
         )
+        end = data.find(b"\r\n\r\n")
+        if end >= 0:
+            with contextlib.suppress(RequestError):  # who asked for what, if it is HTTP at all
+                refused.head = self._state.read(data[: end + 4])
+        self._refuse(refused)
 
     def _refuse(self, refused: RequestError) -> None:
         """Answer what never became a request, then close."""

@@ -317,12 +317,40 @@ def test_a_hanging_answer_ends_with_the_test(petstore: PetStoreMock) -> None:
         assert client.recv(1) == b""
 
 
-def test_plain_http_is_answered_in_words(petstore: PetStoreMock) -> None:
+@pytest.mark.parametrize("head", [b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /v1/pe", b"\x00\x01"])
+def test_plain_http_is_answered_in_words(petstore: PetStoreMock, head: bytes) -> None:
     with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
-        client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+        client.sendall(head)
         assert client.recv(65536).startswith(b"HTTP/1.1 400 ")
-    assert "the address must begin with https://" in petstore.journal.last.reason
+    entry = petstore.journal.last
+    assert "the address must begin with https://" in entry.reason
+    assert (entry.method, entry.path) == (("GET", "/v1/pets") if head.endswith(b"\r\n\r\n") else ("-", "-"))
+    assert not entry.executed
     assert petstore.journal.handshakes == ()
+
+
+def test_a_head_in_plain_http_answers_nothing_but_its_head(petstore: PetStoreMock) -> None:
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
+        client.sendall(b"HEAD /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
+        received = b""
+        while part := client.recv(65536):
+            received += part
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.endswith(b"\r\n\r\n")
+
+
+def test_the_door_in_plain_http_behind_tls_does_nothing() -> None:
+    with PetStoreMock(tls=True, control=True) as stub:
+        for asked in (b"GET /__petstore/health", b"GET /__petstore/pets", b"POST /__petstore/world/reset"):
+            with socket.create_connection(address_of(stub), timeout=PATIENCE) as client:
+                client.sendall(asked + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                received = b""
+                while part := client.recv(65536):
+                    received += part
+            assert received.startswith(b"HTTP/1.1 400 ")
+            assert b"application/problem+json" in received
+            assert b"must begin with https://" in received
+        assert len(stub.journal) == 0
 
 
 def test_bytes_that_are_no_tls_after_all_end_the_connection(petstore: PetStoreMock) -> None:
