@@ -413,7 +413,7 @@ class Journal:
                 "await journal.wait_for_async(...) instead"
             )
         done, result = self._waiting_for(operation, times, timeout)
-        wait_blocking(self, done, timeout)
+        self._wait(done, operation, times, timeout)
         return result()
 
     async def wait_for_async(
@@ -425,8 +425,16 @@ class Journal:
         """Wait as :meth:`wait_for` does, under asyncio or trio."""
         __tracebackhide__ = True
         done, result = self._waiting_for(operation, times, timeout)
-        await wait_async(self, done, timeout)
+        await self._wait_async(done, operation, times, timeout)
         return result()
+
+    # A journal of a stub elsewhere waits otherwise, and asks for what it waits for.
+
+    def _wait(self, done: Callable[[], bool], _operation: str | None, _times: int, timeout: float) -> None:
+        wait_blocking(self, done, timeout)
+
+    async def _wait_async(self, done: Callable[[], bool], _operation: str | None, _times: int, timeout: float) -> None:  # noqa: ASYNC109
+        await wait_async(self, done, timeout)
 
     def _waiting_for(
         self, operation: OperationName | None, times: int, timeout: float

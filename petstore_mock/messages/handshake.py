@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from petstore_mock.errors import PetStoreMockError
 
@@ -13,25 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["CERTIFICATE_FLAWS", "Flaw", "Handshake"]
 
 # The cases of badssl.com; then those that need no certificate.
-Flaw = Literal[
+CertificateFlaw = Literal[
     "expired",
     "not_yet_valid",
     "wrong_host",
     "self_signed",
     "untrusted_root",
     "incomplete_chain",
-    "handshake_reset",
-    "handshake_hang",
 ]
+Flaw = Literal[CertificateFlaw, "handshake_reset", "handshake_hang"]
+CERTIFICATE_FLAWS: Final[tuple[CertificateFlaw, ...]] = get_args(CertificateFlaw)
 _RUNNING: Final = "running"
-CERTIFICATE_FLAWS: Final[tuple[Flaw, ...]] = (
-    "expired",
-    "not_yet_valid",
-    "wrong_host",
-    "self_signed",
-    "untrusted_root",
-    "incomplete_chain",
-)
 
 
 class Handshake:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import mask_field
 from petstore_mock.common.real_time import RealTime
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.journal import Journal
 from petstore_mock.journal.record import entry_of, update_entry
 from petstore_mock.journal.waiting import running_loop
@@ -175,33 +174,9 @@ class RemoteJournal(Journal):
             }
         return super().assert_called(operation, times, **criteria)
 
-    # Waiting
+    # Waiting: the door waits, so that nobody asks again and again
 
-    def wait_for(self, operation: OperationName | None = None, times: int = 1, timeout: float = 1.0) -> list[Entry]:
-        """Wait until ``times`` requests for ``operation`` have come since the reset, and return them.
-
-        As at home: see :meth:`Journal.wait_for`. The door waits, so that nobody asks again and again.
-        """
-        __tracebackhide__ = True
-        loop = running_loop()
-        if loop is not None:
-            raise PetStoreMockError(
-                f"expected wait_for() outside of an event loop, which it would block; {loop} runs in this thread: "
-                "await journal.wait_for_async(...) instead"
-            )
-        done, result = self._waiting_for(operation, times, timeout)
-        self._wait(done, operation, times, timeout)
-        return result()
-
-    async def wait_for_async(
-        self,
-        operation: OperationName | None = None,
-        times: int = 1,
-        timeout: float = 1.0,  # noqa: ASYNC109  # the blocking one's twin
-    ) -> list[Entry]:
-        """Wait as :meth:`wait_for` does, under asyncio or trio; another thread asks the door."""
-        __tracebackhide__ = True
-        done, result = self._waiting_for(operation, times, timeout)
+    async def _wait_async(self, done: Callable[[], bool], operation: str | None, times: int, timeout: float) -> None:  # noqa: ASYNC109
         if running_loop() == "trio":
             import trio  # noqa: PLC0415  # the user's own
 
@@ -210,7 +185,6 @@ class RemoteJournal(Journal):
             import asyncio  # noqa: PLC0415  # as above
 
             await asyncio.to_thread(self._wait, done, operation, times, timeout)
-        return result()
 
     def _wait(self, done: Callable[[], bool], operation: str | None, times: int, timeout: float) -> None:
         deadline = RealTime.monotonic() + timeout
