@@ -20,6 +20,8 @@ from tests.peers.tools import HERE, NODE_MODULES, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from petstore_mock.contract.interface import OperationName
+    from petstore_mock.core.fault_rule import CommitPoint
     from tests.peers.conftest import Console
 
 expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
@@ -49,11 +51,11 @@ def call(petstore: PetStoreMock, method: str, path: str, body: object = None, **
         connection.close()
 
 
-def ask_door(petstore: PetStoreMock, method: str, path: str) -> None:
+def ask_door(petstore: PetStoreMock, method: str, path: str, world: str = "") -> None:
     """Let another than the page steer the stub."""
     parts = urlsplit(petstore.control_url or "")
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
-    connection.request(method, f"{parts.path}{path}")
+    connection.request(method, f"/{world}__petstore/{path}")
     assert connection.getresponse().status < 300
     connection.close()
 
@@ -141,6 +143,56 @@ def test_a_copy_as_curl_shows_no_key(visit: Callable[..., Console]) -> None:
     assert "Bella" in copied
 
 
+def test_a_copy_as_a_test_shows_the_same_again(visit: Callable[..., Console], pytester: pytest.Pytester) -> None:
+    with PetStoreMock(control=True, self_check=True, seed=2) as petstore:
+        tom = {"name": 'Tom "T" \U0001f431', "categoryId": 2**53 + 1, "status": "available"}
+        call(petstore, "GET", "/pets?limit=2&status=available")
+        call(petstore, "POST", "/pets", {"name": "Bella", "categoryId": "three"})
+        call(petstore, "GET", "/pets/99")
+        call(petstore, "GET", "/pets", Authorization="Bearer nobodys-key")
+        planned: tuple[tuple[faults.Fault, OperationName, CommitPoint], ...] = (
+            (faults.server_error(503), "listPets", "before_commit"),
+            (faults.delay(0.3), "createPet", "before_commit"),
+            (faults.reset(), "createPet", "after_commit"),
+            (faults.rate_limited(7), "createPet", "after_commit"),
+            (faults.truncate(0.5), "getPet", "before_commit"),
+            (faults.empty_reply(), "getPet", "before_commit"),
+            (faults.respond(502, body=b"\xffdown"), "listPets", "before_commit"),
+            (faults.not_found(), "listPets", "before_commit"),
+        )
+        for fault, operation, at in planned:
+            petstore.inject(fault, on=operation, at=at, times=1, off_contract=True)
+            if operation == "createPet":
+                call(petstore, "POST", "/pets", tom)
+            else:
+                call(petstore, "GET", "/pets/1" if operation == "getPet" else "/pets")
+        petstore.configure(invalid_limit="clamp")
+        petstore.clock.travel_to("2030-12-06")
+        call(petstore, "GET", "/pets/1")
+        expected = [entry.status for entry in petstore.journal]
+        console = visit(petstore.control_url)
+        copied = []
+        for number in range(1, len(expected) + 1):
+            page = console.open(f"#/requests/{number}")
+            expect(console.entry.get_by_role("heading", level=2)).to_have_text(re.compile(rf"^{number}\b"))
+            page.get_by_role("button", name="Copy as a pytest test").click()
+            copy = page.get_by_role("region", name="The copy")
+            expect(copy).to_be_visible()
+            copied.append(copy.text_content())
+        expect(page.get_by_role("status")).to_have_text("Copied as a pytest test.")
+        assert page.evaluate("navigator.clipboard.readText()") == copied[-1]
+        assert petstore.api_key not in "".join(copied)
+    asserted = [re.findall(r"status == (\d+)$", text, re.MULTILINE) for text in copied]
+    assert asserted == [[] if status is None else [str(status)] for status in expected]
+    assert expected.count(None) == 2
+    assert 'faults.reset(), on="createPet", times=1, at="after_commit"' in copied[6]
+    assert 'petstore.configure(invalid_limit="clamp")' in copied[-1]
+    assert f'"categoryId\\": {2**53 + 1}' in copied[6]
+    pytester.makepyfile(**{f"test_{number}": text for number, text in enumerate(copied)})
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")
+    result.assert_outcomes(passed=len(expected))
+
+
 def test_the_list_follows_answers_that_come_late_and_a_world_that_begins_anew(visit: Callable[..., Console]) -> None:
     with PetStoreMock(control=True, self_check=True) as petstore:
         petstore.inject(faults.delay(2), on="listPets", times=1)
@@ -182,6 +234,45 @@ def test_pages_of_others_follow_when_somebody_clears_the_journal(visit: Callable
         call(petstore, "GET", "/pets?limit=2")
         for console in consoles:
             expect(console.rows).to_contain_text(["limit=2"])
+
+
+def test_panes_follow_what_clients_do_and_leave_the_focus_where_it_is(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True, self_check=True) as petstore:
+        console = visit(petstore.control_url)
+        console.open()
+        animals = console.pane("Animals")
+        expect(animals.get_by_text("There is no animal.")).to_be_visible()
+        call(petstore, "POST", "/pets", {"name": "Rex", "categoryId": 1})
+        expect(animals.get_by_role("cell", name="Rex")).to_be_visible()
+        expect(console.page.get_by_role("link", name="Animals 1")).to_be_visible()
+        planned = petstore.inject(503, on="listPets", times=3)
+        faults_pane = console.pane("Faults")
+        cancel = faults_pane.get_by_role("button", name="Cancel fault 1")
+        cancel.focus()
+        call(petstore, "GET", "/pets")
+        expect(faults_pane.get_by_role("cell", name="1 of 3")).to_be_visible()
+        expect(cancel).to_be_focused()
+        planned.cancel()
+
+
+def test_a_lost_answer_tells_that_its_request_was_carried_out(visit: Callable[..., Console]) -> None:
+    with day_of_work() as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        expect(console.rows.filter(has_text="reset")).to_contain_text("the animal was created, its answer was lost")
+        console.rows.filter(has_text="reset").click()
+        why = page.get_by_role("note", name="Why")
+        expect(why).to_contain_text("The fault reset() was planned for it.")
+        expect(why).to_contain_text("A client that tries again makes a second one.")
+
+
+def test_an_empty_list_says_where_else_requests_may_be(visit: Callable[..., Console]) -> None:
+    with PetStoreMock(control=True) as petstore:
+        console = visit(petstore.control_url)
+        page = console.open()
+        expect(page.get_by_text("No request came yet.")).to_be_visible()
+        ask_door(petstore, "PUT", "world", "w/a-test/")
+        expect(page.get_by_text("Other worlds have their own: 1 under Worlds.")).to_be_visible()
 
 
 def test_animals_and_faults_are_steered(visit: Callable[..., Console]) -> None:

@@ -1,8 +1,8 @@
 // One request: why it was answered as it was, what was sent, what came back, and how to do it again.
 
-import { $, make, notice, pretty, visible } from "./dom.js";
+import { $, attempt, make, notice, pretty, visible } from "./dom.js";
 import { curlOf, testOf } from "./copies.js";
-import { kindOf, reason, result, target } from "./words.js";
+import { isLost, isPending, kindOf, reason, result, target } from "./words.js";
 
 export function showEntry(entry, number) {
   const pane = $("entry");
@@ -55,11 +55,11 @@ function section(name) {
 
 /** The one thing that people came for: each rule that was broken, at its field, in the words of the interface. */
 function why(entry) {
-  const told = reason(entry);
-  if (!told) return null;
+  if (!reason(entry)) return null;
   if (entry.violations.length === 0) {
+    const told = entry.fault === null ? entry.reason : `The fault ${entry.fault} was planned for it.`;
     return make("div", { class: `why ${kindOf(entry)}`, role: "note", "aria-label": "Why" },
-      make("p", {}, visible(told).slice(0, 2000)), consequence(entry));
+      make("p", {}, make("strong", {}, visible(told).slice(0, 2000))), consequence(entry));
   }
   return make("div", { class: "why refused", role: "note", "aria-label": "Why" },
     make("p", {}, "The request broke the contract."),
@@ -71,9 +71,11 @@ function why(entry) {
 /** What a fault did to what was asked: above all, whether it was done. */
 function consequence(entry) {
   if (entry.fault === null) return null;
-  if (entry.executed && entry.status === null) return make("p", {}, "The request was carried out all the same: only its answer was lost.");
-  if (entry.executed) return make("p", {}, "The request was carried out.");
-  return make("p", {}, "The request was not carried out.");
+  if (isLost(entry)) {
+    return make("p", {}, "The animal was created all the same: only the answer was lost. A client that tries again makes a second one.");
+  }
+  if (entry.status === null && !isPending(entry)) return make("p", {}, "The client got no answer.");
+  return make("p", {}, entry.executed ? "The request was carried out." : "The request was not carried out.");
 }
 
 /** The words of a violation, with its field as code, which most begin with. */
@@ -112,7 +114,7 @@ function body(entry) {
 }
 
 function answer(entry) {
-  if (entry.status === null) return make("p", { class: "faint" }, `nothing: ${result(entry)}`);
+  if (entry.status === null) return make("p", { class: "faint" }, isPending(entry) ? "nothing yet" : `nothing: ${result(entry)}`);
   return entry.response_body === null ? make("p", { class: "faint" }, "no body") : block(pretty(entry.response_body), "Body of the answer");
 }
 
@@ -139,8 +141,8 @@ function copies(entry) {
   const copy = (id, name, text) => make("button", {
     type: "button",
     id,
-    onclick: async () => {
-      shown.textContent = text();
+    onclick: () => attempt(async () => {
+      shown.textContent = await text();
       shown.hidden = false;
       try {
         await navigator.clipboard.writeText(shown.textContent);
@@ -148,7 +150,7 @@ function copies(entry) {
       } catch {
         notice("The browser lets no page copy here: mark the text.");
       }
-    },
+    }),
   }, `Copy ${name}`);
   return make("div", { class: "copies" },
     copy("copy-curl", "as curl", () => curlOf(entry)),
