@@ -14,12 +14,16 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Fill a table: names of columns, and rows of cells (text or elements); a row's `id` is its own. */
+const nameOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
+
+/** Fill a table: names of columns, and rows of cells (text or elements); a row's `id` is its own. The focus stays. */
 export function fillTable(table, columns, rows) {
   const head = make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map(({ id, cells }) =>
     make("tr", { id }, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
+  const focused = table.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   table.replaceChildren(make("thead", {}, head), make("tbody", {}, body));
+  if (focused !== null) [...table.querySelectorAll("a, button")].find((one) => nameOf(one) === focused)?.focus();
 }
 
 /** Say something that a screen reader tells as well. */

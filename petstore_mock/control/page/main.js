@@ -1,6 +1,6 @@
 // Which pane is shown, by the address: #/requests/12 and the like can be linked to.
 
-import { ask, setToken, takeToken, whenRefused, WORLD } from "./door.js";
+import { ask, ROOT, setToken, takeToken, whenRefused, WORLD } from "./door.js";
 import { $, attempt, count, notice } from "./dom.js";
 import * as exchange from "./exchange.js";
 import * as overview from "./overview.js";
@@ -18,9 +18,11 @@ const PANES = {
   worlds: overview.showWorlds,
 };
 const AGAIN = new Set(["faults", "clock", "coverage", "worlds"]); // panes that change by themselves
+const FOLLOWING = new Set(["animals", "exchange"]); // panes that requests change
 const REFRESH = 2000; // milliseconds
 
 let shown = "";
+let told = 0; // the requests of which the panes have told
 let over = false; // whether this world has ended: then there is nothing more to ask for
 
 function route() {
@@ -38,18 +40,22 @@ function route() {
   if (known === "requests") requests.show(number === undefined ? null : Number(number));
   if (shown !== known) {
     notice("");
-    $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "nearest" });
+    $(`nav-${known}`).scrollIntoView({ block: "nearest", inline: "center" });
   }
   shown = known;
   void attempt(PANES[known]);
 }
 
+const isTyping = () => Boolean(document.activeElement?.closest("input, select"));
+
 async function showWorld() {
-  const world = await ask("GET", "world");
+  const [world, { worlds }] = await Promise.all([ask("GET", "world"), ask("GET", "health", undefined, { at: ROOT })]);
   $("world-name").textContent = world.name === "default" ? "" : `world ${world.name}`;
   $("service-url").textContent = world.url;
   $("count-faults").textContent = world.faults ? count(world.faults) : "";
   $("count-animals").textContent = world.pets ? count(world.pets) : "";
+  $("count-worlds").textContent = worlds > 1 ? count(worlds) : "";
+  requests.tellOfOthers(worlds - 1);
 }
 
 async function begin() {
@@ -61,7 +67,7 @@ async function begin() {
   route();
   void requests.follow(() => {
     void showWorld().catch(() => {});
-    if (AGAIN.has(shown)) void PANES[shown]().catch(() => {});
+    if (!isTyping()) void PANES[shown]().catch(() => {});
   }, () => {
     over = true;
   });
@@ -81,8 +87,11 @@ $("token-form").addEventListener("submit", (event) => {
 });
 window.addEventListener("hashchange", route);
 setInterval(() => {
-  const busy = document.activeElement?.closest("input, select");
-  if (AGAIN.has(shown) && !over && !document.hidden && !busy && $("token").hidden) void PANES[shown]().catch(() => {});
+  if (over || document.hidden || !$("token").hidden) return;
+  const came = requests.latestNumber() !== told;
+  told = requests.latestNumber();
+  if (came) void showWorld().catch(() => {});
+  if ((AGAIN.has(shown) || (came && FOLLOWING.has(shown))) && !isTyping()) void PANES[shown]().catch(() => {});
 }, REFRESH);
 takeToken();
 void attempt(begin);

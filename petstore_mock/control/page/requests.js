@@ -13,6 +13,7 @@ const entries = new Map(); // by number, oldest first
 const rows = new Map(); // what stands in the list
 const unsettled = new Map(); // by number: since when; their answers, or what came in their stead, are still to come
 let total = 0;
+let others = 0; // worlds
 let chosen = null;
 let paused = false;
 let dirty = false;
@@ -184,7 +185,9 @@ function tell() {
   const left = total - entries.size;
   const parts = [entries.size === rows.size ? `${count(rows.size)} shown` : `${count(rows.size)} of ${count(entries.size)} match`];
   if (left > 0) parts.push(`${count(left)} earlier left out`);
-  $("requests-told").textContent = total ? `${parts.join(", ")}.` : `No request came yet. Send one to ${$("service-url").textContent}.`;
+  const elsewhere = others ? ` Other worlds have their own: ${count(others)} under Worlds.` : "";
+  $("requests-told").textContent = total ? `${parts.join(", ")}.`
+    : `No request came yet. Send one to ${$("service-url").textContent}.${elsewhere}`;
 }
 
 // Choosing one
@@ -208,6 +211,15 @@ export function show(number) {
     const found = (await ask("GET", `requests?after=${number - 1}&limit=1`)).requests[0];
     showEntry(found?.number === number ? found : undefined, number);
   });
+}
+
+export const latestNumber = () => total;
+
+/** Say where else requests may have come to: a client that has another world's address is not seen here. */
+export function tellOfOthers(worlds) {
+  if (others === worlds) return;
+  others = worlds;
+  tell();
 }
 
 /** The number of the newest request, once there is one. */

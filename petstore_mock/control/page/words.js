@@ -13,10 +13,14 @@ export function result(entry) {
   return entry.status === null ? (isPending(entry) ? "waiting" : entry.outcome) : String(entry.status);
 }
 
+/** Whether the service did what it was asked for, though no answer says so. */
+export const isLost = (entry) => entry.status === null && !isPending(entry) && entry.executed && entry.operation === "createPet";
+
 export function reason(entry) {
   const fault = entry.fault === null ? "" : `fault ${entry.fault}`;
-  if (entry.reason && entry.reason !== fault) return [fault, entry.reason].filter(Boolean).join("; ");
-  return fault;
+  const told = entry.reason && entry.reason !== fault ? [fault, entry.reason] : [fault];
+  if (isLost(entry)) told.push("the animal was created, its answer was lost");
+  return told.filter(Boolean).join("; ");
 }
 
 export function kindOf(entry) {
