@@ -39,6 +39,7 @@ from petstore_mock.stateful.run import CheckRun
 from petstore_mock.stateful.scenario import Restrictions
 from petstore_mock.stateful.search import ClientQuestionWarning, find_bug, machine_settings
 from petstore_mock.stateful.step_generator import any_step
+from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, check_environments, environment
 from petstore_mock.stateful.time_zones import time_zone
 from petstore_mock.strategies.plans import behaviours, varied_gaps
 
@@ -65,6 +66,7 @@ __all__ = [
     "check_client",
     "classify_exception",
     "client_machine",
+    "environment",
     "holds_key",
     "read_pet",
     "time_zone",
@@ -90,6 +92,7 @@ def client_machine(
     max_seconds: float | None = None,
     tls: bool = False,
     concurrent: bool = False,
+    environment: Collection[str] = DEFAULT_ENVIRONMENTS,
 ) -> type[ClientMachine]:
     """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
 
@@ -112,6 +115,9 @@ def client_machine(
             certificates and host names; ``make_client`` lets it trust ``petstore.tls``.
         concurrent: whether the client may be shared by threads, or by tasks if it is asynchronous, and is asked for
             two things at once now and then. Many a good client is not made for that: it says so of its own.
+        environment: what the client may meet in the process: ``"ipv6"``, an address with colons; ``"proxies"``, where
+            HTTP_PROXY names one and NO_PROXY excepts the service; ``"time_zone"``, another than UTC; and ``"netrc"``,
+            where a netrc file has an entry for the service's host, as none has unless somebody means it.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -137,6 +143,7 @@ def client_machine(
         category_ids=_some("category_ids", category_ids),
     )
     seconds = max_seconds  # within the class the name is taken
+    environments = check_environments(environment)
     run_of_all = CheckRun(
         make_client,
         classify or classify_exception,
@@ -145,6 +152,7 @@ def client_machine(
         read_pet=read_pet,
         tls=tls,
         concurrent=concurrent,
+        environments=environments,
     )
 
     class Machine(ClientMachine):
@@ -217,6 +225,7 @@ def check_client(
     settings: Settings | None = None,
     tls: bool = False,
     concurrent: bool = False,
+    environment: Collection[str] = DEFAULT_ENVIRONMENTS,
 ) -> CheckReport:
     """Check a client, and raise when it has a bug.
 
@@ -239,6 +248,7 @@ def check_client(
             a deadline nor a health check.
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates and host names.
         concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
+        environment: what the client may meet in the process; ``"netrc"`` comes only if it is named.
 
     Returns:
         What the client was shown, with its examples, answers by operation, gaps and faults.
@@ -261,6 +271,7 @@ def check_client(
         max_seconds=max_seconds,
         tls=tls,
         concurrent=concurrent,
+        environment=environment,
     )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS

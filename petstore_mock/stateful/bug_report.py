@@ -12,6 +12,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.rendering import render_journal
 from petstore_mock.stateful import steps as steps_module
 from petstore_mock.stateful.model.call import Outcome
+from petstore_mock.stateful.surroundings import ENVIRONMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +110,8 @@ def explain(  # what an explanation is made of
         sentence += f"\n{_ODD_KEYS_MATTER}"
     if script.zone is not None:
         sentence += f"\n{_ZONE_MATTERS}"
+    if script.where is not None:
+        sentence += f"\n{ENVIRONMENTS[script.where]}"
     return ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.bug_report import ClientBugError, explain
 from petstore_mock.stateful.checks.concurrency import (
     EACH_WAITS,
     at_once_code,
@@ -91,7 +91,17 @@ class Example:
         self._threads = Threads()
         self._failed = False
         self._leaves_faults = False  # whether one met no request that every client sends
-        self.scene = Scene(run, beginning.behaviour, odd_keys=beginning.odd_keys, zone=beginning.time_zone)
+        try:
+            self.scene = Scene(
+                run,
+                beginning.behaviour,
+                odd_keys=beginning.odd_keys,
+                zone=beginning.time_zone,
+                where=beginning.environment,
+            )
+        except ClientBugError as bug:  # it can't be made there
+            bug.scenario = beginning
+            raise
 
     @property
     def scenario(self) -> Scenario:

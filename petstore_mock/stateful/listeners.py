@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import gc
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.mock.petstore import PetStoreMock
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
-    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.core.world_registry import Leak
 
 __all__ = ["Listeners"]
@@ -64,12 +63,19 @@ class Listeners:
         self._started.clear()
         stack.close()
 
-    def fresh(self, behaviour: Behaviour, *, odd_key: bool) -> AbstractContextManager[PetStoreMock]:
-        """Give a world of an example, with a key of every kind of character that may be in one, or an ordinary one."""
-        if not odd_key:
-            return self.service.fresh(behaviour=behaviour)
-        key = self.service.tenant.worlds.new_key(of_all_characters=True)  # numbered, as all that leak can be
-        return self.service.fresh(behaviour=behaviour, api_key=key)
+    @contextmanager
+    def at(self, host: str | None) -> Iterator[PetStoreMock]:
+        """Give the mock behind whose listener an example has its worlds: at an address of its own, or the service."""
+        if host is None:
+            yield self.service
+            return
+        with PetStoreMock(host=host, tls=self._tls) as mock:
+            mock.adds_notes = False
+            self._started[host] = mock
+            try:
+                yield mock
+            finally:
+                del self._started[host]
 
     @property
     def leaks(self) -> list[Leak]:

@@ -15,6 +15,7 @@ from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.scenario import Restrictions, Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.step_generator import STEPS, StepGenerator
+from petstore_mock.stateful.surroundings import in_environment
 from petstore_mock.stateful.time_zones import ANOTHER_ZONE
 
 if TYPE_CHECKING:
@@ -131,8 +132,10 @@ class ClientMachine(RuleBasedStateMachine):
         generator = StepGenerator(number, concurrent=cls.run.concurrent)
         behaviour, odd_keys = generator.behaviour(cls.differences), number % _ODD_KEYS == 1
         is_dated = behaviour.rate_limit == "retry_after_date"  # the one date that a client has to read
-        zone = ANOTHER_ZONE if is_dated and number % _ZONES else None
-        with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions), zone)) as example:
+        allowed = cls.run.environments
+        zone = ANOTHER_ZONE if is_dated and number % _ZONES and "time_zone" in allowed else None
+        where = in_environment(number, allowed)
+        with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, where)) as example:
             for _ in range(rounds * STEPS):
                 example.take(generator.step(restrictions))
 

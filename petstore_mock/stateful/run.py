@@ -30,12 +30,13 @@ from petstore_mock.stateful.model.call import NO_CALL, require_client
 from petstore_mock.stateful.model.key_forms import form_in, holds_key
 from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
+from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, environment
 from petstore_mock.stateful.time_zones import time_zone
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Self
 
     from petstore_mock.journal.entry import Entry
@@ -60,6 +61,7 @@ class CheckRun:
         read_pet: reads an animal that a client returned.
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates.
         concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
+        environments: where the examples may be.
 
     Attributes:
         companion: makes the first of two calls at once.
@@ -79,8 +81,10 @@ class CheckRun:
         read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
         tls: bool = False,
         concurrent: bool = False,
+        environments: Collection[str] = DEFAULT_ENVIRONMENTS,
     ) -> None:
         self.concurrent = concurrent
+        self.environments = frozenset(environments) - ({"ipv6"} if tls else set())  # whose names are on certificates
         self.companion = Companion()
         self.make_client = make_client
         self.classify = classify
@@ -128,6 +132,7 @@ class CheckRun:
             "methods": self.methods,
             "adapted": adapted,
             "at_once": at_once,
+            "environment": environment,
             "holds_key": holds_key,
             "time_zone": time_zone,
         }

@@ -74,6 +74,7 @@ class Scenario:
         odd_keys: whether its keys were of every kind of character that may be in one.
         restrictions: what it may choose from, shrinking included.
         time_zone: that of the process, as ``TZ`` has it; None for the zone as it is.
+        environment: what else is particular about it; see :mod:`petstore_mock.stateful.surroundings`.
     """
 
     behaviour: Behaviour
@@ -81,6 +82,7 @@ class Scenario:
     odd_keys: bool = False
     restrictions: Restrictions = UNRESTRICTED
     time_zone: str | None = None
+    environment: str | None = None
 
     @property
     def has_races(self) -> bool:
@@ -100,6 +102,8 @@ class Scenario:
             yield replace(self, odd_keys=False)
         if self.time_zone is not None:
             yield replace(self, time_zone=None)
+        if self.environment is not None:
+            yield replace(self, environment=None)
         yield from self._with_fewer_gaps()
         size = len(self.steps) // 2
         while size:

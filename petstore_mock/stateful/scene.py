@@ -6,10 +6,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from petstore_mock.contract.interface import BASE_PATH
+from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import respond
+from petstore_mock.stateful.bug_report import explain
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
 from petstore_mock.stateful.model.actor import Actor
+from petstore_mock.stateful.model.call import NO_CALL, Outcome, Problem
 from petstore_mock.stateful.script import Script, seed_code
+from petstore_mock.stateful.surroundings import IPV6_HOST, environment
 from petstore_mock.stateful.time_zones import time_zone
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ class Scene:
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether every kind of character is in its keys that may be in one.
         zone: the time zone of the process, if another than its own.
+        where: the environment, if a particular one.
 
     Attributes:
         script: the code of what was done.
@@ -45,16 +50,28 @@ class Scene:
         elsewhere: where redirections have led to, if they have.
     """
 
-    def __init__(self, run: CheckRun, behaviour: Behaviour, *, odd_keys: bool = False, zone: str | None = None) -> None:
+    def __init__(
+        self,
+        run: CheckRun,
+        behaviour: Behaviour,
+        *,
+        odd_keys: bool = False,
+        zone: str | None = None,
+        where: str | None = None,
+    ) -> None:
         self._run = run
         self._odd_keys = odd_keys
+        self._where = where
         self._stack = ExitStack()
         self.behaviour = behaviour
-        self.script = Script(run.given, behaviour, odd_keys=odd_keys, zone=zone, tls=run.tls)
+        self.script = Script(run.given, behaviour, odd_keys=odd_keys, zone=zone, where=where, tls=run.tls)
         self.faults: list[FaultHandle] = []
         self.elsewhere: PetStoreMock | None = None
         try:
             self._stack.enter_context(time_zone(zone))
+            if where is not None:
+                self._stack.enter_context(environment(where))
+            self._service = self._stack.enter_context(run.listeners.at(IPV6_HOST if where == "ipv6" else None))
             self.actors = [self._new_actor("client", "petstore")]
         except BaseException:  # a mistake in make_client
             self._stack.close()
@@ -62,9 +79,28 @@ class Scene:
         self.actor = self.actors[0]
 
     def _new_actor(self, name: str, world: str) -> Actor:
-        petstore = self._stack.enter_context(self._run.listeners.fresh(self.behaviour, odd_key=self._odd_keys))
+        # A key of every kind of character is numbered as well, as all that leak can be.
+        key = self._service.tenant.worlds.new_key(of_all_characters=True) if self._odd_keys else None
+        petstore = self._stack.enter_context(self._service.fresh(behaviour=self.behaviour, api_key=key))
         self._run.output.keys.add(petstore.api_key)
-        client = self._run.new_client(petstore)
+        try:
+            client = self._run.new_client(petstore)
+        except PetStoreMockError:
+            raise
+        except Exception as error:
+            if self._where is None:  # it could be made before
+                raise
+            outcome = Outcome(error=error)
+            problem = Problem(f"make_client {outcome}", "1", "the service has an address like any other", ())
+            raise explain(
+                problem,
+                self.script,
+                actor=name,
+                petstore=world,
+                call=NO_CALL,
+                outcome=outcome,
+                journals={world: list(petstore.journal)},
+            ) from None
         self.script.needs_adapter |= not client.is_plain
         return Actor(name, world, petstore, client, self.behaviour)
 

@@ -13,6 +13,7 @@ from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
 from petstore_mock.stateful.model.key_forms import holds_key
 from petstore_mock.stateful.model.reading import read_pet
+from petstore_mock.stateful.surroundings import IPV6_HOST, environment
 from petstore_mock.stateful.time_zones import time_zone
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ _OURS: Final = (
     read_pet,
     adapted,
     at_once,
+    environment,
     holds_key,
     time_zone,
 )  # that people find in petstore_mock.stateful
@@ -89,6 +91,7 @@ class Script:
         behaviour: what the service does where the interface shows nothing.
         odd_keys: whether its keys are of every kind of character that may be in one.
         zone: the time zone of the process, if another than its own.
+        where: the environment, if a particular one.
         tls: whether its mocks speak TLS.
 
     Attributes:
@@ -102,9 +105,11 @@ class Script:
         *,
         odd_keys: bool = False,
         zone: str | None = None,
+        where: str | None = None,
         tls: bool = False,
     ) -> None:
         self._listening = ["tls=True"] if tls else []
+        self.where = where
         self.behaviour = behaviour
         self.odd_keys = odd_keys
         self.zone = zone
@@ -168,10 +173,13 @@ class Script:
     def source(self, check: Iterable[str]) -> str:
         """Return the test: the steps so far, then ``check``, the lines that fail."""
         gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
-        options = [*self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
+        host = [f"host={IPV6_HOST!r}"] if self.where == "ipv6" else []
+        options = [*host, *self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
         behaviour = [f"behaviour=Behaviour({gaps})"] if gaps else []
         options += behaviour
         opened = [f"time_zone({self.zone!r})"] if self.zone is not None else []
+        if self.where is not None and not host:
+            opened.append(f"environment({self.where!r})")
         opened.append(f"PetStoreMock({', '.join(options)}) as petstore")
         if self._elsewhere:
             opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")

@@ -1,0 +1,147 @@
+"""Clients that meet proxies, netrc files and IPv6 addresses: some take them as they are, and some do not."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+
+from tests.clients.correct import TIMEOUT, Answer, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.shapes import AiohttpBlock
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# Correct
+
+
+class TrustingHttpx(HttpxPets):
+    """Reads the environment, as httpx does unless told otherwise."""
+
+    def __init__(self, url: str, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        self.client = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, verify=False)  # no TLS
+
+
+class UrllibPets(HttpClientPets):
+    """On urllib, which reads the environment."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        headers = {**self.headers(), **({} if body is None else {"Content-Type": "application/json"})}
+        url = f"http://{host}:{self.port}{self.base}{path}"
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)
+        opener = urllib.request.build_opener(NoRedirection)
+        try:
+            with opener.open(request, timeout=TIMEOUT) as response:
+                return Answer(response.status, response.headers, response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.headers, error.read())  # type: ignore[arg-type]
+
+
+class NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class WithoutEnvironment(RequestsPets):
+    """Does not let requests look at the environment."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.session.trust_env = False
+
+
+CORRECT = (HttpClientPets, Urllib3Pets, TrustingHttpx, UrllibPets, WithoutEnvironment)
+
+
+# Buggy
+
+
+class HostWithoutBrackets(Urllib3Pets):
+    """Puts the address together anew from host and port (python-hyper/hyper#308)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        parts = urlsplit(url)
+        super().__init__(f"http://{parts.hostname}:{parts.port}{parts.path}", key)
+
+
+class PortAfterFirstColon(HttpClientPets):
+    """Finds the port behind the first colon (redis/redis-py#1110)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.host, port = urlsplit(url).netloc.split(":")
+        self.port = int(port)
+
+
+class HostOfItsOwn(HttpClientPets):
+    """Writes its Host, without brackets."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Host": f"{self.host}:{self.port}"}
+
+
+class ProxyForAll(RequestsPets):
+    """Hands on the proxy of the environment, and does not ask for exceptions (docker/docker-py#1490)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        proxy = os.environ.get("HTTP_PROXY")
+        self.proxies = {"http": proxy} if proxy else None
+        get, post = self.session.get, self.session.post
+        self.session.get = lambda *args, **given: get(*args, proxies=self.proxies, **given)  # type: ignore[method-assign]
+        self.session.post = lambda *args, **given: post(*args, proxies=self.proxies, **given)  # type: ignore[method-assign]
+
+
+class ExceptionsWithPort(HttpClientPets):
+    """Compares the exceptions with host and port (boto/boto3#1644)."""
+
+    def new_connection(self) -> Json:
+        proxy = urlsplit(os.environ.get("http_proxy", ""))
+        excepted = os.environ.get("no_proxy", "").split(",")
+        if proxy.hostname is None or f"{self.host}:{self.port}" in excepted:
+            return super().new_connection()
+        host, self.host = self.host, str(proxy.hostname)
+        port, self.port = self.port, proxy.port
+        try:
+            return super().new_connection()
+        finally:
+            self.host, self.port = host, port
+
+
+class NetrcWins(RequestsPets):
+    """Has its key among the headers, which a netrc file overrides (psf/requests#3929)."""
+
+
+class NetrcWinsOnAiohttp(AiohttpBlock):
+    """Trusts the environment with its key among the headers."""
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+        self.session = aiohttp.ClientSession(headers=self.headers, timeout=timeout, trust_env=True)
+        return self
+
+
+BUGGY = {
+    HostWithoutBrackets: "ipv6",
+    PortAfterFirstColon: "ipv6",
+    HostOfItsOwn: "ipv6",
+    ProxyForAll: "proxies",
+    ExceptionsWithPort: "proxies",
+    NetrcWins: "netrc",
+    NetrcWinsOnAiohttp: "netrc",
+}
+
+
+def make_surrounded(client: Any) -> Json:  # noqa: ANN401  # a class of these
+    """Return what makes a client of these, for the machine."""
+    if issubclass(client, AiohttpBlock):
+        return lambda petstore: client(petstore)  # noqa: PLW0108  # no class, which a test would import
+    return lambda petstore: client(petstore.url, petstore.api_key)

@@ -1,0 +1,95 @@
+"""What clients meet in the environment of their process: proxies, a netrc file, an IPv6 address."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import seed, settings
+
+from petstore_mock import Behaviour
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.stateful import check_client, client_machine, environment
+from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful.search import find_bug, machine_settings
+from petstore_mock.stateful.steps import CreatePet, GetKnown, ListPets, Redirect, Step, Switch
+from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, ENVIRONMENTS
+from tests.clients.shapes import AiohttpBlock
+from tests.clients.surroundings import BUGGY, CORRECT, NetrcWins, WithoutEnvironment, make_surrounded
+from tests.stateful import leavings
+from tests.stateful.test_machine import raised_by
+
+pytestmark = leavings.EXPECTED
+
+SETTINGS = settings(database=None)
+STEPS: tuple[Step, ...] = (
+    ListPets(),
+    CreatePet(),
+    GetKnown(),
+    Redirect(),
+    Redirect(307, "getPet", "elsewhere"),
+    Switch(),
+    CreatePet(),
+)
+KEPT = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "NETRC")
+
+
+@pytest.mark.parametrize("where", ["ipv6", "proxies", "netrc"])
+@pytest.mark.parametrize("client", [*CORRECT, AiohttpBlock])
+def test_who_takes_the_environment_as_it_is_passes(
+    client: Any,  # noqa: ANN401  # a class
+    where: str,
+) -> None:
+    before = {name: os.environ.get(name) for name in KEPT}
+    machine = client_machine(make_surrounded(client))
+    with machine.run, machine.run.waiting.unlimited():
+        assert machine.replay(Scenario(Behaviour(), STEPS, environment=where)) is None
+    assert {name: os.environ.get(name) for name in KEPT} == before
+
+
+@pytest.mark.parametrize("client", [*CORRECT, AiohttpBlock])
+def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401  # a class
+    check_client(make_surrounded(client), environment=ENVIRONMENTS, max_examples=15, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("client", BUGGY)
+def test_who_does_not_is_found_and_the_environment_is_named(client: Any) -> None:  # noqa: ANN401  # a class
+    make_client, where = make_surrounded(client), BUGGY[client]
+    machine = seed(0)(client_machine(make_client, environment=ENVIRONMENTS))
+    found = find_bug(machine, machine_settings(SETTINGS, 200)).bug
+    assert found is not None
+    assert ENVIRONMENTS[where] in found.sentence
+    assert ("host='::1'" if where == "ipv6" else f"with environment('{where}'), PetStoreMock(") in found.test
+    assert raised_by(found.test, make_client) is not None, found.test
+    for correct in [AiohttpBlock] if issubclass(client, AiohttpBlock) else CORRECT:
+        assert raised_by(found.test, make_surrounded(correct)) is None, found.test
+
+
+def test_a_netrc_file_is_met_by_those_alone_who_ask_for_it() -> None:
+    assert "netrc" not in DEFAULT_ENVIRONMENTS
+    check_client(make_surrounded(NetrcWins), max_examples=25, settings=SETTINGS)
+
+
+def test_what_is_not_named_is_not_met() -> None:
+    for client in BUGGY:
+        check_client(make_surrounded(client), environment=(), max_examples=3, settings=SETTINGS)
+
+
+def test_a_misspelt_environment_is_told_with_the_nearest() -> None:
+    with pytest.raises(PetStoreMockError, match=r"got 'proxy'\. Did you mean 'proxies'\?"):
+        check_client(make_surrounded(WithoutEnvironment), environment=["proxy"])
+    with pytest.raises(PetStoreMockError, match="got 'ipv4'"), environment("ipv4"):
+        pass
+
+
+def test_a_block_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid")
+    monkeypatch.delenv("NETRC", raising=False)
+    with environment("proxies", "netrc"):
+        assert os.environ["HTTP_PROXY"] != "http://proxy.invalid"
+        path = os.environ["NETRC"]
+        assert os.path.exists(path)  # noqa: PTH110  # as the environment has it
+    assert os.environ["HTTP_PROXY"] == "http://proxy.invalid"
+    assert "NETRC" not in os.environ
+    assert not os.path.exists(path)  # noqa: PTH110
