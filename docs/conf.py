@@ -32,6 +32,8 @@ myst_heading_anchors: Final = 3  # so that a link may name a heading
 html_theme: Final = "furo"
 html_title: Final = f"petstore_mock {release}"
 html_show_sphinx: Final = False
+html_static_path: Final = ["_static"]
+html_css_files: Final = ["site.css"]
 
 suppress_warnings: Final = [
     "ref.python",  # `date` is a type, and an attribute of a verdict
@@ -60,9 +62,17 @@ def _read_property(app: Sphinx, what: str, name: str, obj: object, _options: obj
         lines[:] = GoogleDocstring(inspect.getdoc(obj) or "", app.config, app, "method", name, obj).lines()
 
 
-def _leave_out_internal(  # attributes that the package's own rooms use, and what a function takes to refuse it
-    _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, lines: list[str]
+# Nobody makes anything else by hand: what the other classes take is for the package's own rooms.
+_MADE_BY_HAND: Final = {"petstore_mock.PetStoreMock", "petstore_mock.Behaviour"}
+
+
+def _leave_out_internal(  # attributes of the package's own rooms, and what a function takes to refuse it
+    _app: Sphinx, what: str, name: str, _obj: object, _options: object, lines: list[str]
 ) -> None:
+    if what in {"class", "exception"} and name not in _MADE_BY_HAND and "Args:" in lines:
+        begin = lines.index("Args:")
+        end = next((at for at in range(begin + 1, len(lines)) if not lines[at].startswith((" ", "\t"))), len(lines))
+        del lines[begin:end]
     lines[:] = [line for line in lines if not line.endswith("; internal.") and not line.startswith("    unknown: ")]
     for number, line in enumerate(lines):
         if line == "Attributes:" and not (lines[number + 1 : number + 2] or [""])[0].strip():

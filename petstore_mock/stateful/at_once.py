@@ -22,7 +22,9 @@ _Pair: TypeAlias = "tuple[Future[Any], Future[Any]]"
 _ENDS: Final = 1.0  # seconds
 
 
-def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 1, then: int | None = None) -> _Pair:
+def at_once(
+    first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 1, then: int | None = None
+) -> tuple[Future[Any], Future[Any]]:
     """Make two calls of a client at once, in two threads, and return what came of each.
 
     The first call is held before a line of the client's own code, until the second is done or is held in its turn; the
@@ -38,7 +40,7 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 
         then: before which line the second is held; None when it is not.
 
     Returns:
-        A future of each, both done: ``.result()`` returns what the call returned, or raises what it raised.
+        A future of each, both done; ``.result()`` returns what the call returned, or raises what it raised.
 
     Raises:
         PetStoreMockError: an argument can't be right.
