@@ -40,7 +40,7 @@ PetStatus = Literal["available", "pending", "sold"]  # §2
 
 
 class PetFields(TypedDict, total=False):
-    """The fields of an animal (§2): the keywords of ``seed``, for type checkers. The schemas judge them."""
+    """The fields of an animal (§2): the keywords of ``seed``, for type checkers. The schemas validate them."""
 
     id: int
     name: str

@@ -253,11 +253,11 @@ def unrepresentable(value: Any, path: str) -> Violations:  # noqa: ANN401  # a J
     The schemas that ship allow nothing of the kind; others may.
     """
     found = Violations()
-    _find_unbearable(value, path, found)
+    _find_unrepresentable(value, path, found)
     return found
 
 
-def _find_unbearable(value: Any, path: str, found: Violations) -> None:  # noqa: ANN401
+def _find_unrepresentable(value: Any, path: str, found: Violations) -> None:  # noqa: ANN401
     if isinstance(value, HugeInteger) or (isinstance(value, float) and not math.isfinite(value)):
         if found.room:
             found.append(Violation(path, "double", "must be within the range of a double", value))
@@ -266,7 +266,7 @@ def _find_unbearable(value: Any, path: str, found: Violations) -> None:  # noqa:
     elif isinstance(value, (dict, list)):
         for step, part in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(part, (int, float, dict, list)):  # a path is written only where due
-                _find_unbearable(part, member_path(path, str(step)), found)
+                _find_unrepresentable(part, member_path(path, str(step)), found)
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value

@@ -219,7 +219,7 @@ def _parts(request: Request) -> tuple[str | None, str]:
 
 
 def _body(request: Request, operation: Operation) -> Any:  # noqa: ANN401  # a JSON value
-    """Read and judge the body; an operation without one takes an empty object as well."""
+    """Read and validate the body; an operation without one takes an empty object as well."""
     if request.content_length is not None and request.content_length > BODY_LIMIT:
         raise ProblemError(413, f"expected at most {BODY_LIMIT} bytes; got {request.content_length}")
     content = request.get_data(cache=False)

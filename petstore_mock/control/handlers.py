@@ -50,7 +50,7 @@ _DEFAULT_WAIT: Final = 1.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to the door, judged.
+    """One request to the door, validated.
 
     Attributes:
         name: the world that it is about.

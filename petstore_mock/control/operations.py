@@ -1,4 +1,4 @@
-"""What can be asked of the door: one table, by which requests are routed and judged, and the door is described."""
+"""What can be asked of the door: one table, by which requests are routed and validated, and the door is described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes in at the door and what comes out, as JSON Schema: the one source for its judgement and its description."""
+"""What goes in at the door and out, as JSON Schema: the one source of its validation and its description."""
 
 from __future__ import annotations
 

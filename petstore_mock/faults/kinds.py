@@ -338,7 +338,7 @@ class Hang(Fault):
 
     @property
     def delivery(self) -> Delivery:
-        """Silence."""
+        """Nothing, on a connection that stays open."""
         return Delivery("hang")
 
     @property

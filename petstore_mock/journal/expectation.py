@@ -33,7 +33,7 @@ def expected_violation(
         journal: what counts.
         pattern: a regular expression that a violation's words must match; None for any violation.
         lock: held while they are looked for and marked; none unless given.
-        tell: called with those that are marked, where somebody else judges them.
+        tell: called with those that are marked, where somebody else verifies.
 
     Raises:
         PetStoreMockError: ``pattern`` is no regular expression; raised by the call.

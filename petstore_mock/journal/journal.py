@@ -190,7 +190,7 @@ class Journal:
 
     @property
     def kept(self) -> list[Entry]:
-        """The entries that are still here, the oldest first, whatever is gone; for those who show rather than judge."""
+        """The entries that are still here, the oldest first, whatever is gone; for who shows and asserts nothing."""
         return list(self._kept())
 
     def _gone(self, kept: Sequence[Entry]) -> int:
@@ -310,7 +310,7 @@ class Journal:
         self,
         operation: OperationName | None = None,
         times: int | None = None,
-        **criteria: Any,  # noqa: ANN401  # each criterion judges its own value
+        **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
     ) -> list[Entry]:
         """Assert that requests for ``operation`` came that meet all the ``criteria``, and return them.
 

@@ -37,7 +37,7 @@ class Handshake:
         version: the version of TLS that was agreed upon, such as ``TLSv1.3``; None as long as there is none.
         cipher: the cipher suite, likewise.
         alert: the alert that the client sent (RFC 8446 §6), such as ``unknown_ca`` or ``bad_certificate``; None for
-            none. Some clients judge a certificate after the handshake, and close without a word.
+            none. Some clients check a certificate after the handshake, and close without a word.
         outcome: ``complete``, ``alert``, ``reset``, ``hang``, ``timed out``, ``closed`` or ``reset by the client``
             (half-way), ``failed: ...``; ``running`` until then.
         pending: where it is entered while a fault holds it up; internal.

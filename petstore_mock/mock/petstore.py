@@ -56,7 +56,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         mutant: the name of a mutant, which answers in the place of the service and breaks one clause.
         control: whether the control door is open on the same port, at :attr:`control_url`.
-        schemas: a directory of JSON Schemas to judge by, instead of those that ship.
+        schemas: a directory of JSON Schemas to validate by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
         tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
 

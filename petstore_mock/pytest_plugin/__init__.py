@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture ``petstore``, its options and markers.
 
 pytest imports this module in every run once the package is installed, used or not: it imports nothing else, and what
-it does without (``_pytest_start`` and below) is loaded by the first test, option or setting that needs it.
+it does without (``activation`` and below) is loaded by the first test, option or setting that needs it.
 What the options of the starting state mean is decided in this order, the first that says something wins:
 
 1. the marker ``@pytest.mark.petstore(...)`` of a test,
@@ -13,7 +13,6 @@ What the options of the starting state mean is decided in this order, the first 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -148,9 +147,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     asked = any(config.getoption(name) not in {None, False} for name in _PARTS)
     if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_MOCK_LEAKS" in os.environ:
-        from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # many runs do without
+        from petstore_mock.pytest_plugin.activation import isolation_of  # noqa: PLC0415  # many runs do without
 
-        keeper_of(config)
+        isolation_of(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -195,9 +194,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Load the parts if a test has to do with the fixture, and find the markers that can't be right."""
     if any(map(_is_concerned, items)):
-        from petstore_mock.pytest_plugin.activation import check, keeper_of  # noqa: PLC0415  # as above
+        from petstore_mock.pytest_plugin.activation import check, isolation_of  # noqa: PLC0415  # as above
 
-        keeper_of(config)
+        isolation_of(config)
         check(config, items)
 
 
@@ -226,30 +225,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Judge a test whose body is the first of all to ask for the fixture: the part that would was not there yet."""
+    """Verify a test whose body is the first of all to ask for the fixture: the part that would was not there yet."""
     __tracebackhide__ = True
-    if item.config.pluginmanager.hasplugin("petstore-worlds"):
+    plugins = item.config.pluginmanager
+    if plugins.hasplugin("petstore-worlds"):
         return (yield)
     try:
         result = yield
     except BaseException as error:
-        if (judge := _judge_of(item)) is not None:
-            judge.throw(error)
+        if (isolation := plugins.get_plugin("petstore-worlds")) is not None:
+            isolation.end_call(item, error)
         raise
-    if (judge := _judge_of(item)) is not None:
-        with contextlib.suppress(StopIteration):
-            judge.send(result)
+    if (isolation := plugins.get_plugin("petstore-worlds")) is not None:
+        isolation.end_call(item)
     return result
-
-
-def _judge_of(item: pytest.Item) -> Generator[None, object, object] | None:
-    """Return what judges a test in its call, waiting for the outcome; None if the test did without the fixture."""
-    keeper = item.config.pluginmanager.get_plugin("petstore-worlds")
-    if keeper is None:
-        return None
-    judge: Generator[None, object, object] = keeper.pytest_runtest_call(item)
-    next(judge)
-    return judge
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -275,13 +264,13 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     Break the answer: inject(503, on="listPets", times=1), inject(faults.reset(), at="after_commit"), revoke_key().
     Look back: pets, journal.assert_called("createPet", times=1, name="Rex"), journal.last, expect_violation().
     """  # noqa: D205  # `pytest --fixtures` shows the first paragraph alone
-    from petstore_mock.pytest_plugin.activation import keeper_of  # noqa: PLC0415  # as above
+    from petstore_mock.pytest_plugin.activation import isolation_of  # noqa: PLC0415  # as above
     from petstore_mock.pytest_plugin.options import start_mock  # noqa: PLC0415  # as above
 
     # Not by `request`: pytest makes one for each test whose fixtures ask for it, even for those that are made once.
     item = _running[-1]
-    keeper = keeper_of(item.config)
-    keeper.meet(item)
+    isolation = isolation_of(item.config)
+    isolation.meet(item)
     mock = start_mock(item.config, petstore_options)
-    with keeper.open(mock):
+    with isolation.open(mock):
         yield cast("PetStoreMock", mock)  # or what has its face, over a stub elsewhere

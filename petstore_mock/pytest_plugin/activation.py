@@ -1,10 +1,10 @@
-"""What a pytest run loads once it has to do with the fake: the parts of the plugin, and the judges of its options."""
+"""What a pytest run loads once it has to do with the fake: the parts of the plugin, and the checks of its options."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from petstore_mock.pytest_plugin.isolation import KEEPER, Keeper, Refusal
+from petstore_mock.pytest_plugin.isolation import ISOLATION, IsolationManager, StartCheck
 from petstore_mock.pytest_plugin.options import (
     assumed_gaps,
     check_at,
@@ -24,52 +24,52 @@ if TYPE_CHECKING:
 
     import pytest
 
-__all__ = ["check", "keeper_of", "leaks_of"]
+__all__ = ["check", "isolation_of", "leaks_of"]
 
 _LEAKS = "petstore-leaks"
 
 
-def keeper_of(config: pytest.Config) -> Keeper:
-    """Return the keeper of the session's fake; the first time, register it with all the parts that this run needs.
+def isolation_of(config: pytest.Config) -> IsolationManager:
+    """Return what keeps the tests of a session apart; at first, register it with the parts that this run needs.
 
     Raises:
         pytest.UsageError: an option or a setting can't be right.
     """
-    keeper = config.stash.get(KEEPER, None)
-    if keeper is not None:
-        return keeper
+    isolation = config.stash.get(ISOLATION, None)
+    if isolation is not None:
+        return isolation
     leaks = leak_mode(config)
     check_at(config)
     check_explore(config)
     check_mutants(config)
     check_percentages(config)
     assumed = assumed_gaps(config)
-    keeper = config.stash[KEEPER] = Keeper(assumed)
+    isolation = config.stash[ISOLATION] = IsolationManager(assumed)
     register = config.pluginmanager.register
-    register(keeper, "petstore-worlds")
-    register(Refusal(keeper), "petstore-refusal")
-    register(Leaks(keeper, leaks), _LEAKS)
-    register(FailureReport(config, keeper), "petstore-report")
+    register(isolation, "petstore-worlds")
+    register(StartCheck(isolation), "petstore-start")
+    register(Leaks(isolation, leaks), _LEAKS)
+    register(FailureReport(config, isolation), "petstore-report")
     if config.getoption("petstore_at"):
-        register(Removal(keeper), "petstore-removal")
+        register(Removal(isolation), "petstore-removal")
     if covers(config):
         from petstore_mock.pytest_plugin.outcome_coverage import Coverage  # noqa: PLC0415  # most runs do without
 
-        register(Coverage(config, keeper), "petstore-coverage")
+        register(Coverage(config, isolation), "petstore-coverage")
     if config.getoption("petstore_explore"):
         from petstore_mock.pytest_plugin.exploration import Exploration  # noqa: PLC0415  # as above
 
-        register(Exploration(config, keeper, assumed), "petstore-exploration")
+        register(Exploration(config, isolation, assumed), "petstore-exploration")
     if config.getoption("petstore_mutants"):
         from petstore_mock.pytest_plugin.mutants import Mutants  # noqa: PLC0415  # as above
 
-        register(Mutants(config, keeper), "petstore-mutants")
-    return keeper
+        register(Mutants(config, isolation), "petstore-mutants")
+    return isolation
 
 
 def leaks_of(config: pytest.Config) -> Leaks:
     """Return what collects the requests of finished tests."""
-    keeper_of(config)
+    isolation_of(config)
     leaks = config.pluginmanager.get_plugin(_LEAKS)
     assert isinstance(leaks, Leaks)  # noqa: S101  # for the type checker
     return leaks

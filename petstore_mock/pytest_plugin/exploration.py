@@ -24,7 +24,7 @@ from petstore_mock.pytest_plugin.run import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
-    from petstore_mock.pytest_plugin.isolation import Keeper
+    from petstore_mock.pytest_plugin.isolation import IsolationManager
 
 __all__ = [
     "Exploration",
@@ -36,7 +36,7 @@ __all__ = [
     "write_tests",
 ]
 
-# A refused body is no leaning: these would refuse what the tests themselves send.
+# A refused body is no assumption: these would refuse what the tests themselves send.
 _NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
 _ATTRIBUTE: Final = "petstore_exploration"  # of a report: it crosses xdist
 _SHOWN_TESTS: Final = 20
@@ -122,10 +122,10 @@ def is_multiplied(item: pytest.Item) -> bool:
 class Exploration:
     """Collects how tests went under their variants, here or on the workers of xdist, and sums it up."""
 
-    def __init__(self, config: pytest.Config, keeper: Keeper, assumed: Mapping[str, str]) -> None:
+    def __init__(self, config: pytest.Config, isolation: IsolationManager, assumed: Mapping[str, str]) -> None:
         self._count: int = config.getoption("petstore_explore")
         self._seed: int = config.getoption("petstore_random_seed") or 0
-        self._keeper = keeper
+        self._isolation = isolation
         self._assumed = assumed
         self._failed: dict[str, dict[str, bool]] = {}  # test -> variant -> whether it failed; "" is as it is
         self._declared: dict[str, list[str]] = {}  # gap=alternative -> tests
@@ -137,7 +137,7 @@ class Exploration:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note on the report which variant of which test it is about."""
         report = yield
-        run = self._keeper.run
+        run = self._isolation.run
         if run is not None and run.item is item and run.uses_petstore and mutant_of(item) is None:
             report.__dict__[_ATTRIBUTE] = {
                 "test": name_without_variant(item),
@@ -166,7 +166,7 @@ class Exploration:
             if test not in tests:
                 tests.append(test)
 
-    def leanings(self) -> dict[str, dict[str, list[str]]]:
+    def shown_assumptions(self) -> dict[str, dict[str, list[str]]]:
         """Return which gaps the client leans on: gap, alternative, and the tests that failed under it alone."""
         found: dict[str, dict[str, list[str]]] = {}
         for test, variants in sorted(self._failed.items()):
@@ -185,14 +185,14 @@ class Exploration:
             f"{len(self._failed)} tests as they are and under up to {self._count} behaviours each "
             f"(--petstore-explore={self._count} --petstore-random-seed={self._seed})"
         )
-        leanings = self.leanings()
+        shown = self.shown_assumptions()
         write("")
         telling = [test for test, variants in self._failed.items() if not variants.get("")]
         if not telling:
             write("Nothing is known of what the client leans on: no test passes as it is and could be explored.")
-        elif not leanings:
+        elif not shown:
             write("No test shows that the client leans on what the interface leaves open.")
-        for name, alternatives in leanings.items():
+        for name, alternatives in shown.items():
             gap = GAPS[name]
             write(f"The client, or a test of it, leans on {name} (§{gap.section}): {gap.sentence}", yellow=True)
             write(f"  It must not assume {gap.lesson}.")

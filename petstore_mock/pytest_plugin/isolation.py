@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.pytest_plugin.subject import Subject
 
-__all__ = ["KEEPER", "Keeper", "Refusal"]
+__all__ = ["ISOLATION", "IsolationManager", "StartCheck"]
 
 _RUN: Final = pytest.StashKey[Run]()
 
 
-class Keeper:
-    """Keeps the session's mock, begins a world for each test, and judges it.
+class IsolationManager:
+    """Keeps the session's mock, begins a world for each test, and verifies it.
 
     Attributes:
         run: the present test.
@@ -116,7 +116,7 @@ class Keeper:
             for observer in self.observers:
                 observer(run, entries)
 
-    def _judge(self, run: Run, *, again: bool = True) -> None:
+    def _verify(self, run: Run, *, again: bool = True) -> None:
         """Raise for what a test, or an example, must answer for; warn of the rest.
 
         Args:
@@ -132,7 +132,7 @@ class Keeper:
         except (PetStoreMockError, VerificationError, Warning) as error:
             raise_at(run.item, error)
 
-    def _judge_failed(self, run: Run, reason: object, *, again: bool = True) -> None:
+    def _verify_failed(self, run: Run, reason: object, *, again: bool = True) -> None:
         """Collect what a failed test must answer for as well: it must not hide the first reason."""
         self._look(run)
         run.has_own_mock = any(str(note).startswith(TITLE) for note in getattr(reason, "__notes__", ()))
@@ -181,37 +181,35 @@ class Keeper:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Judge the test in the main thread once its body is done, so that it fails rather than errs."""
-        __tracebackhide__ = True
-        run = item.stash[_RUN]
-        handle = getattr(getattr(item, "obj", None), "hypothesis", None)
-        if handle is None:
-            return (yield from self._judged(run))
-        with self._each_example(run, handle):
-            return (yield from self._judged(run))
-
-    def _judged(self, run: Run) -> Generator[None, object, object]:
-        """Judge a test by its outcome, which pytest sends or throws in."""
+        """Verify the test in the main thread once its body is done, so that it fails rather than errs."""
         __tracebackhide__ = True
         try:
-            result = yield
-        except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
-            self._excuse(run)
-            raise
+            with self._each_example(item):
+                result = yield
         except BaseException as error:
-            self._judge_failed(run, error)
+            self.end_call(item, error)
             raise
-        if failures := getattr(run.item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
-            self._judge_failed(run, failures[0].value)
-        elif run.examples:
-            self._excuse(run)  # judged already; the last one may have been thrown away by assume()
-        else:
-            self._judge(run)
+        self.end_call(item)
         return result
+
+    def end_call(self, item: pytest.Item, error: BaseException | None = None) -> None:
+        """Let a test whose body is done answer for what came, as its outcome asks for: ``error`` left it, or none."""
+        __tracebackhide__ = True
+        run = item.stash[_RUN]
+        if isinstance(error, (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)):
+            self._excuse(run)
+        elif error is not None:
+            self._verify_failed(run, error)
+        elif failures := getattr(run.item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
+            self._verify_failed(run, failures[0].value)
+        elif run.examples:
+            self._excuse(run)  # verified already; the last one may have been thrown away by assume()
+        else:
+            self._verify(run)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Judge what came while fixtures were torn down, whether or not one of them raised."""
+        """Verify what came while fixtures were torn down, whether or not one of them raised."""
         __tracebackhide__ = True
         run = item.stash[_RUN]
         try:
@@ -220,22 +218,23 @@ class Keeper:
             self._look(run)
             raise
         except BaseException as error:
-            self._judge_failed(run, error, again=False)
+            self._verify_failed(run, error, again=False)
             raise
         if not run.start_error:  # told already
-            self._judge(run, again=False)
+            self._verify(run, again=False)
         return result
 
     # Hypothesis
 
     @contextmanager
-    def _each_example(self, run: Run, handle: Any) -> Generator[None]:  # noqa: ANN401  # Hypothesis has no type for it
+    def _each_example(self, item: pytest.Item) -> Generator[None]:
         """Give each example of a Hypothesis test a world, by the hook that Hypothesis keeps for plugins."""
+        handle = getattr(getattr(item, "obj", None), "hypothesis", None)
         inner = getattr(handle, "inner_test", None)
-        if inner is None or not {FIXTURE, "request"} & set(getattr(run.item, "fixturenames", ())):
+        if handle is None or inner is None or not {FIXTURE, "request"} & set(getattr(item, "fixturenames", ())):
             yield
             return
-        handle.inner_test = self._example_of(run, inner)
+        handle.inner_test = self._example_of(item.stash[_RUN], inner)
         try:
             yield
         finally:
@@ -249,7 +248,7 @@ class Keeper:
                 __tracebackhide__ = True
                 self._begin_example(run)
                 await inner(*args, **kwargs)
-                self._judge(run)
+                self._verify(run)
 
             return example_async
 
@@ -258,7 +257,7 @@ class Keeper:
             __tracebackhide__ = True
             self._begin_example(run)
             inner(*args, **kwargs)
-            self._judge(run)
+            self._verify(run)
 
         return example
 
@@ -269,20 +268,20 @@ class Keeper:
         self._begin()
 
 
-class Refusal:
+class StartCheck:
     """Lets a test fail that asks for a starting state that can't be: once it is not skipped, and before its fixtures.
 
     The fixtures would meet the world of another test.
     """
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, isolation: IsolationManager) -> None:
+        self._isolation = isolation
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Fail in one line."""
-        run = self._keeper.run
+        run = self._isolation.run
         if run is not None and run.item is item:
             run.require_start()
 
 
-KEEPER: Final = pytest.StashKey[Keeper]()
+ISOLATION: Final = pytest.StashKey[IsolationManager]()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.mutants import Mutant
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.pytest_plugin.isolation import Keeper
+    from petstore_mock.pytest_plugin.isolation import IsolationManager
     from petstore_mock.pytest_plugin.run import Run
     from petstore_mock.verify.clauses import Clause
 
@@ -74,16 +74,16 @@ class Mutants:
     A test as it is fails or passes as ever. What comes of it under a mutant is neither: it has noticed, or it has not.
     """
 
-    def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
+    def __init__(self, config: pytest.Config, isolation: IsolationManager) -> None:
         self._count: str = config.getoption("petstore_mutants")
         self._seed: int = config.getoption("petstore_random_seed") or 0
         self._again: bool = config.getoption("petstore_mutants_all")
         self._goal = Goal(config, "petstore_mutants")
-        self._keeper = keeper
+        self._isolation = isolation
         self._chosen = choose(self._count, self._seed)
         self._tests: dict[str, _Test] = {}
         self._not_multiplied: list[str] = []
-        keeper.observers.append(self._observe)
+        isolation.observers.append(self._observe)
 
     def _of(self, name: str) -> _Test:
         return self._tests.setdefault(name, _Test())
@@ -119,7 +119,7 @@ class Mutants:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note on the report what it is about; under a mutant, a failure is what was hoped for, and is no failure."""
         report = yield
-        run = self._keeper.run
+        run = self._isolation.run
         # One that can't have its starting state has not come to use the fixture.
         if run is None or run.item is not item or not (run.uses_petstore or is_multiplied(item)):
             return report

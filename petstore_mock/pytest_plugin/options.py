@@ -331,6 +331,7 @@ def mistakes_in_options(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.I
     for item in items:
         if "petstore" not in getattr(item, "fixturenames", ()):
             continue
+        # pytest says in no other way, before it runs a test, which of several fixtures of one name that test gets.
         found = item._fixtureinfo.name2fixturedefs.get("petstore_options")  # type: ignore[attr-defined]  # noqa: SLF001
         nearest = found[-1] if found else None
         if first is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.pytest_plugin.isolation import Keeper
+    from petstore_mock.pytest_plugin.isolation import IsolationManager
     from petstore_mock.pytest_plugin.run import Run
 
 __all__ = ["Coverage"]
@@ -28,10 +28,10 @@ _ATTRIBUTE: Final = "petstore_shown"  # of a report: it crosses xdist
 class Coverage:
     """Counts the tests that showed an outcome, here or on the workers of xdist, and prints the table."""
 
-    def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
+    def __init__(self, config: pytest.Config, isolation: IsolationManager) -> None:
         self._pages = directory_of(config, "petstore_html")
         self._goal = Goal(config, "petstore_coverage")
-        keeper.observers.append(self._observe)
+        isolation.observers.append(self._observe)
         self._shown: dict[str, set[str]] = {}  # of this process: test -> what it showed
         self._tests: dict[str, set[str]] = {}  # of all processes: outcome -> the tests that showed it
 

@@ -179,7 +179,7 @@ class RemoteFixture(RemotePetStore):
         self.host = _Elsewhere(tenant)
 
     def stop(self) -> None:
-        """Do nothing yet: the last test is judged after its fixtures are gone, and its world must be there."""
+        """Do nothing yet: the last test is verified after its fixtures are gone, and its world must be there."""
 
     def close(self) -> None:
         """End the world of the last test, and close the connections to the door."""

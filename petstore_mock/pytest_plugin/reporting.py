@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.pytest_plugin.isolation import Keeper
+    from petstore_mock.pytest_plugin.isolation import IsolationManager
     from petstore_mock.pytest_plugin.run import Run
 
 __all__ = ["FailureReport", "Leaks", "Removal", "directory_of"]
@@ -35,8 +35,8 @@ _PATHS: Final = "paths"  # what conditions of a wrong path or method are about
 class FailureReport:
     """Gives the report of a failing test the section with its journal, and writes its HAR file and its page."""
 
-    def __init__(self, config: pytest.Config, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, config: pytest.Config, isolation: IsolationManager) -> None:
+        self._isolation = isolation
         self._config = config
         self._archives = directory_of(config, "petstore_har")
         self._pages = directory_of(config, "petstore_html")
@@ -47,7 +47,7 @@ class FailureReport:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add the section before anybody else sees the report; xdist carries it to the controller."""
-        run = self._keeper.run
+        run = self._isolation.run
         if report.failed and run is not None and run.item.nodeid == report.nodeid and (run.uses_petstore or run.leaks):
             self._add(report, run)
 
@@ -170,13 +170,13 @@ def _leaked_into(run: Run) -> list[str]:
 class Leaks:
     """Tells which finished tests still sent requests, and lets the session fail for it."""
 
-    def __init__(self, keeper: Keeper, mode: str) -> None:
-        self._keeper = keeper
+    def __init__(self, isolation: IsolationManager, mode: str) -> None:
+        self._isolation = isolation
         self._mode = mode
         self._from_workers: list[tuple[str, str]] = []
 
     def _all(self) -> list[tuple[str, str]]:
-        return [*self._from_workers, *((leak.owner, leak.request) for leak in self._keeper.leaks)]
+        return [*self._from_workers, *((leak.owner, leak.request) for leak in self._isolation.leaks)]
 
     def take(self, leaks: Iterable[tuple[str, str]]) -> None:
         """Take over what a worker of xdist has seen: owners and requests."""
@@ -215,9 +215,9 @@ class Leaks:
 class Removal:
     """Lists the tests that call getPet when it is gone (``--petstore-at``)."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        keeper.observers.append(self._observe)
-        self._keeper = keeper
+    def __init__(self, isolation: IsolationManager) -> None:
+        isolation.observers.append(self._observe)
+        self._isolation = isolation
         self._needing: list[str] = []  # of this process, by test
         self._reported: list[str] = []
 

@@ -87,7 +87,7 @@ def name_without_variant(item: pytest.Item) -> str:
 
 
 def assumptions_of(item: pytest.Item) -> dict[str, str]:
-    """Return the leanings that the marks of a test declare."""
+    """Return the assumptions that the marks of a test declare."""
     return merged_marks(item, "petstore_assumes")
 
 
@@ -108,7 +108,7 @@ class Run:
         noted: what is to be warned of, by what tells one warning from another.
         shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
         has_own_mock: whether it failed with the journal of a mock of its own.
-        examples: whether it was judged example by example.
+        examples: whether it was verified example by example.
         leaks_before: how many requests of finished worlds had come before it.
         mutant: the mutant that answers in the place of the service, or None.
         noticed: whether a phase of it has failed under that mutant.
@@ -254,7 +254,10 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
 
 
 def raise_at(item: pytest.Item, error: BaseException) -> None:
-    """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours."""
+    """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours.
+
+    Only code that was compiled for that file and line has a frame there, and nobody can make a traceback without one.
+    """
     path, line = _line_of(item)
     code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
     __tracebackhide__ = True

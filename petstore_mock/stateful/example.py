@@ -1,4 +1,4 @@
-"""One example: what a client does on its scene, step by step, and how it is judged. Knows no Hypothesis."""
+"""One example: what a client does on its scene, step by step, and how it is checked. Knows no Hypothesis."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Example:
             self.scene.script.add(f"{name}.clear()")
 
     def call(self, operation: OperationName, **arguments: Any) -> None:  # noqa: ANN401  # those of the three methods
-        """Let the client make a call, and judge it.
+        """Let the client make a call, and check it.
 
         Raises:
             ClientBugError: the client did wrong.
@@ -223,7 +223,7 @@ class Example:
         actor.last = call
         self.scene.script.needs_adapter |= not actor.client.is_plain
         self._run.report.count(entries)
-        problem = self._judge(call, outcome, entries)
+        problem = self._check(call, outcome, entries)
         if problem is not None and problem.question is not None:
             self._run.report.ask(problem.question)
             problem = None
@@ -239,7 +239,7 @@ class Example:
             pass
 
     def call_at_once(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
-        """Let the client make two calls at once, and judge both.
+        """Let the client make two calls at once, and check both.
 
         Args:
             calls: the calls; two of the same can't be told apart, and are not made.
@@ -267,7 +267,7 @@ class Example:
         actor.last = calls[1]
         asked = [f"lambda: {actor.name}.{call.code()}" for call in calls]
         code = at_once_code(asked, hold, then)
-        for place, problem in self._judge_both(calls, outcomes, entries):
+        for place, problem in self._check_both(calls, outcomes, entries):
             journal = f"{actor.world}.journal"
             told = told_of_two(problem, calls, place, entries, code=code, journal=journal)
             self._fail(calls[place], told, outcomes[place])
@@ -284,7 +284,7 @@ class Example:
         self._classify(outcome)
         return outcome
 
-    def _judge_both(
+    def _check_both(
         self, calls: tuple[Call, Call], outcomes: Sequence[Outcome], entries: Sequence[Entry]
     ) -> Iterator[tuple[int, Problem]]:
         """Yield what is wrong with one of two calls, and which it is."""
@@ -348,7 +348,7 @@ class Example:
                 f"the fake contradicts itself, which is a bug in petstore_mock: {error}\n{self.scene.script}"
             ) from error
 
-    def _judge(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
+    def _check(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor, shared = self.scene.actor, self._run.watchdog.shared
         others = [other for other in self.scene.actors if other is not actor]
         problem = stray_problem(call, entries, others, shared=shared)
@@ -465,7 +465,7 @@ class Example:
             self.scene.close()
 
     def _close(self, actor: Actor) -> None:
-        """Close a client, and judge how it does it unless it has failed already."""
+        """Close a client, and check how it does it unless it has failed already."""
         watchdog = self._run.watchdog
         outcome = attempt(watchdog, actor.petstore, "close", actor.client.close)
         tasks_left = actor.client.tasks_left

@@ -84,7 +84,7 @@ class ClientMachine(RuleBasedStateMachine):
         return self._now.scene.actor.petstore
 
     def call(self, operation: OperationName, **arguments: Any) -> None:  # noqa: ANN401  # those of the three methods
-        """Let the client make one of the three calls, and judge it as the machine judges its own.
+        """Let the client make one of the three calls, and check it as the machine checks its own.
 
         Args:
             operation: ``"listPets"``, ``"createPet"`` or ``"getPet"``.

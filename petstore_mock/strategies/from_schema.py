@@ -171,7 +171,7 @@ _SILENT: Final = {
 
 
 def values(schema: Mapping[str, Any], accepts: Callable[[Any], bool]) -> SearchStrategy[Any]:
-    """Draw values that ``schema`` allows; ``accepts`` judges where a keyword is not generated with aim."""
+    """Draw values that ``schema`` allows; ``accepts`` decides where a keyword is not generated with aim."""
     make, aimed = _AIMED.get(str(schema.get("type")), (None, set()))
     if make is None:
         drawn: SearchStrategy[Any] = st.sampled_from(schema["enum"]) if "enum" in schema else json_values()
@@ -215,7 +215,7 @@ def breakers(schema: Mapping[str, Any]) -> dict[str, SearchStrategy[Any]]:
     """Return, for each keyword of a value's ``schema``, a strategy that aims at breaking this one alone.
 
     What it draws may break another keyword too (a text that is too short may not match the pattern either): the
-    caller judges it.
+    caller validates it.
     """
     kind = str(schema.get("type"))
     makers = {"integer": _integer_breakers, "string": _text_breakers}

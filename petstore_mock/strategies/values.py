@@ -160,10 +160,10 @@ def invalid_new_pets(*, schemas: str | PathLike[str] | None = None) -> SearchStr
         schemas: as for :func:`names`.
     """
     rules = _rules(schemas)
-    return st.one_of([_judged(rules, body, rule) for rule, body in _broken_bodies(rules)])
+    return st.one_of([_validated(rules, body, rule) for rule, body in _broken_bodies(rules)])
 
 
-def _judged(rules: Schemas, bodies: SearchStrategy[Any], rule: str) -> SearchStrategy[InvalidNewPet]:
+def _validated(rules: Schemas, bodies: SearchStrategy[Any], rule: str) -> SearchStrategy[InvalidNewPet]:
     def breaks_this_alone(body: object) -> bool:
         return [violation.rule for violation in rules.validate("NewPet", body, "body")] == [rule]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Authority", "authority"]
 
 _IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
-# By the real calendar, whatever time a test has frozen: it is the client's clock that judges.
+# By the real calendar, whatever time a test has frozen: it is the client's clock that counts.
 _LONG_AGO = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinfo=UTC))
 _STILL_TO_COME = (datetime(2090, 1, 1, tzinfo=UTC), datetime(2091, 1, 1, tzinfo=UTC))
 # Names of the domain name system (RFC 1123 §2.1); those beyond ASCII are written as xn--...

@@ -93,7 +93,7 @@ def check_head(request: ApiRequest) -> None:
     line = len(request.method) + len(request.target) + len("  HTTP/1.1")
     if line > LINE_LIMIT:
         raise RequestError("uri_too_long", f"a request line of {line} bytes, the limit is {LINE_LIMIT}")
-    size, problem = _judged(request.fields)
+    size, problem = _validated(request.fields)
     if line + size > HEAD_LIMIT:
         raise RequestError("header_too_large", f"{line + size} bytes, the limit is {HEAD_LIMIT}")
     if problem is not None:
@@ -101,7 +101,7 @@ def check_head(request: ApiRequest) -> None:
 
 
 @lru_cache(maxsize=64)  # a client repeats itself, and its adapter keeps the fields
-def _judged(fields: RequestFields) -> tuple[int, tuple[str, str] | None]:
+def _validated(fields: RequestFields) -> tuple[int, tuple[str, str] | None]:
     """Return how many bytes the fields are on the wire, with the lines' ends, and what is wrong with them."""
     size = len("\r\n\r\n") + sum(len(name) + len(value) + _SEPARATORS for name, value in fields)
     if len(fields) > FIELD_LIMIT:

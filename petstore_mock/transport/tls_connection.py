@@ -308,7 +308,7 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
         except ssl.SSLZeroReturnError:  # it has said that it sends no more (RFC 8446 §6.1)
             ended = True
         except ssl.SSLError as error:
-            self._alert_of(error)  # some clients judge the certificate only now
+            self._alert_of(error)  # some clients check the certificate only now
             self._flush()
             self.abort()
             return

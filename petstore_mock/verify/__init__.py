@@ -15,7 +15,7 @@ from petstore_mock.verify.client import Connection
 from petstore_mock.verify.gap_evidence import Finding
 from petstore_mock.verify.guest import Guest
 from petstore_mock.verify.learned import Learned, learned_from, recorded_choices
-from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict, judge
+from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict, reach_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,7 @@ def verify(
     with guest:
         checking = Checking(guest)
         checking.go()
-    return judge(checking, url=url.rstrip("/"), date=began, keys=keys, recorded=recorded)
+    return reach_verdict(checking, url=url.rstrip("/"), date=began, keys=keys, recorded=recorded)
 
 
 def learn(

@@ -33,14 +33,14 @@ class Checking:
         guest: sends them.
 
     Attributes:
-        judged: the exchanges that are held against the clauses, by the names of their probes.
+        checked: the exchanges that are held against the clauses, by the names of their probes.
         skipped: why probes showed nothing, by their names.
         interrupted: whether somebody stopped the run.
     """
 
     def __init__(self, guest: Guest) -> None:
         self.guest = guest
-        self.judged: dict[str, list[Exchange]] = {}
+        self.checked: dict[str, list[Exchange]] = {}
         self.skipped: dict[str, str] = {}
         self.interrupted = False
         self._run = f"{datetime.now(UTC):%Y-%m-%d} {secrets.token_hex(3)}"
@@ -62,7 +62,7 @@ class Checking:
         try:
             for turn in range(probe.repeat):
                 exchange = self._send(probe)
-                self.judged[probe.name] = [exchange]
+                self.checked[probe.name] = [exchange]
                 if turn + 1 < probe.repeat and not self._is_missing(exchange):
                     break
         except SkippedError as error:
@@ -80,8 +80,8 @@ class Checking:
         try:
             exchange = self.guest.ask(probe.name, probe.method, target, key=probe.key, fields=probe.fields, body=body)
         except StoppedError:
-            # What was known to fail while the service was there is to be judged; what stopped the run is not.
-            self.judged.setdefault(
+            # What was known to fail while the service was there is to be checked; what stopped the run is not.
+            self.checked.setdefault(
                 probe.name, [one for one in sent[count:] if one.probe == probe.name and one.confirmed]
             )
             raise

@@ -1,6 +1,6 @@
 """The clauses: every sentence of the interface that can be seen from outside, as one table.
 
-A clause names the probes whose exchanges show it (``list*`` stands for all that begin so), and a judge: a function of
+A clause names the probes whose exchanges show it (``list*`` stands for all that begin so), and a check: a function of
 one exchange and the facts of the run. It returns None where the clause holds, a :class:`Breach`, or a :class:`Silent`
 where the exchange says nothing of it.
 """
@@ -53,32 +53,32 @@ class Clause:
         section: the section of the interface.
         words: what it says.
         probes: the names of the probes that show it, as patterns of ``fnmatch``.
-        judge: says what an exchange of theirs shows.
+        check: says what an exchange of theirs shows.
     """
 
     id: str
     section: str
     words: str
     probes: tuple[str, ...]
-    judge: Callable[[Exchange, Facts], Breach | Silent | None]
+    check: Callable[[Exchange, Facts], Breach | Silent | None]
 
     def is_shown_by(self, probe: str) -> bool:
-        """Whether an exchange of the probe is judged."""
+        """Whether an exchange of the probe is checked."""
         return any(fnmatchcase(probe, name) for name in self.probes)
 
 
-# Judges
+# Checks
 
 
 def _status(*wanted: int) -> Callable[[Exchange, Facts], Breach | Silent | None]:
-    """Judge the status of an answer alone."""
+    """Check the status of an answer alone."""
 
-    def judge(exchange: Exchange, _facts: Facts) -> Breach | None:
+    def check(exchange: Exchange, _facts: Facts) -> Breach | None:
         if exchange.status in wanted:
             return None
         return Breach(f"expected {' or '.join(map(str, wanted))}")
 
-    return judge
+    return check
 
 
 def _listed(exchange: Exchange) -> list[Any] | Silent:
@@ -148,9 +148,9 @@ def _objects(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 def _field(
     name: str, is_right: Callable[[Any], bool], what: str, *, required: bool
 ) -> Callable[[Exchange, Facts], Breach | Silent | None]:
-    """Judge a field of every animal in an answer."""
+    """Check a field of every animal in an answer."""
 
-    def judge(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
+    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
         found = _documents(exchange)
         if isinstance(found, Silent):
             return found
@@ -164,7 +164,7 @@ def _field(
             return Breach(f"expected every animal to have {name}; one has {', '.join(without) or 'no field'}")
         return None if given else Silent(f"no animal with {name} was seen")
 
-    return judge
+    return check
 
 
 def _is_int64(value: object) -> bool:
@@ -182,9 +182,9 @@ def _is_status(value: object) -> bool:
 def _error(
     name: str, is_right: Callable[[Any], bool], what: str
 ) -> Callable[[Exchange, Facts], Breach | Silent | None]:
-    """Judge a field of an Error body."""
+    """Check a field of an Error body."""
 
-    def judge(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
+    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
         if exchange.status not in {400, 401, 404} or exchange.status not in _DECLARED[exchange.operation or "listPets"]:
             return Silent("no such error came")
         found = exchange.json
@@ -194,7 +194,7 @@ def _error(
             return Breach(f"expected the Error to have {name}; it has {', '.join(found) or 'no field'}")
         return None if is_right(found[name]) else Breach(f"expected {name} to be {what}; it is {found[name]!r}")
 
-    return judge
+    return check
 
 
 def _status_carried(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
@@ -209,20 +209,20 @@ def _status_carried(exchange: Exchange, _facts: Facts) -> Breach | Silent | None
 
 
 def _error_of(status: int) -> Callable[[Exchange, Facts], Breach | Silent | None]:
-    """Judge an Error body as a whole, as it comes with a status."""
+    """Check an Error body as a whole, as it comes with a status."""
     fields = (("code", _is_text, _TEXT), ("message", _is_text, _TEXT), ("status", is_integer, "an integer"))
-    judges = [*(_error(*field) for field in fields), _media_type]
+    checks = [*(_error(*field) for field in fields), _media_type]
 
-    def judge(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
+    def check(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
         if exchange.status != status:
             return Silent(f"no {status} came")
-        return next((found for one in judges if (found := one(exchange, facts)) is not None), None)
+        return next((found for one in checks if (found := one(exchange, facts)) is not None), None)
 
-    return judge
+    return check
 
 
 def _at_most(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge the length of a page: it shows something only where more animals match than may come."""
+    """Check the length of a page: it shows something only where more animals match than may come."""
     found = _listed(exchange)
     if isinstance(found, Silent):
         return found
@@ -241,7 +241,7 @@ def _accepted(exchange: Exchange, _facts: Facts) -> Breach | None:
 
 
 def _only(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    """Judge a filtered list: only animals with this status."""
+    """Check a filtered list: only animals with this status."""
     found = _listed(exchange)
     if isinstance(found, Silent):
         return found
@@ -253,7 +253,7 @@ def _only(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _finds(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge a list that may not be empty: an animal that matches was there before and after."""
+    """Check a list that may not be empty: an animal that matches was there before and after."""
     found = _listed(exchange)
     if isinstance(found, Silent):
         return found
@@ -274,7 +274,7 @@ def _distinct(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _new_id(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge the id of a created animal: no other animal had it."""
+    """Check the id of a created animal: no other animal had it."""
     if not exchange.pets:
         return Silent("no animal was created")
     pet_id = exchange.pets[0]["id"]
@@ -284,9 +284,9 @@ def _new_id(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
 
 
 def _echoed(name: str) -> Callable[[Exchange, Facts], Breach | Silent | None]:
-    """Judge whether a field of a created animal is what was sent."""
+    """Check whether a field of a created animal is what was sent."""
 
-    def judge(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
+    def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
         sent, found = exchange.sent, exchange.json
         if (
             exchange.status != 201
@@ -298,7 +298,7 @@ def _echoed(name: str) -> Callable[[Exchange, Facts], Breach | Silent | None]:
         same = found.get(name) == sent[name] and isinstance(found.get(name), bool) is isinstance(sent[name], bool)
         return None if same else Breach(f"expected {name} to be {sent[name]!r}; it is {found.get(name)!r}")
 
-    return judge
+    return check
 
 
 def _created(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
@@ -311,7 +311,7 @@ def _created(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _kept(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge whether a created animal is found again, at the third time if not at once (gap visibility)."""
+    """Check whether a created animal is found again, at the third time if not at once (gap visibility)."""
     made = [one.pets[0]["id"] for one in facts.created if one.number < exchange.number]
     if not made:
         return Silent("no animal was created")
@@ -331,7 +331,7 @@ def _refused(exchange: Exchange, _facts: Facts) -> Breach | None:
 
 
 def _refused_left_nothing(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge whether what was refused is in the list all the same; each request bore a name of its own."""
+    """Check whether what was refused is in the list all the same; each request bore a name of its own."""
     if not exchange.pets:
         return Silent("no list showed an animal")
     refused = {
@@ -366,7 +366,7 @@ def _asked_for(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _got(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge the answer to getPet for an animal that an answer showed."""
+    """Check the answer to getPet for an animal that an answer showed."""
     if exchange.status == 200:
         return None
     if not facts.seen_before(int(exchange.pet_id), exchange.number):
@@ -379,7 +379,7 @@ def _got(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
 
 
 def _same_as_listed(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    """Judge whether getPet shows what the lists before and after it show."""
+    """Check whether getPet shows what the lists before and after it show."""
     if exchange.status != 200 or not isinstance(exchange.json, dict):
         return Silent(f"{exchange.line} was answered {exchange.status}")
     shown = [

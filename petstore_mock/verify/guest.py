@@ -287,7 +287,7 @@ class Guest:
             for target in ("/pets?limit=1", "/pets/1")[: 1 if self._key in self._worked else 2]:
                 asked = self._send_patiently(_Request("key-again", "GET", target))
                 if asked.status not in {None, 401}:
-                    return exchange  # this request alone is refused, which its clause is to judge
+                    return exchange  # this request alone is refused, which its clause is to check
             self._key += 1
             if self.lost_key:
                 if self._worked:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.exchange import Exchange
     from petstore_mock.verify.gap_evidence import Finding
 
-__all__ = ["ClauseResult", "Drift", "Result", "Verdict", "judge"]
+__all__ = ["ClauseResult", "Drift", "Result", "Verdict", "reach_verdict"]
 
 Result = Literal["holds", "broken", "not_observable", "could_not_check"]
 
@@ -119,7 +119,9 @@ class Verdict:
         return as_text(self)
 
 
-def judge(checking: Checking, *, url: str, date: str, keys: Sequence[str], recorded: Mapping[str, str]) -> Verdict:
+def reach_verdict(
+    checking: Checking, *, url: str, date: str, keys: Sequence[str], recorded: Mapping[str, str]
+) -> Verdict:
     """Hold a run against every clause, and against the recorded choices."""
     guest = checking.guest
     facts = Facts(guest.exchanges)
@@ -164,7 +166,7 @@ def _clause(clause: Clause, checking: Checking, facts: Facts, url: str, keys: tu
     shown = 0
     silent: list[str] = []
     outages: list[str] = []
-    exchanges = [one for probe, found in checking.judged.items() if clause.is_shown_by(probe) for one in found]
+    exchanges = [one for probe, found in checking.checked.items() if clause.is_shown_by(probe) for one in found]
     for exchange in exchanges:
         outcome = _outcome(clause, exchange, facts)
         if isinstance(outcome, Breach):
@@ -186,7 +188,7 @@ def _outcome(clause: Clause, exchange: Exchange, facts: Facts) -> Breach | Silen
     """Return what an exchange shows of a clause, whether it was answered or not."""
     if exchange.failure is not None:
         if exchange.confirmed and (exchange.probe in clause.probes or clause.id == "1-http"):
-            outcome = clause.judge(exchange, facts) if clause.id == "1-http" else None
+            outcome = clause.check(exchange, facts) if clause.id == "1-http" else None
             return outcome or Breach("expected an answer", exchange.failure.words)
         return Silent(exchange.failure.words)
     if (
@@ -201,7 +203,7 @@ def _outcome(clause: Clause, exchange: Exchange, facts: Facts) -> Breach | Silen
             if exchange.probe in clause.probes
             else Silent("the key was refused")
         )
-    return clause.judge(exchange, facts)
+    return clause.check(exchange, facts)
 
 
 def _is_of_keys(clause: Clause) -> bool:

@@ -1,6 +1,6 @@
 """Two calls at once: which requests are of which, and how a problem of one is told.
 
-The journal says in which order the service took the requests, and so which answer is whose: each call is judged by its
+The journal says in which order the service took the requests, and so which answer is whose: each call is checked by its
 own, whatever order it was.
 """
 

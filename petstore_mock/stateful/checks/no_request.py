@@ -23,7 +23,7 @@ TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says h
 _ORDINARY_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")
 _ORDINARY_CATEGORIES: Final = range(1, 1_000)
 _TOO_MANY_REQUESTS: Final = 429
-_LATE: Final = 0.2  # seconds between a client's look at its clock and our judgement of it
+_LATE: Final = 0.2  # seconds between a client's look at its clock and our check of it
 
 
 def no_request_problem(call: Call, outcome: Outcome, journal: Journal) -> Problem | None:

@@ -1,4 +1,4 @@
-"""Rules that hold on the wire, whatever a client returns: judged from the journal, not by the client's word."""
+"""Rules that hold on the wire, whatever a client returns: checked in the journal, not by the client's word."""
 
 from __future__ import annotations
 

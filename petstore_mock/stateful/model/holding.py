@@ -126,7 +126,7 @@ class Hold:
             await asyncio.sleep(_LOOK)
             there = self.other
             looks = looks + 1 if seen == there._reached and there._thread else 0  # noqa: SLF001  # of the same class
-            seen = there._reached  # noqa: SLF001
+            seen = there._reached  # noqa: SLF001  # likewise
 
 
 class _Driven:
