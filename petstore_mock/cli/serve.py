@@ -91,7 +91,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
     """
     log = RequestLog(stdout, options.log_format)
     signalled: SimpleQueue[None] = SimpleQueue()  # its put() is safe in a signal handler
-    with _until_signalled(lambda: signalled.put(None)):
+    with until_signalled(lambda: signalled.put(None)):
         tenants = _make_worlds(options, None if options.quiet else log.note)
         worlds = tenants.default.worlds
         if not options.quiet:
@@ -158,7 +158,7 @@ def _wait(signalled: SimpleQueue[None]) -> None:
 
 
 @contextmanager
-def _until_signalled(end: Callable[[], None]) -> Generator[None]:
+def until_signalled(end: Callable[[], None]) -> Generator[None]:
     """Call ``end`` at the first SIGINT or SIGTERM; a second one of the same kind meets what was there before."""
     former: dict[int, Any] = {}
     came: set[int] = set()

@@ -63,7 +63,7 @@ class Schemas:
         self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
         if check:
             check_requirements(self.resolved)
-        self._asserting = {name: _strip(schema) for name, schema in self.resolved.items()}
+        self._asserting = {name: assertions_of(schema) for name, schema in self.resolved.items()}
         self._fast_validators = {
             name: compile_fast_validator(schema) or _unsure for name, schema in self._asserting.items()
         }
@@ -102,7 +102,7 @@ class Schemas:
             return _gather(find_errors(schema, value), location)
         validator = self._validators.get(name)
         if validator is None:
-            validator = self._validators[name] = _validator_class()(schema)
+            validator = self._validators[name] = validator_class()(schema)
         errors = [_plain_error(error) for error in validator.iter_errors(value)]
         # What else: an enumeration, or the bounds of an integer that came as a float.
         mistyped = {error.path for error in errors if error.keyword == "type"}
@@ -120,20 +120,20 @@ def _unsure(_: object) -> bool:
     return False
 
 
-def _strip(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
+def assertions_of(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
     """Return the part of a resolved schema that asserts something."""
     if not isinstance(node, dict):
         return node
     kept = {key: value for key, value in node.items() if key not in _ANNOTATIONS}
     if "properties" in kept:
-        kept["properties"] = {name: _strip(schema) for name, schema in kept["properties"].items()}
+        kept["properties"] = {name: assertions_of(schema) for name, schema in kept["properties"].items()}
     if "items" in kept:
-        kept["items"] = _strip(kept["items"])
+        kept["items"] = assertions_of(kept["items"])
     return kept
 
 
 @cache
-def _validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
+def validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first used
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 

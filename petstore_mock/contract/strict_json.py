@@ -144,7 +144,7 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
     if not _noted.repeated:
         return value, _NONE
     repeated = Violations()
-    _find_repeated(value, [], repeated)
+    find_repeated(value, [], repeated)
     return value, repeated
 
 
@@ -169,7 +169,7 @@ def _syntax(error: json.JSONDecodeError) -> Violation:
     return _malformed(f"must be JSON; {said} at line {error.lineno} column {error.colno} of {shown}{early}")
 
 
-def _find_repeated(value: Any, steps: list[str | int], found: Violations) -> None:  # noqa: ANN401  # any JSON value
+def find_repeated(value: Any, steps: list[str | int], found: Violations) -> None:  # noqa: ANN401  # any JSON value
     """Add the repeated members of ``value``, a container that ``steps`` lead to; a path is written only where due."""
     if isinstance(value, RepeatedMembers):
         names = value.repeated[: found.room]
@@ -180,7 +180,7 @@ def _find_repeated(value: Any, steps: list[str | int], found: Violations) -> Non
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
         if part and isinstance(part, (dict, list)):
             steps.append(step)
-            _find_repeated(part, steps, found)
+            find_repeated(part, steps, found)
             steps.pop()
 
 
@@ -203,12 +203,12 @@ def _refuse_surrogates(value: Any) -> None:  # noqa: ANN401
         _plain_encoder.encode(value).encode("utf-8")  # in C, and fails only for what the walk then finds
     except UnicodeEncodeError:
         steps: list[str | int] = []
-        text = _lone_surrogate(value, steps)
+        text = find_lone_surrogate(value, steps)
         violation = Violation(_path(steps), "unicode", "must not hold a lone surrogate (RFC 7493 §2.1)", text)
         raise MalformedJsonError(violation) from None
 
 
-def _lone_surrogate(value: Any, steps: list[str | int]) -> str | None:  # noqa: ANN401
+def find_lone_surrogate(value: Any, steps: list[str | int]) -> str | None:  # noqa: ANN401
     """Return the first text with a lone surrogate, or None; ``steps`` then lead to it, or to the object it names."""
     if isinstance(value, str):
         return value if _SURROGATE.search(value) else None
@@ -218,7 +218,7 @@ def _lone_surrogate(value: Any, steps: list[str | int]) -> str | None:  # noqa: 
         if isinstance(step, str) and _SURROGATE.search(step):
             return step
         steps.append(step)
-        found = _lone_surrogate(part, steps)
+        found = find_lone_surrogate(part, steps)
         if found is not None:
             return found
         steps.pop()

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["event_stream"]
 
-_HEARTBEAT: Final = 10.0  # seconds: by a comment the server learns that a client has gone, and proxies keep the stream
-_LONGEST_QUEUE: Final = 10_000  # events that a client has not read; what comes then is counted
-_HEAVIEST_QUEUE: Final = 64 * 1024 * 1024  # bytes of their requests: the journal may have let them go long ago
+HEARTBEAT: Final = 10.0  # seconds: by a comment the server learns that a client has gone, and proxies keep the stream
+LONGEST_QUEUE: Final = 10_000  # events that a client has not read; what comes then is counted
+HEAVIEST_QUEUE: Final = 64 * 1024 * 1024  # bytes of their requests: the journal may have let them go long ago
 
 
 class _Stream:
@@ -55,7 +55,7 @@ class _Stream:
 
     def _put(self, name: str, event: Entry | WorldEvent, weight: int = 0) -> None:
         with self._weighing:
-            if self._queue.qsize() >= _LONGEST_QUEUE or self._weight > _HEAVIEST_QUEUE:
+            if self._queue.qsize() >= LONGEST_QUEUE or self._weight > HEAVIEST_QUEUE:
                 self._left_out += 1
                 return
             self._weight += weight
@@ -85,7 +85,7 @@ class _Stream:
         yield b": the events of petstore-mock\n\n"
         while True:
             try:
-                name, event, weight = self._queue.get(timeout=_HEARTBEAT)
+                name, event, weight = self._queue.get(timeout=HEARTBEAT)
             except Empty:
                 if self._is_over:
                     return

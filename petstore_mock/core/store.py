@@ -20,33 +20,33 @@ LARGEST_ID: Final = 2**63 - 1  # §2: int64
 
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
-_RUN: Final = 1000
+RUN: Final = 1000
 _KEPT_PAGES: Final = 32  # a client asks for a few; an arbitrary order makes new ones for ever
 
 
 class SortedIds:
     """A sorted set of ids in short runs; the lowest and highest pages cost their length only."""
 
-    __slots__ = ("_highest", "_runs", "_size")
+    __slots__ = ("_size", "highest", "runs")
 
     def __init__(self) -> None:
-        self._runs: list[list[int]] = []
-        self._highest: list[int] = []  # the last id of each run
+        self.runs: list[list[int]] = []
+        self.highest: list[int] = []  # the last id of each run
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[int]:
-        return chain.from_iterable(self._runs)
+        return chain.from_iterable(self.runs)
 
     def __reversed__(self) -> Iterator[int]:
-        return chain.from_iterable(reversed(run) for run in reversed(self._runs))
+        return chain.from_iterable(reversed(run) for run in reversed(self.runs))
 
     def add(self, number: int) -> None:
         """Insert ``number``, which must not be in yet."""
         self._size += 1
-        runs, highest = self._runs, self._highest
+        runs, highest = self.runs, self.highest
         if not runs:
             runs.append([number])
             highest.append(number)
@@ -59,30 +59,30 @@ class SortedIds:
             at = bisect_left(highest, number)
             insort(runs[at], number)
         run = runs[at]
-        if len(run) > 2 * _RUN:
-            runs[at : at + 1] = [run[:_RUN], run[_RUN:]]
-            highest[at : at + 1] = [run[_RUN - 1], run[-1]]
+        if len(run) > 2 * RUN:
+            runs[at : at + 1] = [run[:RUN], run[RUN:]]
+            highest[at : at + 1] = [run[RUN - 1], run[-1]]
 
     def discard(self, number: int) -> None:
         """Take ``number`` out, if it is in."""
-        at = bisect_left(self._highest, number)
-        if at == len(self._runs):
+        at = bisect_left(self.highest, number)
+        if at == len(self.runs):
             return
-        run = self._runs[at]
+        run = self.runs[at]
         index = bisect_left(run, number)
         if index == len(run) or run[index] != number:
             return
         del run[index]
         self._size -= 1
         if run:
-            self._highest[at] = run[-1]
+            self.highest[at] = run[-1]
         else:
-            del self._runs[at], self._highest[at]
+            del self.runs[at], self.highest[at]
 
     def first(self, limit: int) -> list[int]:
         """Return the ``limit`` lowest ids."""
-        if self._runs and limit <= len(self._runs[0]):
-            return self._runs[0][:limit]
+        if self.runs and limit <= len(self.runs[0]):
+            return self.runs[0][:limit]
         return list(islice(self, limit))
 
     def last(self, limit: int) -> list[int]:
@@ -106,16 +106,16 @@ class Store:
     Every animal is kept as its canonical bytes, made once; whoever reads one as a dict gets a fresh copy.
     """
 
-    __slots__ = ("_by_name", "_index", "_pages", "_pets", "_start_last", "_start_size", "_undo", "last")
+    __slots__ = ("_index", "_pets", "_start_last", "_start_size", "last", "orders", "pages", "undo")
 
     def __init__(self) -> None:
         self._pets: dict[int, bytes] = {}
         self._index: dict[str | None, SortedIds] = {None: SortedIds()}
         # Kept until the next change. The journal then holds one page, not a copy of it for each time it was asked for.
-        self._pages: dict[tuple[int, ...], bytes] = {}
-        self._by_name: dict[str | None, list[int]] = {}
+        self.pages: dict[tuple[int, ...], bytes] = {}
+        self.orders: dict[str | None, list[int]] = {}
         # What each changed animal was at the starting state, so that a reset costs what changed.
-        self._undo: dict[int, bytes | None] = {}
+        self.undo: dict[int, bytes | None] = {}
         self._start_last = 0
         self._start_size = 0
         self.last = 0  # the highest id ever given: an id is never given twice
@@ -138,11 +138,11 @@ class Store:
     def page(self, ids: Iterable[int]) -> bytes:
         """Return the JSON array of the animals ``ids``, in that order."""
         wanted = tuple(ids)
-        page = self._pages.get(wanted)
+        page = self.pages.get(wanted)
         if page is None:
-            if len(self._pages) >= _KEPT_PAGES:
-                self._pages.clear()
-            page = self._pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
+            if len(self.pages) >= _KEPT_PAGES:
+                self.pages.clear()
+            page = self.pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
         return page
 
     def bodies(self) -> list[bytes]:
@@ -166,11 +166,11 @@ class Store:
 
     def by_name(self, status: str | None, limit: int) -> list[int]:
         """Return the ``limit`` first ids in the order of name, then id. Sorts once after each change."""
-        order = self._by_name.get(status)
+        order = self.orders.get(status)
         if order is None:
             order = sorted(self.every(status), key=lambda pet_id: (self._name(pet_id), pet_id))
             if status in self._index:  # of any other text a client might send, nothing is kept
-                self._by_name[status] = order
+                self.orders[status] = order
         return order[:limit]
 
     def _name(self, pet_id: int) -> str:
@@ -217,20 +217,21 @@ class Store:
     def put(self, document: Mapping[str, Any]) -> bytes:
         """Store an animal, a new one or one in place of its former self; return its canonical bytes."""
         body = encode_flat(document)
-        self._write(document["id"], body, document.get("status"))
+        self.write(document["id"], body, document.get("status"))
         return body
 
     def remove(self, pet_id: int) -> bool:
         """Take an animal out; return whether there was one."""
         if pet_id not in self._pets:
             return False
-        self._write(pet_id, None, None)
+        self.write(pet_id, None, None)
         return True
 
-    def _write(self, pet_id: int, body: bytes | None, status: str | None) -> None:
+    def write(self, pet_id: int, body: bytes | None, status: str | None) -> None:
+        """Put the bytes of an animal there, or take it away (None), and remember what was there."""
         former = self._pets.get(pet_id)
-        if pet_id not in self._undo:
-            self._undo[pet_id] = former
+        if pet_id not in self.undo:
+            self.undo[pet_id] = former
         if former is not None:
             former_status = json.loads(former).get("status")
             if former_status is not None:
@@ -251,16 +252,16 @@ class Store:
         self._forget_pages()
 
     def _forget_pages(self) -> None:
-        if self._by_name:
-            self._by_name.clear()
-        if self._pages:
-            self._pages.clear()
+        if self.orders:
+            self.orders.clear()
+        if self.pages:
+            self.pages.clear()
 
     # Going back
 
     def mark_start(self) -> None:
         """Make the present state the one that :meth:`reset` returns to."""
-        self._undo = {}
+        self.undo = {}
         self._start_last = self.last
         self._start_size = len(self._pets)
 
@@ -271,14 +272,14 @@ class Store:
             self._index = {None: SortedIds()}
             self._forget_pages()
         else:
-            self._put_back(self._undo)
-        self._undo = {}
+            self._put_back(self.undo)
+        self.undo = {}
         self.last = self._start_last
 
     def _put_back(self, former: Mapping[int, bytes | None]) -> None:
         for pet_id, body in list(former.items()):
             if self._pets.get(pet_id) != body:
-                self._write(pet_id, body, json.loads(body).get("status") if body is not None else None)
+                self.write(pet_id, body, json.loads(body).get("status") if body is not None else None)
 
     def snapshot(self) -> StoreSnapshot:
         """Return a copy of the state."""

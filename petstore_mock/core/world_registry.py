@@ -46,7 +46,7 @@ _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to 
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
 _BY_ADDRESS: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the same path, written in another way
 _SHOWN_NAME: Final = 100  # characters
-_REMEMBERED: Final = 100_000  # names and keys of worlds that are over, each; a stub may run for months
+REMEMBERED: Final = 100_000  # names and keys of worlds that are over, each; a stub may run for months
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class Worlds:
         self._issued = 0
         self.keys = KeyIndex()
         self._given: dict[str, str] = {}  # retired keys that were not issued here, and whose they were
-        self._named: dict[str, World] = {}
+        self.named: dict[str, World] = {}
         self._ended: dict[str, None] = {}  # names of worlds that are over
         self._stack: list[World] = []
         self._owner_starts: list[int] = []
-        self._owners: list[str] = []
+        self.owners: list[str] = []
         self.leaks: Firsts[Leak] = Firsts(_KEPT_LEAKS)
         self.leaked: Callable[[Leak], None] = _unheard
 
@@ -145,11 +145,11 @@ class Worlds:
             of_all_characters: whether every kind of character is in it that may be in a key.
         """
         number = self._issued = self._issued + 1  # kept: another world's thread may issue one meanwhile
-        if owner is not None and (not self._owners or self._owners[-1] != owner):
+        if owner is not None and (not self.owners or self.owners[-1] != owner):
             self._owner_starts.append(number)
-            self._owners.append(owner)
-            if len(self._owners) >= 2 * _REMEMBERED:
-                del self._owner_starts[:_REMEMBERED], self._owners[:_REMEMBERED]
+            self.owners.append(owner)
+            if len(self.owners) >= 2 * REMEMBERED:
+                del self._owner_starts[:REMEMBERED], self.owners[:REMEMBERED]
         key = f"{self._prefix}{number:06d}"
         return f"{_BEFORE_NUMBER}{key}{_AFTER_NUMBER}" if of_all_characters else key
 
@@ -182,10 +182,10 @@ class Worlds:
         return [
             name
             for name in names
-            if name not in world.keys and (self._retired_owner(name) not in {None, mine} or self.keys.is_taken(name))
+            if name not in world.keys and (self.retired_owner(name) not in {None, mine} or self.keys.is_taken(name))
         ]
 
-    def _retired_owner(self, key: str) -> str | None:
+    def retired_owner(self, key: str) -> str | None:
         """Return to whom ``key``, which opens no world, was issued or given; None if it never was."""
         given = self._given.get(key)
         if given is not None:
@@ -194,7 +194,7 @@ class Worlds:
         if number is None:
             return None
         index = bisect_right(self._owner_starts, number) - 1
-        return self._owners[index] if index >= 0 else _NOBODY
+        return self.owners[index] if index >= 0 else _NOBODY
 
     def _issued_number(self, key: str) -> int | None:
         """Return the number of a key that was issued here, or None."""
@@ -256,20 +256,20 @@ class Worlds:
 
     def world_at(self, name: str) -> World | None:
         """Return the world at the address ``/w/NAME``."""
-        return self._named.get(name)
+        return self.named.get(name)
 
     def add_named(self, name: str, world: World) -> None:
         """Let requests to ``/w/NAME`` reach ``world``, and those at the root that bear its keys."""
         world.owner = name
         self._admit(world)
-        self._named[name] = world
+        self.named[name] = world
         self._ended.pop(name, None)
         for key in world.keys:
             self._given.pop(key, None)
 
     def end_named(self, name: str) -> None:
         """End the world at ``/w/NAME``: what still asks there, or with its keys, has leaked."""
-        world = self._named.pop(name)
+        world = self.named.pop(name)
         with world.lock:
             for key in world.keys:
                 if self._issued_number(key) is None:
@@ -288,7 +288,7 @@ class Worlds:
             request.target = f"/{rest[0] if rest else ''}{mark}{query}"
         segment = request.mount.rpartition("/")[2]
         name = unquote(segment)
-        world = self._named.get(name)
+        world = self.named.get(name)
         if world is not None:
             world.asked = request.started
             return world
@@ -324,7 +324,7 @@ class Worlds:
         with world.lock:
             if key is not None and key.world is not world:  # retired since the look-up above
                 if not request.mount:
-                    return self._leaked(world, request, self._retired_owner(key.name) or _NOBODY)
+                    return self._leaked(world, request, self.retired_owner(key.name) or _NOBODY)
                 key = None
             if key is None and name is not None:
                 problem = "unknown_key"
@@ -417,7 +417,7 @@ class Worlds:
 
     def _leaker(self, name: str) -> str | None:
         """Return who answers for the key ``name``, if it is a retired one."""
-        return None if self.keys.is_taken(name) else self._retired_owner(name)
+        return None if self.keys.is_taken(name) else self.retired_owner(name)
 
     def expectation_matched(self, request: ApiRequest) -> Callable[[Head, bytes], ApiResponse]:
         """Take note of a request that an expectation of ``httpserver`` answers; return what makes its answer.
@@ -429,7 +429,7 @@ class Worlds:
         owner = None if name is None else self._leaker(name)
         with world.lock:
             if owner is None and key is not None and key.world is not world:  # retired since the look-up above
-                owner = self._retired_owner(key.name) or _NOBODY
+                owner = self.retired_owner(key.name) or _NOBODY
             entry = Entry(world.journal.total + 1, world.owner, request, world.clock.now())
             entry.by_expectation = True
             if owner is None:
@@ -465,5 +465,5 @@ def _remember(names: dict[str, Any], name: str, value: str | None) -> None:
     """Keep ``name`` as the newest, within bounds."""
     names.pop(name, None)
     names[name] = value
-    if len(names) > _REMEMBERED:
+    if len(names) > REMEMBERED:
         del names[next(iter(names))]

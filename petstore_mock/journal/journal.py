@@ -37,7 +37,7 @@ FIXTURE_LIMIT: Final = 10_000
 BYTES_LIMIT: Final = 32 * 1024 * 1024
 
 # Of what is gone, the violations stay: a test answers for them however many requests came since.
-_KEPT_VIOLATIONS: Final = 1_000
+KEPT_VIOLATIONS: Final = 1_000
 _KEPT_VIOLATIONS_BYTES: Final = 4 * 1024 * 1024
 
 _LONGEST_WAIT: Final = 86400.0  # seconds: the operating system can't wait for any number of them
@@ -143,7 +143,7 @@ class Journal:
 
     def _evict_violation(self, gone: Entry) -> None:
         weight = self._gone_violations_size + gone.weight
-        if len(self._gone_violations) < _KEPT_VIOLATIONS and weight <= _KEPT_VIOLATIONS_BYTES:
+        if len(self._gone_violations) < KEPT_VIOLATIONS and weight <= _KEPT_VIOLATIONS_BYTES:
             self._gone_violations = (*self._gone_violations, gone)
             self._gone_violations_size = weight
         else:

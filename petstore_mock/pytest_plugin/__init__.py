@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["petstore", "petstore_options"]
 
-_MARKERS = (
+MARKERS = (
     (
         "petstore(behaviour=None, seed=None, at=None, strict=None): the starting state of this test's fake, on top "
         "of petstore_options: a Behaviour, preset or TOML file; more animals; its date; whether violations fail it."
@@ -143,7 +143,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and refuse options and settings that can't be right."""
-    for line in _MARKERS:
+    for line in MARKERS:
         config.addinivalue_line("markers", line)
     asked = any(config.getoption(name) not in {None, False} for name in _PARTS)
     if asked or any(map(config.getini, ("petstore_assumes", "petstore_leaks"))) or "PETSTORE_MOCK_LEAKS" in os.environ:

@@ -31,7 +31,7 @@ _LONGEST_TICK: Final = 0.1  # seconds: what is longer was a machine that slept, 
 _RUNAWAY: Final = 200  # requests of one call: nothing that ends by itself, redirections that are followed included
 _IMPATIENCE: Final = 0.15  # seconds, once it is known that the client waits for ever
 _RAISED_FOR: Final = 0.01  # seconds
-_STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
+STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
 _SHORT_STANDSTILL: Final = 3.0  # seconds, once it is known that the client comes to one; more than Retry-After asks for
 _SHORT_STANDSTILL_OF_TWO: Final = 1.0
 _AGAIN: Final = 1.0  # seconds after which a client is interrupted once more
@@ -126,7 +126,7 @@ class Watchdog:
         """Seconds after which a call that does nothing is ended."""
         if self._watched is not None and self._watched[3] == PAIR:  # which meets nothing that it would back off for
             return _SHORT_STANDSTILL_OF_TWO if self.comes_to_a_standstill else _SHORT_STANDSTILL
-        return max(_SHORT_STANDSTILL if self.comes_to_a_standstill else _STANDSTILL, 1.5 * self.patience)
+        return max(_SHORT_STANDSTILL if self.comes_to_a_standstill else STANDSTILL, 1.5 * self.patience)
 
     def _run(self) -> None:
         before = RealTime.perf_counter()

@@ -91,7 +91,7 @@ class WireServer:
         self.host = host
         self.bound = host  # the address that it stands for, once that is known; of several, the first
         self.port = self._asked_port = port
-        self._state = ServerState(
+        self.state = ServerState(  # what its connections share
             handler,
             expectations,
             mounted,
@@ -109,7 +109,7 @@ class WireServer:
         self._accepted = 0
         self._lock = threading.Lock()
         self._stopping = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None  # while it runs, in its own thread
         self._thread: threading.Thread | None = None
         self._sockets: list[socket.socket] = []
 
@@ -119,7 +119,7 @@ class WireServer:
     @property
     def is_running(self) -> bool:
         """Whether it listens."""
-        return self._loop is not None
+        return self.loop is not None
 
     @property
     def speaks_tls(self) -> bool:
@@ -139,7 +139,7 @@ class WireServer:
     def start(self) -> None:
         """Bind here, in the caller's thread, then serve in another; raises PetStoreMockError when that can't be."""
         with self._lock:
-            if self._loop is not None:
+            if self.loop is not None:
                 raise PetStoreMockError(
                     f"expected a stopped server; got one running at port={self.port}: stop it first"
                 )
@@ -147,7 +147,7 @@ class WireServer:
             self.bound, self.port = self._sockets[0].getsockname()[:2]
             loop = self._new_loop()
             loop.set_exception_handler(self._report)
-            self._loop, self._stopping = loop, asyncio.Event()
+            self.loop, self._stopping = loop, asyncio.Event()
             self._thread = threading.Thread(
                 target=self._run, args=(loop, self._sockets, self._stopping), name="petstore-mock", daemon=True
             )
@@ -161,27 +161,32 @@ class WireServer:
             PetStoreMockError: it was called from inside a request, or something blocks the loop.
         """
         with self._lock:
-            loop, thread = self._loop, self._thread
+            loop, thread = self.loop, self._thread
             if loop is None or thread is None:
                 return
             if thread is threading.current_thread():
                 raise PetStoreMockError(
                     "expected stop() from another thread; got it from inside a request: it would wait for itself"
                 )
-            loop.call_soon_threadsafe(self._stopping.set)
+            self.begin_to_stop()
             thread.join(STOP_PATIENCE)
             if thread.is_alive():
                 raise PetStoreMockError(
                     f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
                     "a predicate of inject(when=...) must be quick"
                 )
-            self._loop = self._thread = None
+            self.loop = self._thread = None
             self._sockets = []
             _running.discard(self)
 
+    def begin_to_stop(self) -> None:
+        """Have the loop end what it is at, and do not wait for it."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._stopping.set)
+
     def close_connections(self, numbers: frozenset[int] | None = None) -> None:
         """Close the kept connections that are idle; it is done when this returns, or, from a request, after it."""
-        loop = self._loop
+        loop = self.loop
         if loop is None:
             return
         if self._thread is threading.current_thread():
@@ -198,8 +203,8 @@ class WireServer:
 
     def renew_connections(self) -> None:
         """Close the kept connections, those that are busy after their answer: whoever comes next shakes hands anew."""
-        if self._loop is not None and self._tls is not None:
-            self._loop.call_soon_threadsafe(self._tls.retire_all)
+        if self.loop is not None and self._tls is not None:
+            self.loop.call_soon_threadsafe(self._tls.retire_all)
             self.close_connections()  # whose end waits for what was called before it
 
     def _close_idle(self, numbers: frozenset[int] | None) -> None:
@@ -223,7 +228,7 @@ class WireServer:
 
         def connect() -> HttpConnection | TlsLayer:
             self._accepted += 1
-            speak_http = partial(HttpConnection, self._state, batch, self._connections, self._accepted)
+            speak_http = partial(HttpConnection, self.state, batch, self._connections, self._accepted)
             if self._tls is None:
                 return speak_http()
             return TlsLayer(
@@ -232,7 +237,7 @@ class WireServer:
                 number=self._accepted,
                 connections=self._connections,
                 make=speak_http,
-                patience=self._state.head_timeout,
+                patience=self.state.head_timeout,
             )
 
         servers = [await loop.create_server(connect, sock=sock, backlog=BACKLOG) for sock in listening]
@@ -271,7 +276,7 @@ class WireServer:
         if error is None or isinstance(error, OSError):
             _log.error("%s", context.get("message"), exc_info=error)
         else:
-            self._state.failed(error, None)
+            self.state.failed(error, None)
 
     def forget(self) -> None:
         """Let go, in the child of a fork, of what belongs to the parent.
@@ -279,14 +284,14 @@ class WireServer:
         The loop's thread does not exist here, and its selector is the parent's own: taking a descriptor out of it
         would take it out there. Descriptors are only closed, and the objects kept, so that none closes itself later.
         """
-        _orphans.append((self._loop, self._thread, self._connections))
+        _orphans.append((self.loop, self._thread, self._connections))
         for sock in self._sockets:
             os.close(sock.detach())  # its own close() waits for uvloop to close it too
         for connection in self._connections:
             connection.disown()
         self._lock = threading.Lock()
         self.port = self._asked_port  # the one that was found is the parent's
-        self._loop = self._thread = self._batch = None
+        self.loop = self._thread = self._batch = None
         self._sockets = []
         self._connections = set()
 

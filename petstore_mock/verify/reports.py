@@ -120,7 +120,10 @@ def _cell(text: str) -> str:
 def as_junit(verdict: Verdict) -> str:
     """Return the verdict as JUnit's XML: a test a clause and a drifted gap; what could not be checked is an error."""
     suite = ET.Element(
-        "testsuite", name="petstore-mock verify", timestamp=verdict.began.replace("Z", ""), hostname=_clean(verdict.url)
+        "testsuite",
+        name="petstore-mock verify",
+        timestamp=verdict.began.replace("Z", ""),
+        hostname=as_xml_text(verdict.url),
     )
     cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
     cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
@@ -130,7 +133,7 @@ def as_junit(verdict: Verdict) -> str:
         tag = {"broken": "failure", "could_not_check": "error", "not_observable": "skipped"}.get(result)
         if tag is not None:
             counted[tag] += 1
-            ET.SubElement(case, tag, message=_clean(detail))
+            ET.SubElement(case, tag, message=as_xml_text(detail))
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(counted["failure"]))
     suite.set("errors", str(counted["error"]))
@@ -140,7 +143,7 @@ def as_junit(verdict: Verdict) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _clean(text: str) -> str:
+def as_xml_text(text: str) -> str:
     """Return ``text`` without the characters that XML 1.0 can't hold, which a service may send."""
     return "".join(_xml_characters(text))
 

@@ -77,7 +77,7 @@ def settings() -> str:
     """The options, settings and markers of pytest's plugin, as it declares them."""
     recorder: Any = _Recorder()
     pytest_plugin.pytest_addoption(recorder)
-    marks = [line.partition(": ") for line in pytest_plugin._MARKERS]  # noqa: SLF001  # a tuple that no hook gives
+    marks = [line.partition(": ") for line in pytest_plugin.MARKERS]
     return "\n\n".join(
         (
             _table("setting", "environment", "what it is", rows=recorder.settings),

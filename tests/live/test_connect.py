@@ -19,6 +19,7 @@ from petstore_mock import (
     faults,
 )
 from petstore_mock.core.tenants import Tenants
+from petstore_mock.journal.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,7 +185,7 @@ def test_what_was_seen_stays_when_the_stub_forgets_it_and_what_was_not_is_no_gue
     with connect(stub.url) as petstore:
         world = stub.host.worlds.world_at(urlsplit(petstore.url).path.split("/")[2])
         assert world is not None
-        world.journal._limit = 3  # noqa: SLF001  # a thousand requests would show the same
+        world.journal = Journal(3, ring=True)  # a thousand requests would show the same
         ask(petstore, "/pets?limit=x")
         assert len(petstore.journal) == 1
         for _ in range(3):

@@ -74,7 +74,7 @@ def test_half_a_head_that_times_out_in_the_next_test_is_the_earlier_ones(
 ) -> None:
     send_and_see_it_read(client, server, HALF)
     petstore.tenant.renew("test_b")
-    server._state.head_timeout = 0.0  # noqa: SLF001  # not before: it must not happen in test_a
+    server.state.head_timeout = 0.0  # not before: it must not happen in test_a
     assert client.answer().status == 408
     assert client.is_closed()
     assert len(petstore.journal) == 0

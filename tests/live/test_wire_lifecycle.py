@@ -321,9 +321,7 @@ def test_stop_sends_what_is_answered(connect: Callable[[], RawClient], echo: Ech
     blocking.send(b"GET /block HTTP/1.1\r\nHost: x\r\n\r\n")
     entered.wait(5)
     late.send(b"GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
-    loop, stopping = server._loop, server._stopping  # noqa: SLF001
-    assert loop is not None
-    loop.call_soon_threadsafe(stopping.set)  # as stop() does, which then waits: before the loop sees the late request
+    server.begin_to_stop()  # before the loop sees the late request
     gate.set()
     server.stop()
     assert blocking.answer().body == b"blocked"
@@ -448,8 +446,17 @@ def test_answer_goes_out_before_its_connection_is_closed(
 
 def test_a_mock_keeps_to_asyncio_whatever_is_installed() -> None:
     pytest.importorskip("uvloop")
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def look(_: object) -> bool:
+        loops.append(asyncio.get_running_loop())
+        return True
+
     with PetStoreMock() as petstore:
-        assert isinstance(petstore.httpserver._wire._loop, asyncio.SelectorEventLoop)  # noqa: SLF001
+        petstore.inject(503, when=look)
+        with RawClient(petstore.httpserver) as client:
+            client.get("/v1/pets", f"Authorization: Bearer {petstore.api_key}")
+    assert [isinstance(loop, asyncio.SelectorEventLoop) for loop in loops] == [True]
 
 
 # The process

@@ -56,7 +56,10 @@ def inner(
     """Run a file of tests; ``settings`` are lines of its ``pytest.ini``."""
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         monkeypatch.delenv(name)
-    knows_loop_scope = _LOOP_SCOPE in pytestconfig._parser._inidict  # noqa: SLF001  # pytest says it nowhere else
+    try:
+        knows_loop_scope = bool(pytestconfig.getini(_LOOP_SCOPE))
+    except ValueError:
+        knows_loop_scope = False
 
     def run(source: str, *args: str, settings: str = "", **files: Any) -> pytest.RunResult:  # noqa: ANN401  # as makepyfile
         scope = f"{_LOOP_SCOPE} = function\n" if knows_loop_scope else ""

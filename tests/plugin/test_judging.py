@@ -557,8 +557,10 @@ def test_a_setup_that_raises_hides_no_request_and_is_told_once(inner: Inner, out
 
 def test_a_violation_that_has_left_the_journal_is_told_all_the_same(inner: Inner, output: Output) -> None:
     source = """
+        from petstore_mock.journal.journal import Journal
+
         def test_it(petstore):
-            petstore.journal._limit = 2
+            petstore.tenant.world.journal = Journal(2)
             for limit in (1000, 1, 2):
                 call(petstore, path=f"/pets?limit={limit}")
             assert 1 == 2

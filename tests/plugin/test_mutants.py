@@ -149,7 +149,7 @@ def test_a_stub_elsewhere_serves_the_same_mutants(
     assert written(pytester, "remote.json") == written(pytester, "home.json")
     if workers == "-n0":  # else it depends on which worker knows what, how many runs are left out
         assert at_home.parseoutcomes() == elsewhere.parseoutcomes()
-    assert stub.host.worlds._named == {}  # noqa: SLF001  # nothing is left behind
+    assert stub.host.worlds.named == {}
 
 
 _PASSES = """

@@ -56,7 +56,7 @@ def test_each_test_has_a_world_of_its_own_on_the_stub(remote: Inner, stub: PetSt
     assert result.ret == pytest.ExitCode.OK
     assert f"remote={stub.url} from --petstore-remote" in output(result)
     assert stub.pets == []
-    assert stub.host.worlds._named == {}  # noqa: SLF001  # nothing is left behind
+    assert stub.host.worlds.named == {}, "nothing is left behind"
 
 
 def test_a_failure_shows_the_journal(remote: Inner, output: Output) -> None:
@@ -262,7 +262,7 @@ def test_workers_of_xdist_share_one_stub(remote: Inner, stub: PetStoreMock) -> N
     )
     result.assert_outcomes(passed=8)
     assert result.ret == pytest.ExitCode.OK
-    assert stub.host.worlds._named == {}  # noqa: SLF001  # as above
+    assert stub.host.worlds.named == {}, "nothing is left behind"
 
 
 def test_a_har_file_is_written(remote: Inner, pytester: pytest.Pytester) -> None:

@@ -109,8 +109,10 @@ def test_what_the_journal_still_has_is_shown_and_written_when_the_oldest_are_gon
 ) -> None:
     result = inner(
         """
+        from petstore_mock.journal.journal import Journal
+
         def test_fails(petstore):
-            petstore.journal._limit = 2
+            petstore.tenant.world.journal = Journal(2)
             for limit in range(1, 6):
                 call(petstore, path=f"/pets?limit={limit}")
             assert 1 == 2

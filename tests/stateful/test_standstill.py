@@ -62,7 +62,7 @@ class PollsWithTheLock(PollsALock, FailsWithTheLock):
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog_module, "_STANDSTILL", 1.0)
+    monkeypatch.setattr(watchdog_module, "STANDSTILL", 1.0)
 
 
 @POSIX_SIGNALS
@@ -164,7 +164,7 @@ def test_a_call_that_waits_after_its_answer_is_told_of_with_the_answer() -> None
 
 def test_a_client_that_waits_less_than_a_standstill_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even when the machine has become impatient."""
-    monkeypatch.setattr(watchdog_module, "_STANDSTILL", 2.0)
+    monkeypatch.setattr(watchdog_module, "STANDSTILL", 2.0)
 
     class BacksOff(HttpClientPets):
         def list_pets(self, **given: Json) -> Json:

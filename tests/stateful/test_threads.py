@@ -66,7 +66,7 @@ def test_threads_that_do_not_end_are_left_if_they_are_more_than_a_pool_has(count
 
 def test_an_errand_is_told_from_a_thread_that_lasts() -> None:
     with begun(1) as (threads, ended):
-        (thread,) = threads._started  # noqa: SLF001
+        (thread,) = threads.started
         assert not threads.end_soon([thread])
         ended.set()
         assert threads.end_soon([thread])

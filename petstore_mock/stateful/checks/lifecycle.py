@@ -45,7 +45,7 @@ class Threads:
     """
 
     def __init__(self) -> None:
-        self._started: set[threading.Thread] = set()
+        self.started: set[threading.Thread] = set()
         self._count = -1
         self._known: set[threading.Thread] = set()
 
@@ -61,7 +61,7 @@ class Threads:
             return None
         now = set(threading.enumerate())
         begun = {thread for thread in now - self._known if thread.name not in _OURS}
-        self._started |= begun
+        self.started |= begun
         self._known, self._count = now, len(now)
         return begun
 
@@ -75,20 +75,20 @@ class Threads:
     @property
     def were_begun(self) -> bool:
         """Whether a call has begun any."""
-        return bool(self._started)
+        return bool(self.started)
 
     @property
     def go_on(self) -> bool:
         """Whether one that a call has begun still runs."""
-        return any(thread.is_alive() for thread in self._started)
+        return any(thread.is_alive() for thread in self.started)
 
     def left(self, *, brief: bool) -> int:
         """Return how many do not end, if they are more than can be granted."""
-        if len(self._started) <= MOST_THREADS:
+        if len(self.started) <= MOST_THREADS:
             return 0
         deadline = RealTime.monotonic() + (_THREADS_END_SOON if brief else _THREADS_END)
         while True:
-            count = sum(thread.is_alive() for thread in self._started)
+            count = sum(thread.is_alive() for thread in self.started)
             if count <= MOST_THREADS:
                 return 0
             if RealTime.monotonic() > deadline:

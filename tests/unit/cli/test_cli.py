@@ -133,13 +133,14 @@ def test_version_is_that_of_the_package() -> None:
 
 
 def test_every_option_has_a_help_text() -> None:
-    # argparse has no public way to ask for what was declared.
-    commands = next(one for one in cli.make_parser()._actions if one.dest == "command")  # noqa: SLF001
-    assert isinstance(commands.choices, dict)
-    assert set(commands.choices) == {"serve", "ready", "gaps", "openapi", "verify", "learn", "completion"}
-    for command in commands.choices.values():
-        for action in command._actions:  # noqa: SLF001
-            assert action.help, f"{command.prog} {action.option_strings}"
+    commands = re.findall(r"^    (\w+)", run("--help")[1], re.MULTILINE)
+    assert {*commands} == {"serve", "ready", "gaps", "openapi", "verify", "learn", "completion"}
+    for command in commands:
+        _, told, _ = run(command, "--help")
+        options = re.split(r"^  (?=\S)", told.partition("\n\n")[2], flags=re.MULTILINE)[1:]
+        assert options
+        for option in options:
+            assert re.search(r"\S\s{2,}\S", option.partition("\n\n")[0]), f"{command} {option}"
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,13 @@ def test_serve_runs_on_uvloop_where_it_works_and_else_on_asyncio(uvloop: str, mo
     else:
         monkeypatch.setitem(sys.modules, "uvloop", Unfit("uvloop") if uvloop == "unfit" else None)
     running: list[str] = []
-    monkeypatch.setattr(serve_command, "_greeting", spy_on_loop(running, serve_command._greeting))  # noqa: SLF001
+
+    class Spied(WireServer):
+        def start(self) -> None:
+            super().start()
+            running.append(type(self.loop).__module__.partition(".")[0])
+
+    monkeypatch.setattr(serve_command, "WireServer", Spied)
 
     def use(first: list[str]) -> None:
         assert get(first[0].split()[2], "secret").startswith(b"HTTP/1.1 200")
@@ -342,20 +349,12 @@ def test_serve_runs_on_uvloop_where_it_works_and_else_on_asyncio(uvloop: str, mo
     assert running == ["uvloop" if uvloop == "installed" else "asyncio"]
 
 
-def spy_on_loop(running: list[str], greeting: Callable[..., str]) -> Callable[..., str]:
-    def greet(server: WireServer, *arguments: object) -> str:
-        running.append(type(server._loop).__module__.partition(".")[0])  # noqa: SLF001
-        return greeting(server, *arguments)
-
-    return greet
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_comes_again_meets_what_was_there_before(number: signal.Signals) -> None:
     came: list[str] = []
     before = signal.signal(number, lambda *_: came.append("former"))
     try:
-        with serve_command._until_signalled(lambda: came.append("end")):  # noqa: SLF001
+        with serve_command.until_signalled(lambda: came.append("end")):
             for _ in range(2):
                 signal.raise_signal(number)
     finally:

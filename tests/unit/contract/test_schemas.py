@@ -99,10 +99,10 @@ VALUES = st.recursive(
 def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  # noqa: ANN401
     """The acceptor says yes only to what jsonschema, with our strict integer, accepts; the judge agrees with both."""
     from petstore_mock.contract.fast_validator import compile_fast_validator  # noqa: PLC0415
-    from petstore_mock.contract.schemas import _strip, _validator_class  # noqa: PLC0415
+    from petstore_mock.contract.schemas import assertions_of, validator_class  # noqa: PLC0415
 
-    schema = _strip(default_schemas().resolved[name])
-    right = _validator_class()(schema).is_valid(value)
+    schema = assertions_of(default_schemas().resolved[name])
+    right = validator_class()(schema).is_valid(value)
     accepts = compile_fast_validator(schema)
     if accepts is not None and accepts(value):
         assert right
@@ -131,7 +131,7 @@ PLAIN_SCHEMAS = [
         required=[[], ["name", "x"]],
         additionalProperties=[True, False],
     ),
-    *(schemas_module._strip(schema) for schema in default_schemas().resolved.values()),  # noqa: SLF001
+    *(schemas_module.assertions_of(schema) for schema in default_schemas().resolved.values()),
 ]
 LEAF_VALUES = [None, True, -1, 0, 1, 2, JsonNumber("1.0"), HugeInteger("9" * 500), "", "a", "ab", "abc"]
 
@@ -197,10 +197,10 @@ print("jsonschema" in sys.modules)
 
 def test_usual_values_are_accepted_quickly() -> None:
     from petstore_mock.contract.fast_validator import compile_fast_validator  # noqa: PLC0415
-    from petstore_mock.contract.schemas import _strip  # noqa: PLC0415
+    from petstore_mock.contract.schemas import assertions_of  # noqa: PLC0415
 
     for name in ("NewPet", "listPets.parameters", "getPet.parameters"):
-        accepts = compile_fast_validator(_strip(default_schemas().resolved[name]))
+        accepts = compile_fast_validator(assertions_of(default_schemas().resolved[name]))
         assert accepts is not None
         assert all(accepts(case.value) for case in data_cases.valid(name))
         assert not any(accepts(case.value) for case in data_cases.invalid(name))

@@ -204,8 +204,8 @@ def test_repeated_members_beyond_a_thousand_are_only_counted(monkeypatch: pytest
 
 
 def test_only_a_body_with_a_repeated_member_is_walked_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    walks = Mock(wraps=decoding._find_repeated)  # noqa: SLF001
-    monkeypatch.setattr(decoding, "_find_repeated", walks)
+    walks = Mock(wraps=decoding.find_repeated)
+    monkeypatch.setattr(decoding, "find_repeated", walks)
     decode_json(b'[{"a":1,"a":2}]')
     walked = walks.call_count
     assert walked > 0
@@ -222,8 +222,8 @@ def test_refused_body_leaves_no_repeated_member_behind(refused: bytes, body: byt
 
 
 def test_only_a_body_with_a_lone_surrogate_is_walked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    walks = Mock(wraps=decoding._lone_surrogate)  # noqa: SLF001
-    monkeypatch.setattr(decoding, "_lone_surrogate", walks)
+    walks = Mock(wraps=decoding.find_lone_surrogate)
+    monkeypatch.setattr(decoding, "find_lone_surrogate", walks)
     paired = rb'["\ud83d\udc15", "\\ud800", 1e999, %s, {}, {}]' % (b"9" * 401)
     assert decode_json(paired)[0][:2] == ["\N{DOG}", "\\ud800"]
     walks.assert_not_called()

@@ -30,9 +30,9 @@ def told(stream: Iterator[bytes], count: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("bound", ["_LONGEST_QUEUE", "_HEAVIEST_QUEUE"])
+@pytest.mark.parametrize("bound", ["LONGEST_QUEUE", "HEAVIEST_QUEUE"])
 def test_requests_that_nobody_reads_are_left_out_and_counted(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, bound, 1 if bound == "_LONGEST_QUEUE" else 100)  # less than two requests
+    monkeypatch.setattr(events, bound, 1 if bound == "LONGEST_QUEUE" else 100)  # less than two requests
     door = Door()
     stream = event_stream(door.tenants, None, named)
     for _ in range(3):
@@ -43,7 +43,7 @@ def test_requests_that_nobody_reads_are_left_out_and_counted(bound: str, monkeyp
 
 
 def test_worlds_that_nobody_reads_of_are_left_out_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_LONGEST_QUEUE", 2)
+    monkeypatch.setattr(events, "LONGEST_QUEUE", 2)
     door = Door()
     stream = event_stream(door.tenants, None, named)
     for name in ("one", "two"):
@@ -67,8 +67,8 @@ def test_stream_tells_what_became_of_worlds_and_of_their_journals() -> None:
 
 
 def test_stream_of_a_world_ends_with_it_though_its_end_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "_LONGEST_QUEUE", 1)
-    monkeypatch.setattr(events, "_HEARTBEAT", 0.01)
+    monkeypatch.setattr(events, "LONGEST_QUEUE", 1)
+    monkeypatch.setattr(events, "HEARTBEAT", 0.01)
     tenants = Tenants(Door().petstore.tenant)
     tenant, _ = tenants.make("one")
     stream = event_stream(tenants, tenant, named)

@@ -13,8 +13,8 @@ import pytest
 from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
-from petstore_mock.core import operations
 from petstore_mock.core import responses as answers
+from petstore_mock.core.store import Store
 from petstore_mock.messages.request import ApiRequest, RequestFields
 from tests.core import Core, deferred, whole
 
@@ -334,7 +334,7 @@ def test_exception_inside_is_answered_500_and_fails_the_test(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("the fake is broken")
 
-    monkeypatch.setattr(operations, "_list", broken)
+    monkeypatch.setattr(Store, "page", broken)
     answer = call(petstore)
     assert answer.status == 500
     assert json.loads(answer.body)["code"] == "internal_error"
@@ -354,7 +354,7 @@ def test_exception_after_a_delay_is_answered_500_and_fails_the_test(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("the fake is broken")
 
-    monkeypatch.setattr(operations, "_list", broken)
+    monkeypatch.setattr(Store, "page", broken)
     assert whole(held.resume()).status == 500
     with pytest.raises(VerificationError, match="ZeroDivisionError"):
         petstore.verify()

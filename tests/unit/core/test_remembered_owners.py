@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def test_owners_of_keys_are_bounded_and_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world_registry, "_REMEMBERED", 10)
+    monkeypatch.setattr(world_registry, "REMEMBERED", 10)
     worlds = Worlds()
     keys = [worlds.new_key(f"world {number}") for number in range(95)]
-    owners = [worlds._retired_owner(key) for key in keys]  # noqa: SLF001  # what a leak is told by
+    owners = [worlds.retired_owner(key) for key in keys]  # what a leak is told by
     assert owners[-10:] == [f"world {number}" for number in range(85, 95)]
     assert owners[0] == "an earlier world"
-    assert len(worlds._owners) < 20  # noqa: SLF001
+    assert len(worlds.owners) < 20

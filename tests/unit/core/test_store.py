@@ -22,7 +22,7 @@ STATUSES = st.sampled_from([None, "available", "pending", "sold"])
 @pytest.fixture(autouse=True)
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split runs early, so that small examples have several."""
-    monkeypatch.setattr(store_module, "_RUN", 3)
+    monkeypatch.setattr(store_module, "RUN", 3)
 
 
 def pet(pet_id: int, status: str | None = None, name: str = "a") -> Pet:
@@ -61,9 +61,9 @@ def test_runs_stay_short(order: str) -> None:
     }[order]:
         ids.add(number)
     assert list(ids) == numbers
-    assert max(map(len, ids._runs)) <= 6  # noqa: SLF001  # twice _RUN
-    assert min(map(len, ids._runs)) >= 3  # noqa: SLF001
-    assert ids._highest == [run[-1] for run in ids._runs]  # noqa: SLF001
+    assert max(map(len, ids.runs)) <= 6  # twice RUN
+    assert min(map(len, ids.runs)) >= 3
+    assert ids.highest == [run[-1] for run in ids.runs]
 
 
 def test_first_returns_a_copy() -> None:
@@ -167,13 +167,13 @@ def full() -> Store:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Give the list of the ids that are written from now on."""
     found: list[int] = []
-    original = Store._write  # noqa: SLF001
+    original = Store.write
 
     def write(self: Store, pet_id: int, body: bytes | None, status: str | None) -> None:
         found.append(pet_id)
         original(self, pet_id, body, status)
 
-    monkeypatch.setattr(Store, "_write", write)
+    monkeypatch.setattr(Store, "write", write)
     return found
 
 
@@ -191,7 +191,7 @@ def test_reset_writes_only_what_changed(full: Store, written: list[int]) -> None
     written.clear()
     full.reset()
     assert written == []
-    assert full._undo == {}  # noqa: SLF001  # nor does it look again at what it put back
+    assert full.undo == {}  # nor does it look again at what it put back
 
 
 def test_reset_to_an_empty_start_writes_nothing(written: list[int]) -> None:
@@ -213,7 +213,7 @@ def test_page_is_kept_until_a_change_and_within_bounds(full: Store) -> None:
     pages = [full.page([1, number]) for number in range(2, 34)]
     assert all(full.page([1, number]) is page for number, page in enumerate(pages, start=2))
     full.page([1, 34])
-    assert len(full._pages) <= 32  # noqa: SLF001  # of an arbitrary order there are new ones for ever
+    assert len(full.pages) <= 32  # of an arbitrary order there are new ones for ever
     before = full.page([1, 2])
     full.put(pet(2, name="b"))
     assert json.loads(full.page([1, 2]))[1]["name"] == "b" != json.loads(before)[1]["name"]
@@ -277,4 +277,4 @@ def test_order_by_name_is_kept_for_known_statuses_only(full: Store) -> None:
     full.by_name("sold", 1)
     for number in range(3):
         assert full.by_name(f"unknown-{number}", 1) == []
-    assert list(full._by_name) == ["sold"]  # noqa: SLF001
+    assert list(full.orders) == ["sold"]

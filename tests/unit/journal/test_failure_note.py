@@ -12,6 +12,7 @@ from werkzeug.test import Client
 
 from petstore_mock import PetStoreMock, VerificationError
 from petstore_mock.journal import rendering
+from petstore_mock.journal.journal import Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def test_of_several_mocks_each_tells_which_it_is() -> None:
     def test() -> None:
         with PetStoreMock() as outer, PetStoreMock() as inner, inner.fresh() as fresh:
             urls.extend([outer.url, inner.url])
-            outer.journal._limit = 1  # noqa: SLF001
+            outer.tenant.world.journal = Journal(1)
             ask(outer)
             ask(outer)
             ask(fresh)

@@ -153,7 +153,7 @@ def test_violations_stay_when_other_requests_go(monkeypatch: pytest.MonkeyPatch)
         core.list()
     assert [entry.number for entry in core.journal.violations] == [5]
     assert core.journal.violation_count == 1
-    monkeypatch.setattr(journal_module, "_KEPT_VIOLATIONS", 1)  # so many that some had to go
+    monkeypatch.setattr(journal_module, "KEPT_VIOLATIONS", 1)  # so many that some had to go
     for _ in range(5):
         core.list("?limit=0")
     with pytest.raises(PetStoreMockError, match="are gone"):
@@ -275,21 +275,22 @@ def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None
 # Threads
 
 
-def test_copy_that_an_append_disturbs_is_made_again(core: Core) -> None:
+def test_copy_that_an_append_disturbs_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """On an interpreter that lets another thread in between, a copy may fail; the reader must not."""
 
-    class Disturbed(deque[Entry]):
-        disturbances = 2
+    disturbances = iter([True, True])
 
+    class Disturbed(deque[Entry]):  # no interpreter of today does it
         def __iter__(self) -> Iterator[Entry]:
-            if self.disturbances:
-                self.disturbances -= 1
+            if next(disturbances, False):
                 raise RuntimeError("deque mutated during iteration")
             return super().__iter__()
 
+    monkeypatch.setattr(journal_module, "deque", Disturbed)
+    core = Core()
     core.list()
-    core.journal._entries = Disturbed(core.journal._entries)  # noqa: SLF001  # no interpreter of today does it
     assert [entry.number for entry in core.journal] == [1]
+    assert not next(disturbances, False), "both came"
 
 
 def test_reading_while_others_write_misses_nothing_that_was_answered() -> None:

@@ -14,8 +14,9 @@ from werkzeug.test import Client
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, faults
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.core import operations
 from petstore_mock.core.starting_state import fill
+from petstore_mock.core.store import Store
+from petstore_mock.journal.journal import Journal
 from petstore_mock.messages.request import ApiRequest
 from tests.core import deferred, whole
 
@@ -628,7 +629,7 @@ def test_reset_keeps_errors_inside_the_fake_and_failed_expectations(monkeypatch:
 
     petstore = PetStoreMock()
     with monkeypatch.context() as patch:
-        patch.setattr(operations, "_list", broken)
+        patch.setattr(Store, "page", broken)
         call(petstore)
     petstore.inject(503, when=broken, on="createPet")
     call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
@@ -683,7 +684,7 @@ def test_of_many_problems_before_resets_the_first_are_told_and_the_rest_counted(
 
 def test_violation_that_has_left_the_journal_is_answered_for() -> None:
     petstore = PetStoreMock(strict=True)
-    petstore.journal._limit = 2  # noqa: SLF001
+    petstore.tenant.world.journal = Journal(2)
     for limit in ("1000", "1", "2"):
         call(petstore, target=f"/v1/pets?limit={limit}")
     petstore.reset()

@@ -17,8 +17,8 @@ HOST = "127.0.0.1"
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without exceptions, whatever other fakes listen."""
-    monkeypatch.setattr(no_proxy, "_users", {})
-    monkeypatch.setattr(no_proxy, "_before", {})
+    monkeypatch.setattr(no_proxy, "users", {})
+    monkeypatch.setattr(no_proxy, "before", {})
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
 

@@ -12,7 +12,7 @@ from petstore_mock.verify.exchange import redacted
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import NEEDS, findings
 from petstore_mock.verify.probes import PROBES
-from petstore_mock.verify.reports import _clean
+from petstore_mock.verify.reports import as_xml_text
 from petstore_mock.verify.sentences import SENTENCES
 
 
@@ -77,4 +77,4 @@ def test_keys_are_left_out_however_json_writes_them(key: str) -> None:
 
 
 def test_xml_is_given_no_character_that_it_cannot_hold() -> None:
-    assert _clean("a\x00b\x1f\ud800\ufffe\t\n") == "a\ufffdb\ufffd\ufffd\ufffd\t\n"
+    assert as_xml_text("a\x00b\x1f\ud800\ufffe\t\n") == "a\ufffdb\ufffd\ufffd\ufffd\t\n"
