@@ -27,7 +27,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_finding_is_found_by_hand_and_is_in_the_document(service: str, tmp_path: Path) -> None:
     with SERVICES[service](tmp_path) as url:
         found = by_hand.findings(url)
-        verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=5.0)
+        verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=10.0)
     assert verdict.exit_code == 1
     assert {clause.id for clause in verdict.broken} == {*found}
     assert found == by_hand.documented()[service], "'python -m tests.peers.by_hand' writes them anew"
