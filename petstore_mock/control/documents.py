@@ -138,7 +138,7 @@ def entry_document(entry: Entry, *, with_record: bool = False) -> dict[str, Any]
         "reason": entry.reason,
         "outcome": entry.outcome,
         "connection": entry.connection,
-        **({"mutated": True} if entry.mutated else {}),
+        **({} if entry.mutant is None else {"mutant": entry.mutant}),
     }
     if with_record:
         document["record"] = record_of(entry)

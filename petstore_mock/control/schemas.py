@@ -229,7 +229,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "fault": {"type": ["string", "null"]},
             "executed": _FLAG,
             "duration_ms": {"type": "number"},
-            "mutated": {**_FLAG, "description": "True where the world's mutant did otherwise than the interface."},
+            "mutant": {**_TEXT, "description": "The mutant that did otherwise than the interface says; else absent."},
             "record": {
                 "type": "object",
                 "description": "All that is known of it, for reports; with ?record=true.",

@@ -90,11 +90,11 @@ class Mutation:
         asked = dict(turn.query)
         self.mutant.before(turn)
         if turn.refused_key != refused:
-            entry.mutated = True
+            entry.mutant = self.mutant.name
             return request, None, turn.refused_key
         if turn.query == asked or refused:
             return request, key, problem
-        entry.mutated = True
+        entry.mutant = self.mutant.name
         changed = copy.copy(request)
         changed.target = f"{request.target.partition('?')[0]}?{urlencode(turn.query)}"
         return changed, key, problem
@@ -117,7 +117,7 @@ class Mutation:
         document = encode_json(turn.document)
         if (turn.status, turn.media_type, document) == before and turn.body is None and not animals.changed:
             return
-        entry.mutated = True
+        entry.mutant = self.mutant.name
         response.head = Head(turn.status, response.head.fields).with_fields(("Content-Type", turn.media_type or ""))
         if turn.body is not None:
             response.body = turn.body

@@ -60,7 +60,7 @@ class Entry:
         outcome: what became of the answer when it did not go out whole and at once, such as ``reset``.
         expected: whether the test said that this violation would come.
         by_expectation: whether an expectation of ``httpserver`` answered it.
-        mutated: whether the mutant of its world did otherwise than the interface says.
+        mutant: the mutant that did otherwise than the interface says, or None.
         keys: gives the keys to be masked; internal.
         secure: whether it came over TLS.
         response: the answer as the core made it, nothing masked; None while there is none, as one that is deferred.
@@ -77,7 +77,7 @@ class Entry:
         "expected",
         "fault",
         "keys",
-        "mutated",
+        "mutant",
         "number",
         "omitted",
         "outcome",
@@ -106,7 +106,7 @@ class Entry:
     outcome: str | None
     expected: bool
     by_expectation: bool
-    mutated: bool
+    mutant: str | None
     keys: Callable[[], Iterable[str]]
     secure: bool
     response: ApiResponse | None
@@ -130,7 +130,7 @@ class Entry:
         self.outcome = None
         self.expected = False
         self.by_expectation = False
-        self.mutated = False
+        self.mutant = None
         self.secure = False
         self.keys = _no_keys
         self.weight = 0  # what the journal counted it as

@@ -59,7 +59,7 @@ def record_of(entry: Entry) -> dict[str, Any]:
         "outcome": entry.outcome,
         "expected": entry.expected,
         "by_expectation": entry.by_expectation,
-        "mutated": entry.mutated,
+        "mutant": entry.mutant,
         "sent": entry.sent,
         "response": _response_record(entry),
     }
@@ -144,7 +144,7 @@ def update_entry(entry: Entry, record: dict[str, Any]) -> None:
     entry.executed = record["executed"]
     entry.expected = record["expected"]
     entry.by_expectation = record["by_expectation"]
-    entry.mutated = record["mutated"]
+    entry.mutant = record["mutant"]
 
 
 def _condition(name: str | None, status: int | None) -> Condition | None:

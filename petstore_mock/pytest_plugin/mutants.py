@@ -92,7 +92,7 @@ class Mutants:
         if run.mutant is None:
             self._of(name_without_variant(run.item)).operations.update(entry.operation for entry in entries)
         else:
-            run.asked = run.asked or any(entry.mutated for entry in entries)
+            run.asked = run.asked or any(entry.mutant == run.mutant for entry in entries)
 
     # Running
 

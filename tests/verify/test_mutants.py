@@ -17,7 +17,7 @@ _ANIMALS = 30  # more than the default limit, and few enough that what was creat
 def test_verify_catches_each_mutant_by_its_clause(name: str) -> None:
     with PetStoreMock(seed=_ANIMALS, mutant=name) as petstore:
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
-        assert any(entry.mutated for entry in petstore.journal)
+        assert any(entry.mutant for entry in petstore.journal)
     assert MUTANTS[name].clause in broken(verdict)
     assert verdict.exit_code == 1
 

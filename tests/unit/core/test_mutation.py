@@ -27,7 +27,7 @@ def under(mock: PetStoreMock, name: str) -> None:
 
 
 def shown(mock: PetStoreMock) -> int:
-    return sum(entry.mutated for entry in mock.journal)
+    return sum(entry.mutant is not None for entry in mock.journal)
 
 
 def call(mock: PetStoreMock, method: str = "GET", path: str = "/pets", body: object = None, key: str = "") -> Any:  # noqa: ANN401  # JSON
