@@ -19,7 +19,7 @@ import pytest
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import make_parser
 from petstore_mock.control.openapi import door_document
-from tests.docs import charts
+from tests.docs import charts, noticed
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 from tests.platforms import POSIX_SHELL
@@ -129,6 +129,11 @@ def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
 @pytest.mark.slow
 def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
     _passes(folder, [block for block in PYTHON if block.is_slow])
+
+
+@pytest.mark.slow
+def test_the_examples_notice_as_many_mutants_as_is_said() -> None:
+    assert noticed.documented() == noticed.sentence(noticed.unnoticed()), "'python -m tests.docs.noticed' writes it"
 
 
 @pytest.mark.parametrize("block", [block for block in PYTHON if block.is_session_wide], ids=lambda block: block.where)
