@@ -314,7 +314,8 @@ def test_a_hanging_answer_ends_with_the_test(petstore: PetStoreMock) -> None:
         client.sendall(f"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n".encode())
         petstore.journal.wait_for("listPets", timeout=PATIENCE)
         petstore.reset()
-        assert client.recv(1) == b""
+        with contextlib.suppress(ConnectionResetError):  # which Python's ssl called an end until 3.12
+            assert client.recv(1) == b""
 
 
 @pytest.mark.parametrize("head", [b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /v1/pe", b"\x00\x01"])

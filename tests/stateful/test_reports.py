@@ -53,13 +53,13 @@ def test_a_run_without_faults_tells_so() -> None:
     assert "gaps: none differed" in str(report)
 
 
-@pytest.mark.parametrize("options", [{"max_seconds": 0.6}, {"max_seconds": 0.6, "max_examples": 10_000}])
+@pytest.mark.parametrize("options", [{"max_seconds": 1.5}, {"max_seconds": 1.5, "max_examples": 10_000}])
 def test_a_run_begins_no_example_after_as_many_seconds_as_it_is_given(options: dict[str, Any]) -> None:
     began = time.perf_counter()
     report = check_client(make_correct("http.client"), vary=[], faults=st.nothing(), settings=ONCE, **options)
-    assert 0.6 <= report.seconds < 5
-    assert time.perf_counter() - began < 8
-    assert report.examples > 5
+    assert 1.5 <= report.seconds < 6
+    assert time.perf_counter() - began < 9
+    assert report.examples > 1  # dozens, but for a machine that has much else to do
 
 
 def test_max_examples_holds_beside_max_seconds() -> None:
