@@ -1,4 +1,10 @@
-"""The request log of ``petstore-mock serve``: a line for each request, written outside the event loop."""
+"""The request log of ``petstore-mock serve``: a line for each request, written outside the event loop.
+
+What most lines say, method, target, status and operation, is that of an earlier line: it is rendered once. A line of
+that kind costs little more than its numbers, and is made where the request is answered: to hand the entry over to the
+thread that writes would cost more, since the two hold each other up, and the entry is no longer in the processor's
+cache.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.output import Output
 from petstore_mock.common.wording import counted
-from petstore_mock.journal.rendering import render_line
+from petstore_mock.journal.rendering import around_duration
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
@@ -21,6 +27,8 @@ __all__ = ["RequestLog"]
 
 _LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory ...
 _LARGEST_QUEUE: Final = 32 * 1024 * 1024  # ... nor may its bodies: bytes that the entries hold on to
+_KEPT_TEXTS: Final = 512  # of lines, beginning and end
+_KEPT_TARGET: Final = 200  # characters
 _MOST_LINES: Final = 500  # written at once: who watches sees them scroll, and requests wait for no longer rendering
 
 # Seconds between two writes. The first line after a rest goes out at once; those of a burst gather, since to wake for
@@ -28,11 +36,19 @@ _MOST_LINES: Final = 500  # written at once: who watches sees them scroll, and r
 _REST: Final = 0.01
 
 
+class _OtherLine(str):
+    """A line that is of no request."""
+
+    __slots__ = ()
+
+
 class RequestLog:
     """Lines on their way to a stream.
 
     The server's thread notes, a thread of its own writes: a pipe that nobody reads holds up that thread alone, neither
-    a client nor the end of the process. Requests whose lines find no room are counted, and told as soon as there is.
+    a client nor the end of the process. Lines that say why a request was refused, or what met it, are rendered there,
+    too: they take their time, and the answer of a fault has an outcome only afterwards. Requests whose lines find no
+    room are counted, and told as soon as there is.
 
     Args:
         stdout: where the lines go.
@@ -41,28 +57,46 @@ class RequestLog:
 
     def __init__(self, stdout: TextIO, log_format: str) -> None:
         self._output = Output(stdout)
-        self._render = _json_line if log_format == "json" else _text_line
+        self._around = _around_json if log_format == "json" else around_duration
+        self._line = _json_line if log_format == "json" else _text_line
+        self._kept: dict[object, tuple[str, str]] = {}  # what stands around the numbers of plain lines
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
         self._world_line = _json_world if log_format == "json" else _text_world
         self._greeting: SimpleQueue[str] = SimpleQueue()
-        self._queue: SimpleQueue[tuple[Entry | str, int] | None] = SimpleQueue()
+        # Lines, and entries of which lines are to be made, with what they weigh.
+        self._queue: SimpleQueue[str | tuple[Entry, int] | None] = SimpleQueue()
         # Each is counted by one thread alone: these by the server's ...
         self._noted = 0  # requests
         self._left_out = 0  # of those: they found no room in the queue
-        self._noted_bytes = 0  # of those that found room
+        self._noted_bytes = 0  # of the entries that found room; lines are short
         # ... and these by the one that writes.
-        self._taken_bytes = 0  # of those that have left the queue
+        self._taken_bytes = 0  # of the entries that have left the queue
         self._told = 0  # of those left out: they are counted in a line that says so
         self._other_lines = 0  # lines that are of no request
 
     def note(self, entry: Entry) -> None:
         """Let the line of ``entry`` be written soon."""
         self._noted += 1
-        if self._queue.qsize() < _LONGEST_QUEUE and self._noted_bytes - self._taken_bytes < _LARGEST_QUEUE:
+        if self._queue.qsize() >= _LONGEST_QUEUE or self._noted_bytes - self._taken_bytes >= _LARGEST_QUEUE:
+            self._left_out += 1
+        elif _is_plain(entry):
+            self._queue.put(self._plain_line(entry))
+        else:
             self._noted_bytes += entry.weight
             self._queue.put((entry, entry.weight))
-        else:
-            self._left_out += 1
+
+    def _plain_line(self, entry: Entry) -> str:
+        request = entry.request
+        # The operation follows from the first two; in their texts, the keys are masked.
+        key = (request.method, request.target, entry.status, entry.keys(), request.fields.credentials)
+        around = self._kept.get(key)
+        if around is None:
+            around = self._around(entry)
+            if len(self._kept) >= _KEPT_TEXTS:
+                self._kept.clear()
+            if len(request.target) <= _KEPT_TARGET:
+                self._kept[key] = around
+        return self._line(entry, *around)
 
     def say(self, event: str, text: str, world: str) -> None:
         """Let a line be written soon that is of no request: what became of a world.
@@ -70,7 +104,7 @@ class RequestLog:
         One that finds no room is left out uncounted: the control door has it still.
         """
         if self._queue.qsize() < _LONGEST_QUEUE:
-            self._queue.put((self._world_line(event, text, world), 0))
+            self._queue.put(_OtherLine(self._world_line(event, text, world)))
 
     def start(self) -> None:
         """Begin the thread that writes: what :meth:`greet` says, and then the lines."""
@@ -110,9 +144,9 @@ class RequestLog:
     def write(self) -> None:
         """Write lines until :meth:`end` is called. When they can be written no more, count them, and go on."""
         while (first := self._queue.get()) is not None and not self._output.is_given_up:
-            entries, ended = self._more(*first)
-            lines = [entry if isinstance(entry, str) else self._render(entry) for entry in entries]
-            others = sum(isinstance(entry, str) for entry in entries)
+            noted, ended = self._more(first)
+            lines = [one if isinstance(one, str) else self._line(one[0], *self._around(one[0])) for one in noted]
+            others = sum(isinstance(one, _OtherLine) for one in noted)
             left_out = self._left_out - self._told
             if left_out:
                 lines.append(self._left_out_line(left_out))
@@ -127,24 +161,35 @@ class RequestLog:
             if self._queue.qsize() < _MOST_LINES:
                 time.sleep(_REST)
 
-    def _more(self, first: Entry | str, weight: int) -> tuple[list[Entry | str], bool]:
-        """Return ``first`` with those that wait behind it, and whether the end was among them."""
-        entries, ended = [first], False
+    def _more(self, first: str | tuple[Entry, int]) -> tuple[list[str | tuple[Entry, int]], bool]:
+        """Return ``first`` with what waits behind it, and whether the end was among that."""
+        found, ended = [first], False
         with suppress(Empty):
-            while len(entries) < _MOST_LINES:
+            while len(found) < _MOST_LINES:
                 noted = self._queue.get_nowait()
                 if noted is None:
                     ended = True
                     break
-                entries.append(noted[0])
-                weight += noted[1]
-        self._taken_bytes += weight
-        return entries, ended
+                found.append(noted)
+        self._taken_bytes += sum(one[1] for one in found if isinstance(one, tuple))
+        return found, ended
 
 
-def _text_line(entry: Entry) -> str:
+def _is_plain(entry: Entry) -> bool:
+    """Say whether all that there is to tell of a request is known and usual."""
+    return (
+        entry.condition is None
+        and entry.fault is None
+        and entry.response is not None
+        and entry.sent
+        and entry.outcome is None
+        and not entry.by_expectation
+    )
+
+
+def _text_line(entry: Entry, before: str, behind: str) -> str:
     world = f"[{entry.owner}] " if entry.request.mount else ""
-    return f"{_time_of_day(entry.timestamp // 1)} {world}{render_line(entry)}"
+    return f"{_time_of_day(entry.timestamp // 1)} {world}{before}{entry.duration * 1000:.1f}{behind}"
 
 
 @lru_cache(maxsize=2)
@@ -152,24 +197,28 @@ def _time_of_day(timestamp: float) -> str:
     return f"{datetime.fromtimestamp(timestamp, UTC):%H:%M:%S}"
 
 
-def _json_line(entry: Entry) -> str:
-    moment = entry.moment.isoformat(timespec="milliseconds")
-    request = _json_request(entry.method, entry.target, entry.operation)
-    status = "null" if entry.status is None else entry.status
-    why = f', "world": "{entry.owner}"' if entry.request.mount else ""  # a name needs no escapes
-    if entry.condition is not None:
-        told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
-        why += f", {json.dumps(told)[1:-1]}"
-    # By hand, what is the same for many requests once for all of them: json.dumps would cost as much as the answer.
+def _around_json(entry: Entry) -> tuple[str, str]:
+    told: dict[str, object] = {"method": entry.method, "target": entry.target, "operation": entry.operation}
+    before = f'{json.dumps(told | {"status": entry.status})[1:-1]}, "milliseconds": '
+    if entry.condition is None:
+        return before, "}"
+    told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
+    return before, f", {json.dumps(told)[1:]}"
+
+
+def _json_line(entry: Entry, before: str, behind: str) -> str:
+    second, took = entry.timestamp // 1, round(entry.duration * 1e6)
+    milliseconds = min(999, int((entry.timestamp - second) * 1000 + 0.0005))  # to the microsecond, as Entry.moment
+    world = f', "world": "{entry.owner}"' if entry.request.mount else ""  # a name needs no escapes
     return (
-        f'{{"event": "request", "time": "{moment}", "number": {entry.number}, "connection": {entry.connection}, '
-        f'{request}, "status": {status}, "milliseconds": {round(entry.duration * 1000, 3)}{why}}}'
+        f'{{"event": "request", "time": "{_date_and_time(second)}.{milliseconds:03}+00:00", "number": {entry.number}, '
+        f'"connection": {entry.connection}, {before}{took // 1000}.{took % 1000:03}{world}{behind}'
     )
 
 
-@lru_cache(maxsize=64)
-def _json_request(method: str, target: str, operation: str | None) -> str:
-    return json.dumps({"method": method, "target": target, "operation": operation})[1:-1]
+@lru_cache(maxsize=2)
+def _date_and_time(timestamp: float) -> str:
+    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def _text_world(_: str, text: str, world: str) -> str:

@@ -70,19 +70,24 @@ class KeyRing:
     Args:
         world: whose keys they are.
         index: the keys of all worlds behind the listener.
+
+    Attributes:
+        names: the keys themselves; replaced, never changed.
+        first_used: the key that was used first (gap key_rotation); None when none was.
     """
 
     def __init__(self, world: World, index: KeyIndex) -> None:
         self._world = world
         self._index = index
         self._keys: dict[str, Key] = {}
-        self.first_used: str | None = None  # the key that was used first (gap key_rotation)
+        self.names: tuple[str, ...] = ()  # kept: every line of a log asks for them
+        self.first_used: str | None = None
 
     def __contains__(self, name: object) -> bool:
         return name in self._keys
 
     def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._keys))
+        return iter(self.names)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -96,6 +101,7 @@ class KeyRing:
         key = self._keys.get(name)
         if key is None:
             key = self._keys[name] = Key(name, self._world, expires)
+            self.names = tuple(self._keys)
             self._index.add(key)
         return key
 
@@ -104,12 +110,13 @@ class KeyRing:
         key = self._keys.pop(name, None)
         if key is not None:
             key.world = None
+            self.names = tuple(self._keys)
             self._index.discard(key)
 
     def replace(self, names: Iterable[str]) -> None:
         """Begin anew with ``names``, none of them used, revoked or expiring."""
         kept = dict.fromkeys(names)
-        for name in tuple(self._keys):
+        for name in self.names:
             if name not in kept:
                 self.discard(name)
         for name in kept:

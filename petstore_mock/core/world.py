@@ -95,7 +95,7 @@ class World:
 
     def secrets(self) -> tuple[str, ...]:
         """Return the keys, which are to be masked wherever they would show."""
-        return tuple(self.keys)
+        return self.keys.names
 
     # Going back
 

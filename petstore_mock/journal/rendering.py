@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.messages.handshake import Handshake
 
-__all__ = ["render_curl", "render_handshakes", "render_journal", "render_kept", "render_line", "render_violation"]
+__all__ = [
+    "around_duration",
+    "render_curl",
+    "render_handshakes",
+    "render_journal",
+    "render_kept",
+    "render_line",
+    "render_violation",
+]
 
 _WIDEST: Final = 60  # of a column; a longer target pushes only its own line to the right
 _LINES: Final = 50  # requests listed; a test that sends more is read from its end
@@ -58,13 +66,19 @@ def render_line(entry: Entry, *, numbered: bool = False, reason: bool = True) ->
         reason: end with why it was refused, or with the fault.
     """
     number = f"{entry.number:>3} " if numbered else ""
+    before, behind = around_duration(entry, reason=reason)
+    return f"{number}{before}{entry.duration * 1000:.1f}{behind}"
+
+
+def around_duration(entry: Entry, *, reason: bool = True) -> tuple[str, str]:
+    """Return what stands in the line on a request before its milliseconds and behind them."""
     by = f" {entry.operation}" if entry.operation is not None else ""
     if entry.by_expectation:
         by += " (httpserver)"
     why = _why(entry, f", {entry.reason}") if reason else ""
     if why:
         why = f": {printable(_shorten(why, _SHOWN_REASON))}"
-    return f"{number}{entry.request_line} {_result(entry)} {entry.duration * 1000:.1f} ms{by}{why}"
+    return f"{entry.request_line} {_result(entry)} ", f" ms{by}{why}"
 
 
 def _result(entry: Entry) -> str:

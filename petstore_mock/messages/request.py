@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
@@ -52,6 +53,13 @@ class RequestFields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those 
             size += len(name) + len(value)
         self.by_name = MappingProxyType(by_name)  # a `when=` of the test author gets it, and others share it
         self.size = size + max(0, len(self) - _USUAL_FIELDS) * _FIELD_WEIGHT
+
+    @cached_property
+    def credentials(self) -> tuple[str, ...]:
+        """What the Authorization fields bear after the scheme; see :attr:`ApiRequest.credentials`."""
+        values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]
+        last = [words[-1] for value in values if (words := value.split())]
+        return tuple(word for word in last if word.lower() not in NO_KEYS)
 
 
 NO_FIELDS: Final = RequestFields()
@@ -143,8 +151,7 @@ class ApiRequest:
 
         The texts that stand for a missing setting are no secret, but what a client's author must see.
         """
-        last = [words[-1] for value in self.values("authorization") if (words := value.split())]
-        return [word for word in last if word.lower() not in NO_KEYS]
+        return list(self.fields.credentials)
 
     def values(self, name: str) -> list[str]:
         """Return every value of the header ``name``, in the order sent."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import pytest
 import yaml
 
-from petstore_mock import cli
+from petstore_mock import cli, faults
 from petstore_mock.cli import serve as serve_command
 from petstore_mock.cli.gaps import render_gaps
 from petstore_mock.cli.output import Output
@@ -33,12 +33,14 @@ from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.entry import Entry
+from petstore_mock.journal.rendering import render_line
 from petstore_mock.messages.request import ApiRequest
+from petstore_mock.messages.response import ApiResponse, Head
 from petstore_mock.transport.server import WireServer
 from tests.platforms import HAS_SIGNALS, LOOPBACK_NETWORK, POSIX_SHELL, POSIX_SIGNALS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 @pytest.fixture(autouse=True)
@@ -848,6 +850,83 @@ def test_each_line_has_the_second_and_the_key_of_its_own_request() -> None:
     first, second_line = out.getvalue().splitlines()
     assert first.startswith("00:00:00 GET /v1/pets?q=other-of-keys ")  # nobody's key, as far as this request can tell
     assert second_line.startswith("00:00:01 GET /v1/pets?q=***keys ")
+
+
+def answered(number: int, target: str, *, key: str = "", status: int = 200, keys: Sequence[str] = ()) -> Entry:
+    """An entry as most are: nothing came in its way."""
+    request = ApiRequest("GET", target, [(b"Authorization", f"Bearer {key}".encode())] if key else [], connection=7)
+    request.operation = "listPets"
+    made = Entry(number, None, request, 0.1 + number)
+    made.response = ApiResponse(Head(status), b"[]", b"")
+    made.keys, made.duration = lambda: tuple(keys), 0.0123456
+    return made
+
+
+def logged(log_format: str, *entries: Entry) -> list[str]:
+    """Return the lines of entries, each noted twice: the second time, it is known what stands around its numbers."""
+    out = io.StringIO()
+    log = RequestLog(out, log_format)
+    for noted in (*entries, *entries):
+        log.note(noted)
+    log.end()
+    log.write()
+    lines = out.getvalue().splitlines()
+    assert lines[len(entries) :] == lines[: len(entries)]
+    return lines[: len(entries)]
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_lines_of_usual_requests_differ_in_what_their_requests_differ(log_format: str) -> None:
+    """What lines have in common is rendered once; the texts, the status and the keys to be masked are told apart."""
+    refused = answered(7, "/v1/pets?limit=0")
+    refused.condition = CONDITIONS["invalid_query"]
+    entries = [
+        answered(1, "/v1/pets"),
+        answered(2, "/v1/pets", status=201),
+        answered(3, "/v1/pets?q=some-key-here"),
+        answered(4, "/v1/pets?q=some-key-here", key="some-key-here"),
+        answered(5, "/v1/pets?q=some-key-here", keys=["other-key", "some-key-here"]),
+        answered(6, f"/v1/pets?q={'a' * 1000}"),
+        refused,
+        answered(8, "/v1/pets"),
+    ]
+    lines = logged(log_format, *entries)
+    if log_format == "text":
+        assert lines == [f"00:00:0{one.number} {render_line(one)}" for one in entries]
+        return
+    told = [json.loads(line) for line in lines]
+    assert [one["time"] for one in told] == [one.moment.isoformat(timespec="milliseconds") for one in entries]
+    for name in ("number", "connection", "method", "target", "operation", "status"):
+        assert [one[name] for one in told] == [getattr(one, name) for one in entries]
+    assert {one["milliseconds"] for one in told} == {12.346}
+    assert ["condition" in one for one in told] == [one is refused for one in entries]
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_line_of_a_named_world_names_it(log_format: str) -> None:
+    one, other = answered(1, "/v1/pets"), answered(2, "/v1/pets")
+    for entry, name in ((one, "oak"), (other, "elm")):
+        entry.owner, entry.request.mount = name, f"/w/{name}"
+    lines = logged(log_format, one, other)
+    assert ["oak" in line for line in lines] == [True, False]
+    assert ["elm" in line for line in lines] == [False, True]
+
+
+def test_a_line_tells_what_became_of_an_answer_after_it_was_noted() -> None:
+    """A fault's answer goes out in its own way once the request is in the journal."""
+    out = io.StringIO()
+    log = RequestLog(out, "text")
+    cut, hung = answered(1, "/v1/pets"), answered(2, "/v1/pets")
+    cut.fault = hung.fault = faults.truncate()
+    hung.response = None
+    for entry in (cut, hung):
+        log.note(entry)
+    cut.outcome = "truncated"
+    log.end()
+    log.write()
+    first, second = out.getvalue().splitlines()
+    assert "200 (truncated) 12.3 ms" in first
+    assert "unanswered" in second
 
 
 @pytest.mark.parametrize("target", ['/v1/pets?q="\\\x1b', "/v1/pets"])
