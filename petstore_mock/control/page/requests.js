@@ -194,14 +194,18 @@ function tell() {
 
 export function show(number) {
   for (const link of document.querySelectorAll('#request-list a[aria-current="true"]')) link.removeAttribute("aria-current");
+  const left = rows.get(chosen)?.firstElementChild; // which the focus goes back to
+  const leaves = $("entry").contains(document.activeElement);
   chosen = number;
   $("requests").classList.toggle("chosen", number !== null);
   if (number === null) {
     showEntry(null);
+    if (leaves) left?.focus();
     return;
   }
   rows.get(number)?.firstElementChild.setAttribute("aria-current", "true");
   rows.get(number)?.scrollIntoView({ block: "nearest" });
+  if ($("request-list").offsetParent === null) $("entry").focus(); // it stands in the list's place
   const entry = entries.get(number);
   if (entry) {
     showEntry(entry);

@@ -19,7 +19,7 @@ export const isLost = (entry) => entry.status === null && !isPending(entry) && e
 export function reason(entry) {
   const fault = entry.fault === null ? "" : `fault ${entry.fault}`;
   const told = entry.reason && entry.reason !== fault ? [fault, entry.reason] : [fault];
-  if (isLost(entry)) told.push("the animal was created, its answer was lost");
+  if (isLost(entry)) told.unshift("answer lost, animal created");
   return told.filter(Boolean).join("; ");
 }
 
