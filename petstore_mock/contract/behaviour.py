@@ -164,9 +164,9 @@ class Behaviour:
             text = as_path(path, "path").read_text(encoding="utf-8-sig")  # editors on Windows put a mark before it
             table = tomllib.loads(text)
         except (OSError, UnicodeDecodeError) as error:
-            raise PetStoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from error
+            raise PetStoreMockError(f"expected a readable TOML file of gaps in {path}; {error}") from None
         except tomllib.TOMLDecodeError as error:
-            raise PetStoreMockError(f"expected TOML in {path}; {error}") from error
+            raise PetStoreMockError(f"expected TOML in {path}; {error}") from None
         behaviour = cls()
         entries = dict(table)
         try:

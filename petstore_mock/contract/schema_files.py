@@ -27,7 +27,7 @@ def read_document(directory: Path, name: str) -> dict[str, Any]:
     except OSError as error:
         raise PetStoreMockError(f"expected a schema in {path}; {error.strerror}") from None
     except ValueError as error:
-        raise PetStoreMockError(f"expected JSON in {path}; {error}") from error
+        raise PetStoreMockError(f"expected JSON in {path}; {error}") from None
     except RecursionError:
         raise _too_deep(name) from None
     if not isinstance(document, dict):
@@ -50,12 +50,12 @@ def check_document(name: str, document: Mapping[str, Any]) -> None:
     except SchemaError as error:
         raise PetStoreMockError(
             f"expected {name}.json to be a JSON Schema (2020-12); at {error.json_path}: {error.message}"
-        ) from error
+        ) from None
     except ValueError as error:  # NaN, 1e400 or a lone surrogate, all of which Python's decoder lets pass
         raise PetStoreMockError(
             f"expected {name}.json to hold only numbers within the range of a double "
             f"and text without lone surrogates; {error}"
-        ) from error
+        ) from None
     except RecursionError:
         raise _too_deep(name) from None
 

@@ -76,11 +76,6 @@ class Clock:
         """Whether the fake's time stands still."""
         return self._frozen is not None
 
-    @property
-    def displaced(self) -> bool:
-        """Whether the fake's time is another than the real one."""
-        return self._frozen is not None or abs(self._offset) > 0
-
     def http_date(self, now: float | None = None) -> bytes:
         """Return the value of ``Date`` (RFC 9110 §6.6.1) for ``now``, the present time; made once a second."""
         now = int(self.now() if now is None else now)
@@ -126,8 +121,8 @@ class Clock:
             step = timedelta(**amounts).total_seconds()
         except OverflowError:
             step = math.inf
-        except (TypeError, ValueError) as error:
-            raise PetStoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from error
+        except (TypeError, ValueError):
+            raise PetStoreMockError(f"expected numbers of days, hours, minutes and seconds; got {got}") from None
         if not EARLIEST <= self.now() + step <= LATEST:
             raise PetStoreMockError(f"expected a step that ends from 1970 to the year 9998; got {got}")
         self._move(step)

@@ -169,9 +169,9 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
         animals = json.loads(text, object_pairs_hook=members_of)
     except (OSError, UnicodeDecodeError) as error:
-        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
+        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from None
     except (ValueError, RecursionError) as error:  # JSONDecodeError tells line and column
-        raise PetStoreMockError(f"expected JSON in {path}; {error}") from error
+        raise PetStoreMockError(f"expected JSON in {path}; {error}") from None
     if not isinstance(animals, list):
         raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {json_type(animals)}")
     for index, animal in enumerate(animals):

@@ -127,7 +127,7 @@ def _content(json: object, body: Any) -> tuple[bytes | None, str]:  # noqa: ANN4
         try:
             return json_body(json), "application/json"
         except (TypeError, ValueError, RecursionError) as error:
-            raise PetStoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from error
+            raise PetStoreMockError(f"expected json= to be a JSON value; {error}: body= takes what is none") from None
     if body is None:
         return None, ""
     if not isinstance(body, (str, bytes, bytearray)):

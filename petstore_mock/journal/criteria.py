@@ -237,7 +237,7 @@ def _json(value: object) -> Callable[[Entry], str | None]:
     try:
         json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise PetStoreMockError(f"expected json to be a JSON value; {error}") from error
+        raise PetStoreMockError(f"expected json to be a JSON value; {error}") from None
 
     def check(entry: Entry) -> str | None:
         came, problem = _decoded(entry)

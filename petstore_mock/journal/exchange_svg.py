@@ -65,7 +65,7 @@ def write_svg(path: str | PathLike[str], svg: str) -> None:
     try:
         file.write_text(svg, encoding="utf-8")
     except OSError as error:
-        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from error
+        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from None
 
 
 def exchange_svg(entries: Sequence[Entry]) -> str:

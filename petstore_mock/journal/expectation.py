@@ -43,7 +43,7 @@ def expected_violation(
         try:
             re.search(pattern, "")
         except (re.error, TypeError) as error:  # one of bytes compiles, and is held against no text
-            raise PetStoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from error
+            raise PetStoreMockError(f"expected a regular expression; got pattern={pattern!r}: {error}") from None
     return _Expected(journal, pattern, nullcontext() if lock is None else lock, tell)
 
 

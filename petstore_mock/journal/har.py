@@ -38,7 +38,7 @@ def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: 
     try:
         file.write_text(text + "\n", encoding="utf-8", errors="replace")
     except OSError as error:
-        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from error
+        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from None
 
 
 def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> dict[str, Any]:

@@ -123,12 +123,12 @@ class Door:
                 f"expected a certificate that is trusted at {self.root}; {error}: name the file of its authority, "
                 "which serve --tls-ca-out writes, as ca_path= (petstore_remote_ca for the fixture), or in the "
                 "environment variable SSL_CERT_FILE"
-            ) from error
+            ) from None
         except (OSError, http.client.HTTPException) as error:
             raise PetStoreMockError(
                 f"expected a stub of petstore-mock at {self.root}; {type(error).__name__}: {error}: start it by "
                 "'petstore-mock serve', and wait for it by 'petstore-mock ready'"
-            ) from error
+            ) from None
         return self._value(status, kind, answer)
 
     def _value(self, status: int, kind: str, answer: bytes) -> Any:  # noqa: ANN401  # a JSON value
@@ -194,7 +194,7 @@ class Door:
             raise PetStoreMockError(
                 "expected a PEM file with the certificate of the stub's authority, as serve --tls-ca-out writes it; "
                 f"got ca_path={self.trust.ca_path!r}: {error}"
-            ) from error
+            ) from None
 
     def _opened(self) -> http.client.HTTPConnection:
         if self._secure:
@@ -230,4 +230,4 @@ def _encoded(body: object) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise PetStoreMockError(
             f"expected what JSON can carry to a stub in another process; {type(error).__name__}: {error}"
-        ) from error
+        ) from None

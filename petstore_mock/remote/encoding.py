@@ -66,7 +66,7 @@ def _seed(seed: Seed) -> int | list[Any]:
     try:
         animals = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from error
+        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from None
     if not isinstance(animals, list):
         raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
     return animals

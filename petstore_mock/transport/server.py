@@ -313,7 +313,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             expected, advice = _ON_TROUBLE.get(error.errno, _OTHERWISE)
         raise PetStoreMockError(
             f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}"
-        ) from error
+        ) from None
 
 
 def _resolve(host: str) -> list[_Address]:

@@ -89,7 +89,7 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
         raise PetStoreMockError(
             "expected PEM files with a certificate and its private key, which is not encrypted; "
             f"got certificate={str(certificate)!r}, key={None if key is None else str(key)!r}: {error}"
-        ) from error
+        ) from None
     return context
 
 

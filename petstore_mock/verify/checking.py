@@ -35,14 +35,12 @@ class Checking:
     Attributes:
         checked: the exchanges that are held against the clauses, by the names of their probes.
         skipped: why probes showed nothing, by their names.
-        interrupted: whether somebody stopped the run.
     """
 
     def __init__(self, guest: Guest) -> None:
         self.guest = guest
         self.checked: dict[str, list[Exchange]] = {}
         self.skipped: dict[str, str] = {}
-        self.interrupted = False
         self._run = f"{datetime.now(UTC):%Y-%m-%d} {secrets.token_hex(3)}"
         self._absent = secrets.randbelow(_FAR // 2) + _FAR // 2
         self._named = 0
@@ -55,7 +53,6 @@ class Checking:
         except StoppedError:
             pass
         except KeyboardInterrupt:
-            self.interrupted = True
             self.guest.stop("it was interrupted")
 
     def _do(self, probe: Probe) -> None:

@@ -100,7 +100,7 @@ class Guest:
             except OSError as error:
                 raise PetStoreMockError(
                     f"expected a file to write receipts to; got receipt={receipt!r}: {error}"
-                ) from error
+                ) from None
 
     def __enter__(self) -> Self:
         return self

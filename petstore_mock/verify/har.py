@@ -70,9 +70,9 @@ def _entries(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
         document = json.loads(as_path(path, "har").read_bytes())
         entries = document["log"]["entries"]
     except OSError as error:
-        raise PetStoreMockError(f"expected a HAR file; got har={path!r}: {error}") from error
+        raise PetStoreMockError(f"expected a HAR file; got har={path!r}: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise PetStoreMockError(f"expected a HAR file (JSON with log.entries) in {path}; {error}") from error
+        raise PetStoreMockError(f"expected a HAR file (JSON with log.entries) in {path}; {error}") from None
     if not isinstance(entries, list):
         raise PetStoreMockError(f"expected log.entries to be a list in {path}; got {type(entries).__name__}")
     return [entry for entry in entries if isinstance(entry, dict)]

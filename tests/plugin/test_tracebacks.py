@@ -18,6 +18,11 @@ MISTAKES = {
     "assert_called": "petstore.journal.assert_called('createPett')",
     "last": "petstore.journal.last",
     "option": "PetStoreMock(behaviour='strickt')",
+    "a pattern": "petstore.expect_violation('(')",  # these have a cause, which the message tells of
+    "an amount": "petstore.clock.advance(days='1')",
+    "a value": "petstore.journal.assert_called(json={1, 2})",
+    "a file": "PetStoreMock(behaviour='there-is-none.toml')",
+    "an address": "connect('http://127.0.0.1:1')",
 }
 
 
@@ -26,7 +31,7 @@ MISTAKES = {
 def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake: str, style: str) -> None:
     result = inner(
         f"""
-        from petstore_mock import PetStoreMock
+        from petstore_mock import PetStoreMock, connect
 
         def test_mistake(petstore):
             {MISTAKES[mistake]}
@@ -38,6 +43,7 @@ def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake:
     assert MISTAKES[mistake] in shown
     assert "PetStoreMockError" in shown
     assert "petstore_mock/" not in shown.partition("short test summary")[0]
+    assert "direct cause" not in shown
 
 
 def test_full_trace_shows_our_frames_too(inner: Inner) -> None:
