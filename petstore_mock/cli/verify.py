@@ -124,7 +124,10 @@ def learn(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def _deliver(learned: Learned, options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     text = learned.to_toml()
-    if options.output is None:
+    if options.output is not None and not learned.choices:  # what an earlier run has learned is worth more
+        why = "".join(f": {note}" for note in learned.notes)
+        stderr.write(f"petstore-mock: nothing could be learned{why}; {options.output} is as it was\n")
+    elif options.output is None:
         stdout.write(text)
     else:
         Path(options.output).write_text(text, encoding="utf-8")
@@ -193,9 +196,13 @@ def _keys(options: argparse.Namespace) -> list[str]:
 
 def _require_writable(file: str, option: str) -> None:
     """Raise before anything is asked, rather than lose a report after."""
+    path = Path(file)
+    is_new = not path.exists()
     try:
-        with Path(file).open("a", encoding="utf-8"):
+        with path.open("a", encoding="utf-8"):
             pass
+        if is_new:
+            path.unlink()
     except OSError as error:
         raise PetStoreMockError(f"expected a file to write to; got {option} {file}: {error.strerror}") from None
 

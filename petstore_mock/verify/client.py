@@ -31,6 +31,7 @@ _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 _MOST_HEAD: Final = 64 * 1024
 _MOST_BODY: Final = 64 * 1024 * 1024
+_HANDSHAKE: Final = 3.0  # seconds
 _BLOCK: Final = 64 * 1024
 _SHOWN: Final = 40  # bytes of garbage
 _CODINGS: Final = {"gzip", "x-gzip"}
@@ -116,6 +117,21 @@ class Connection:
         if answer.closes:
             self.close()
         return answer
+
+    def speaks_tls(self, *, timeout: float) -> bool:
+        """Whether the port of an address that begins with ``http://`` shakes hands, with whatever certificate."""
+        if self.is_tls:
+            return False
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent to it
+        try:
+            with (
+                socket.create_connection((self._host, self._port), timeout=min(timeout, _HANDSHAKE)) as plain,
+                context.wrap_socket(plain, server_hostname=self._host),
+            ):
+                return True
+        except (OSError, ValueError):
+            return False
 
     # The socket
 

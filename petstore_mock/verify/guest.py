@@ -32,6 +32,10 @@ _UNTOLD_WAIT: Final = 1.0  # seconds before another try after a 429 without Retr
 _MOST_5XX: Final = 3
 _FIRST_ANSWER: Final = 28.0  # seconds within which something readable must have come
 _FIRST_TRIES: Final = 3
+_TLS_HINTS: Final = {  # by what OpenSSL says
+    "CERTIFICATE_VERIFY_FAILED": " (SSL_CERT_FILE names a file of the authorities to trust)",
+    "WRONG_VERSION_NUMBER": " (if that port speaks no TLS, the address begins with http://)",
+}
 
 sleep = time.sleep  # a test need not wait as a guest does
 
@@ -214,7 +218,13 @@ class Guest:
             if self._server_errors >= _MOST_5XX:
                 self.stop(f"{_MOST_5XX} answers were 5xx, the last one {exchange.status} to {exchange.line}")
         if len(self.exchanges) >= _FIRST_TRIES and all(300 <= (one.status or 0) < 400 for one in self.exchanges):
-            self.stop(f"every answer is a redirect, the last one {exchange.status}, and none is followed")
+            where = (exchange.answer.header("Location") if exchange.answer else None) or "nowhere"
+            self.stop(f"every answer is a redirect, the last one {exchange.status} to {where}, and none is followed")
+        if exchange.number == 1 and exchange.status == 400 and self._connection.speaks_tls(timeout=self._timeout):
+            # Many servers say so in plain, and would to everything.
+            self.stop("that is a TLS port, which answers 400: the address begins with https://")
+            self.never_served = True
+            raise StoppedError(self.stopped)
 
     def stop(self, why: str) -> None:
         """Send no further request."""
@@ -254,9 +264,13 @@ class Guest:
 
     def _hint(self, exchange: Exchange) -> str:
         failure = exchange.failure
-        if failure is None or self._connection.is_tls or failure.kind not in {"not_http", "cut"}:
+        if failure is None:
             return ""
-        return " (if that is a TLS port, the address begins with https://)"
+        if self._connection.is_tls:
+            return next((hint for mark, hint in _TLS_HINTS.items() if mark in failure.words), "")
+        return (
+            " (if that is a TLS port, the address begins with https://)" if failure.kind in {"not_http", "cut"} else ""
+        )
 
     # What an answer asks for
 

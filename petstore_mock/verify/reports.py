@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
+from petstore_mock.common.wording import counted
 from petstore_mock.verify.verdict import as_json
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ def json_text(verdict: Verdict) -> str:
 
 
 def as_text(verdict: Verdict) -> str:
-    """Return the verdict as lines for a terminal, by section."""
+    """Return the verdict as lines for a terminal, by section; one line where nothing could be checked."""
     lines = [f"{verdict.url}, {verdict.began}: {_summary(verdict)}"]
+    if all(clause.result == "could_not_check" for clause in verdict.clauses):
+        return f"{lines[0]}\n"
     for section, clauses in groupby(verdict.clauses, key=lambda clause: clause.section):
         lines += ["", f"§{section} {_SECTIONS[section]}"]
         for clause in clauses:
@@ -66,13 +69,13 @@ def _choice(finding: Finding) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    counted: Counter[str] = Counter(clause.result for clause in verdict.clauses)
-    parts = [f"{counted[result]} {words.lower()}" for result, words in _MARKS.items() if counted[result]]
+    results: Counter[str] = Counter(clause.result for clause in verdict.clauses)
+    parts = [f"{results[result]} {words.lower()}" for result, words in _MARKS.items() if results[result]]
     if verdict.drift:
         parts.append(f"{len(verdict.drift)} drifted")
-    text = f"{', '.join(parts)}; {verdict.requests} requests"
+    text = f"{', '.join(parts)}; {counted(verdict.requests, 'request')}"
     if verdict.created:
-        text += f", at most {verdict.created} animals left behind"
+        text += f", at most {counted(verdict.created, 'animal')} left behind"
     if verdict.stopped:
         text += f"; stopped: {verdict.stopped}"
     return text
@@ -127,17 +130,17 @@ def as_junit(verdict: Verdict) -> str:
     )
     cases = [("contract", clause.id, clause.result, f"{clause.words}: {clause.detail}") for clause in verdict.clauses]
     cases += [("drift", drift.gap, "broken", str(drift)) for drift in verdict.drift]
-    counted: Counter[str] = Counter()
+    tags: Counter[str] = Counter()
     for kind, name, result, detail in cases:
         case = ET.SubElement(suite, "testcase", classname=f"petstore.{kind}", name=name, time="0")
         tag = {"broken": "failure", "could_not_check": "error", "not_observable": "skipped"}.get(result)
         if tag is not None:
-            counted[tag] += 1
+            tags[tag] += 1
             ET.SubElement(case, tag, message=as_xml_text(detail))
     suite.set("tests", str(len(cases)))
-    suite.set("failures", str(counted["failure"]))
-    suite.set("errors", str(counted["error"]))
-    suite.set("skipped", str(counted["skipped"]))
+    suite.set("failures", str(tags["failure"]))
+    suite.set("errors", str(tags["error"]))
+    suite.set("skipped", str(tags["skipped"]))
     root = ET.Element("testsuites")
     root.append(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

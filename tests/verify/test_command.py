@@ -143,6 +143,18 @@ def test_learn_lists_what_can_not_be_told_with_its_reason(service: PetStoreMock)
     assert "\nname_rule = " not in out
 
 
+def test_learn_keeps_what_it_knows_of_a_service_that_is_not_there(tmp_path: Path) -> None:
+    known, new = tmp_path / "service.toml", tmp_path / "new.toml"
+    known.write_text('list_order = "by_name"\n', encoding="utf-8")
+    for file in (known, new):
+        code, out, err = command("learn", "http://127.0.0.1:1/v1", "--api-key", "x", *QUICK, "-o", file)
+        assert (code, out) == (3, "")
+        assert "nothing could be learned: It ended early: nothing readable came: no connection" in err
+        assert f"{file} is as it was" in err
+    assert known.read_text(encoding="utf-8") == 'list_order = "by_name"\n'
+    assert not new.exists()
+
+
 def test_learn_tells_a_service_that_does_something_else(service: PetStoreMock) -> None:
     service.httpserver.expect_request("/v1/store/orders").respond_with_data("teapot", status=418)
     out = command("learn", service.url, "--api-key", service.api_key, *QUICK)[1]

@@ -142,7 +142,49 @@ def test_a_tls_port_spoken_to_in_plain_could_not_be_checked(certificate: Path) -
         assert "https://" in (verdict.stopped or "")
         secure = ask(url.replace("http:", "https:"))
         assert secure.exit_code == 3, "nobody vouches for the certificate"
-        assert "TLS" in (secure.stopped or "")
+        assert str(secure.stopped).endswith(" (SSL_CERT_FILE names a file of the authorities to trust)")
+
+
+def test_a_tls_port_that_says_so_in_plain_could_not_be_checked_either(certificate: Path) -> None:
+    """As nginx and others do, and as the stub does."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def handle(connection: socket.socket) -> None:
+        if connection.recv(1, socket.MSG_PEEK) == b"\x16":  # a handshake
+            context.wrap_socket(connection, server_side=True).close()
+        else:
+            head_of(connection)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n<")
+
+    with listening(handle) as url:
+        verdict = ask(url)
+    assert (verdict.exit_code, verdict.requests) == (3, 1)
+    assert verdict.stopped == "that is a TLS port, which answers 400: the address begins with https://"
+
+
+def test_what_answers_400_in_plain_and_speaks_no_tls_is_judged() -> None:
+    with served(fixed("400 Bad Request", ("Content-Type", "application/json"))) as url:
+        verdict = ask(url)
+    assert verdict.exit_code == 1
+    assert "4.1-list" in broken(verdict)
+
+
+def test_a_plain_port_spoken_to_by_tls_is_told() -> None:
+    with PetStoreMock() as petstore:
+        verdict = ask(petstore.url.replace("http:", "https:"))
+    assert verdict.exit_code == 3
+    assert str(verdict.stopped).endswith(" (if that port speaks no TLS, the address begins with http://)")
+
+
+def test_what_could_not_be_checked_at_all_is_one_line() -> None:
+    with served(fixed("302 Found", ("Location", "https://example.com/login"))) as url:
+        text = str(ask(url))
+    assert text.count("\n") == 1
+    assert text.endswith(
+        "72 could not check; 3 requests; stopped: every answer is a redirect, the last one 302 to "
+        "https://example.com/login, and none is followed\n"
+    )
 
 
 def fixed(status: str, *fields: tuple[str, str], body: bytes = b"{}") -> Anything:
