@@ -21,6 +21,7 @@ __all__ = [
     "cut",
     "mask",
     "mask_field",
+    "mask_parameter",
     "mask_target",
     "mask_text",
     "printable",
@@ -47,7 +48,9 @@ _LONGEST_KEPT: Final = 200  # characters of a target
 
 _SECRET_NAME: Final = r"authorization|api[-_]?key|token|secret|passw|credential|cookie"  # noqa: S105  # names, not secrets
 _SECRET_FIELD: Final = re.compile(_SECRET_NAME, re.IGNORECASE)
-_SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*(?:{_SECRET_NAME}|\bkey\b)[^=&#]*=)([^&#]+)", re.IGNORECASE)
+_SECRET_PARAMETER_NAME: Final = rf"(?:{_SECRET_NAME}|\bkey\b)"
+_NAMES_SECRET: Final = re.compile(_SECRET_PARAMETER_NAME, re.IGNORECASE)
+_SECRET_PARAMETER: Final = re.compile(rf"([?&][^=&#]*{_SECRET_PARAMETER_NAME}[^=&#]*=)([^&#]+)", re.IGNORECASE)
 
 _ISSUED_START: Final = "petstore-"
 _PART: Final = re.compile(r"""[^/?&=#\s"']+""")  # of a target, wherever it stands
@@ -155,6 +158,11 @@ def _mask_target(target: str, keys: tuple[str, ...]) -> str:
 
 
 _masked_before: Final = lru_cache(maxsize=256)(_mask_target)
+
+
+def mask_parameter(name: str, value: str) -> str:
+    """Mask the decoded value of a query parameter that is called like a key; any other is returned as it is."""
+    return _masked_once(value) if value and _NAMES_SECRET.search(name) else value
 
 
 def _masked_once(value: str) -> str:

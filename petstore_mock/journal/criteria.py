@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock import faults
-from petstore_mock.common.masking import mask_field
+from petstore_mock.common.masking import mask_field, mask_parameter
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.interface import OPERATIONS, require_operation
@@ -76,12 +76,12 @@ class Criteria:
         return " ".join(filter(None, (self.operation or "a request", times, asked and f"with {asked}")))
 
     def shown(self) -> dict[str, Any]:
-        """Return what is asked for as it may be shown: keys in header fields are masked."""
-        return {name: _masked(value) if name == "headers" else value for name, value in self._asked.items()}
+        """Return what is asked for as it may be shown: keys in header fields and parameters are masked."""
+        return {name: _MASKS[name](value) if name in _MASKS else value for name, value in self._asked.items()}
 
     def differences(self, entry: Entry) -> list[str]:
         """Return why ``entry`` is not what is asked for, nothing when it is."""
-        found = [difference for check in self._checks if (difference := check(entry)) is not None]
+        found = [entry.masked(difference) for check in self._checks if (difference := check(entry)) is not None]
         if self.operation is not None and entry.operation != self.operation:
             found.insert(0, f"it is {entry.operation or 'no operation'}")
         return found
@@ -269,14 +269,27 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
         came = _parameters(entry)
         if came == wanted:
             return None
-        shown = {name: _texts(values) for name, values in came.items()}
-        return f"query was {_show(shown)}, expected {_show({name: _texts(values) for name, values in wanted.items()})}"
+        return f"query was {_show(_shown_query(came))}, expected {_show(_shown_query(wanted))}"
 
     return check
 
 
-def _masked(value: Mapping[str, str]) -> dict[str, str]:
+def _shown_query(query: Mapping[str, list[str]]) -> dict[str, object]:
+    return {name: _texts([mask_parameter(name, value) for value in values]) for name, values in query.items()}
+
+
+def _masked_fields(value: Mapping[str, str]) -> dict[str, str]:
     return {name: mask_field(name, text) for name, text in value.items()}
+
+
+def _masked_query(value: Mapping[str, object]) -> dict[str, object]:
+    return {name: _masked_argument(name, argument) for name, argument in value.items()}
+
+
+def _masked_argument(name: str, argument: object) -> object:
+    if isinstance(argument, (list, tuple)):
+        return [_masked_argument(name, one) for one in argument]
+    return mask_parameter(str(name), argument) if isinstance(argument, str) else argument
 
 
 def _headers(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
@@ -360,6 +373,7 @@ _GENERAL: Final[Mapping[str, Callable[[Any], Callable[[Entry], str | None]]]] = 
     "fault": _fault,
     "condition": _condition,
 }
+_MASKS: Final[Mapping[str, Callable[[Any], Any]]] = {"headers": _masked_fields, "query": _masked_query}
 _OF_ANSWER: Final = frozenset(
     {"status", "fault", "condition"}
 )  # what only an answer tells, if status is an HTTP status

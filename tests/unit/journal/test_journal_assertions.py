@@ -327,3 +327,26 @@ def test_key_in_a_value_is_not_shown() -> None:
         core.journal.assert_called(None, json=json.loads(f'{{"name": "{core.key}x"}}'))
     assert core.key not in str(failure.value)
     assert "***test" in str(failure.value)
+
+
+def test_key_of_another_service_is_not_shown_by_any_difference() -> None:
+    """A client that was given the real service's key shows it to the fake; the report is read by others."""
+    core, foreign, parameter = Core(), "sk-live-0123456789", "sk-query-0123456789"
+    core.create({"name": foreign, "categoryId": 1}, key=foreign)
+    core.get(foreign, key=foreign)
+    core.list(f"?api_key={parameter}")
+    asked: list[dict[str, Any]] = [{"name": "Rex"}, {"json": {}}, {"body": "x"}, {"petId": 7}, {"path": "/v1/pets/7"}]
+    for criteria in [*asked, {"query": {"api_key": "sk-asked-9876543210", "x": ["1", "2"]}}]:
+        with pytest.raises(VerificationError) as failure:
+            core.journal.assert_called(None, **criteria)
+        text = str(failure.value)
+        for key in (foreign, parameter, "sk-asked-9876543210"):
+            assert key not in text
+    assert "query was {'api_key': '***6789'}, expected {'api_key': '***3210', 'x': ['1', '2']}" in text
+    core.journal.assert_called("listPets", query={"api_key": parameter})
+
+
+def test_key_among_the_criteria_of_a_fault_is_not_shown() -> None:
+    handle = Core().world.plan.add(503, where={"query": {"api_key": ["sk-asked-9876543210"], "limit": 5}})
+    assert "where={'query': {'api_key': ['***3210'], 'limit': 5}}" in str(handle)
+    assert handle.to_data()["where"] == {"query": {"api_key": ["***3210"], "limit": 5}}
