@@ -1,6 +1,7 @@
 """The command ``petstore-mock``: the stub on a port, the gap register, the OpenAPI document, ``verify`` and ``learn``.
 
-Each command's own module is imported when that command runs: ``serve`` must answer soon.
+Arguments and the environment come in; lines for people or JSON go out, and an exit status. Each command's own module is
+imported when that command runs: ``serve`` must answer soon.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_BODY",
     "NO_JSON",
-    "Animals",
+    "MutableAnimals",
     "Turn",
     "all_of_one_id",
     "always",
@@ -75,7 +75,7 @@ _JSON: Final = "application/json"
 _PAGE: Final = "text/html"
 
 
-class Animals(Protocol):
+class MutableAnimals(Protocol):
     """What a mutant may do to the animals of the service."""
 
     def other(self, pet_id: int) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ class Turn:
     pet_id: int
     sent: Any
     refused_key: str
-    animals: Animals
+    animals: MutableAnimals
     status: int = 0
     document: Any = None
     media_type: str | None = _JSON

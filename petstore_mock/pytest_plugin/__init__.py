@@ -1,5 +1,8 @@
 """The pytest plugin: the fixture ``petstore``, its options and markers.
 
+What pytest says of a run comes in by hooks; a world for each test, a verdict on what came to it, and the report of a
+failure go out.
+
 pytest imports this module in every run once the package is installed, used or not: it imports nothing else, and what
 it does without (``activation`` and below) is loaded by the first test, option or setting that needs it.
 What the options of the starting state mean is decided in this order, the first that says something wins:

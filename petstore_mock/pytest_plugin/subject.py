@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Subject"]
 
 
-class _World(Protocol):
+class _TestWorld(Protocol):
     """The world of the present test: ``Tenant``, or one elsewhere."""
 
     at_end: Callable[[Ending], None] | None
@@ -78,7 +78,7 @@ class Subject(Protocol):
     adds_notes: bool
 
     @property
-    def tenant(self) -> _World:
+    def tenant(self) -> _TestWorld:
         """The world of the present test."""
 
     @property

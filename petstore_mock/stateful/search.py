@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.machine import ClientMachine
     from petstore_mock.stateful.run import CheckRun
 
-__all__ = ["ClientQuestionWarning", "Verdict", "find_bug", "machine_settings", "shrink"]
+__all__ = ["ClientQuestionWarning", "SearchResult", "find_bug", "machine_settings", "shrink"]
 
 # What makes one test another to Hypothesis's database, beside its source: here it is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
@@ -38,7 +38,7 @@ _DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SearchResult:
     """What came of a search.
 
     Attributes:
@@ -86,7 +86,7 @@ def machine_settings(given: Settings | None = None, max_examples: int | None = N
     return base if max_examples is None else Settings(base, max_examples=max_examples)
 
 
-def find_bug(machine: type[ClientMachine], settings: Settings) -> Verdict:
+def find_bug(machine: type[ClientMachine], settings: Settings) -> SearchResult:
     """Run a machine, and return what it found, shrunk."""
     run = machine.run
     with run:
@@ -96,9 +96,9 @@ def find_bug(machine: type[ClientMachine], settings: Settings) -> Verdict:
                 run.try_certificates()
         except ClientBugError as error:
             run.report.examples = 1
-            return Verdict(error, _copied(run))
+            return SearchResult(error, _copied(run))
         if machine.is_extended:
-            return Verdict(_native(machine, settings), _copied(run))
+            return SearchResult(_native(machine, settings), _copied(run))
         first, last, flaky = _search(machine, settings)
         found = last.bug
         if found is None or found.scenario is None:
@@ -116,7 +116,7 @@ def _copied(run: CheckRun) -> CheckReport:
     return replace(copy.deepcopy(run.report), waited=run.waiting.spent)
 
 
-def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, Verdict, Flaky | None]:
+def _search(machine: type[ClientMachine], settings: Settings) -> tuple[SearchResult, SearchResult, Flaky | None]:
     """Return what a run finds, when that failed first and last, and what Hypothesis says when it did not fail always.
 
     Hypothesis's own runner of state machines would choose rules, of which there is one, and look for steps to repeat:
@@ -124,7 +124,7 @@ def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, 
     """
     run = machine.run
     without_shrinking = [phase for phase in settings.phases if phase is not Phase.shrink]
-    verdicts: list[Verdict] = []  # an example that fails is played again
+    verdicts: list[SearchResult] = []  # an example that fails is played again
     progress = ProgressLine(run.report)
     began = RealTime.monotonic()
 
@@ -136,7 +136,7 @@ def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, 
         try:
             machine.play(number, restrictions, rounds=settings.stateful_step_count)
         except ClientBugError as error:
-            verdicts.append(Verdict(error, _copied(run)))
+            verdicts.append(SearchResult(error, _copied(run)))
             raise
 
     maker = f"{getattr(run.make_client, '__module__', '')}.{getattr(run.make_client, '__qualname__', '')}"
@@ -158,7 +158,7 @@ def _search(machine: type[ClientMachine], settings: Settings) -> tuple[Verdict, 
     finally:
         progress.clear()
     if not verdicts:
-        verdicts.append(Verdict(None, _copied(run)))
+        verdicts.append(SearchResult(None, _copied(run)))
     return verdicts[0], verdicts[-1], flaky
 
 

@@ -1,6 +1,7 @@
 """Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
 
-They follow ``schemas/*.json``: a bound that is changed there changes what is drawn. Every optional argument is
+Schemas and the strategies of single fields come in; strategies go out, of bodies, queries, behaviours and faults. They
+follow ``schemas/*.json``: a bound that is changed there changes what is drawn. Every optional argument is
 keyword-only, and one that stands for a field is a strategy; a wrong one is reported when a value is drawn.
 """
 

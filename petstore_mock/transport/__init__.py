@@ -1,5 +1,6 @@
-"""The two adapters, WSGI and the socket: they know HTTP and nothing of the core but its ``Handler``.
+"""The adapters: the socket, with TLS or without, WSGI, ASGI, two client libraries. Of the core they know ``Handler``.
 
-Bytes or an environ come in and an ``ApiRequest`` goes to the handler; its ``ApiResponse`` goes out as bytes, late,
-cut or not at all where a fault says so. ``listener`` puts the expectations of pytest-httpserver in front.
+Bytes, an environ or a library's request comes in and an ``ApiRequest`` goes to the handler; its ``ApiResponse``
+goes out as bytes, late, cut or not at all where a fault says so. ``listener`` puts the
+expectations of pytest-httpserver in front.
 """
