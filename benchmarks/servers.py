@@ -28,6 +28,7 @@ __all__ = [
     "ASYNCIO",
     "FAKE",
     "FAKE_FAST",
+    "FAKE_LOGGING",
     "FASTAPI",
     "HEADERS",
     "LIMIT",

@@ -7,18 +7,21 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import wrk
-from benchmarks.goals import Plan, Result, Table
+from benchmarks.goals import Figure, Plan, Result, Table
 from benchmarks.rates import OPERATIONS, OURS, Rates, ask, figure_of
-from benchmarks.servers import ASYNCIO, LIMIT, SERVERS, Server, running
+from benchmarks.servers import ASYNCIO, FAKE, FAKE_LOGGING, LIMIT, SERVERS, Server, running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from benchmarks.processes import Running
 
 __all__ = ["measure"]
 
 _AGAINST_LIMIT: Final = 0.4
+_AGAINST_FLOOR: Final = {"list": 1.8, "get": 1.8, "create": 2.5}  # times the processor's time, at most
+_AGAINST_MOCKS: Final = {"list": 4.0, "get": 4.0, "create": 2.5}  # times less of it, at least
+_LOG_LINE: Final = 1.25
 _MIB: Final = 1 << 20
 
 
@@ -59,7 +62,7 @@ class _Contest(Rates):
 
     def _judged(self) -> list[Server]:
         """Return the contestants that the goals are about: ours, the limit and the fastest mock servers."""
-        judged = {*OURS, LIMIT, *self.fastest_mocks().values()}
+        judged = {*OURS, FAKE_LOGGING, LIMIT, ASYNCIO, *self.fastest_mocks().values()}
         return [server for server in self.loads if server in judged]
 
     def _round(self, lasting: dict[Server, Running], contestants: list[Server]) -> None:
@@ -113,9 +116,7 @@ def measure(plan: Plan) -> Result:
         "Refused: answers that were no success, and failures of sockets."
     )
     _judge_limit(contest, result)
-    against_mocks = contest.against_mocks()
-    if against_mocks is not None:
-        result.figures["peers"] = against_mocks
+    _judge_processor(contest, result)
     if not all(figure.met for figure in result.figures.values()):
         result.notes.append(_why_short(contest))
     result.tables += [_rates(contest), _processor_times(contest), _latencies(contest)]
@@ -132,6 +133,36 @@ def _judge_limit(contest: _Contest, result: Result) -> None:
             words.append(f"{name} {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in ratios.items())}")
             reached[name] = ratios["list"] >= _AGAINST_LIMIT
         result.figures["limit"] = figure_of(words, reached)
+
+
+def _judge_processor(contest: _Contest, result: Result) -> None:
+    """Hold the processor's time of a request against that of mock servers, of a bare server, and of a line of log."""
+    mocks, words, reached = contest.fastest_mocks(), [], {}
+    for ours, name in contest.ours() if mocks else ():
+        less = _ratios(contest, mocks, dict.fromkeys(OPERATIONS, ours))
+        told = (f"{operation} {ratio:.1f} ({mocks[operation].name})" for operation, ratio in less.items())
+        words.append(f"{name} {', '.join(told)}")
+        reached[name] = all(ratio >= _AGAINST_MOCKS[operation] for operation, ratio in less.items())
+    if mocks:
+        result.figures["processor_peers"] = figure_of(words, reached)
+    words, reached = [], {}
+    for ours, name in contest.ours():
+        times = _ratios(contest, dict.fromkeys(OPERATIONS, ours), dict.fromkeys(OPERATIONS, ASYNCIO))
+        words.append(f"{name} {', '.join(f'{operation} {ratio:.2f}' for operation, ratio in times.items())}")
+        reached[name] = all(ratio <= _AGAINST_FLOOR[operation] for operation, ratio in times.items())
+    result.figures["processor_floor"] = figure_of(words, reached)
+    lines = _ratios(contest, dict.fromkeys(OPERATIONS, FAKE_LOGGING), dict.fromkeys(OPERATIONS, FAKE))
+    words = [f"{operation} {ratio:.2f}" for operation, ratio in lines.items()]
+    result.figures["log_line"] = Figure(", ".join(words), all(ratio <= _LOG_LINE for ratio in lines.values()))
+
+
+def _ratios(contest: _Contest, those: Mapping[str, Server], others: Mapping[str, Server]) -> dict[str, float]:
+    """Return how many times the processor's time of ``others`` a request to ``those`` takes, by operation."""
+    return {
+        operation: contest.microseconds(those[operation], operation)
+        / max(0.001, contest.microseconds(others[operation], operation))
+        for operation in OPERATIONS
+    }
 
 
 def _rates(contest: _Contest) -> Table:

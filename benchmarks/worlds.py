@@ -249,8 +249,8 @@ def _measure_many(result: Result, plan: Plan) -> None:
     rows = [[what, f"{median(rates[what]):,.0f}", f"{median(times[what]):.1f}"] for what in rates]
     result.tables.append(Table("Lists of 20 by address", ["asked", "a second", "µs of the processor"], rows))
     result.notes.append(
-        "A connection knows the latest few hundred heads by their bytes. A thousand worlds have as many, so they are "
-        "compared with one world whose name is written in a thousand ways (RFC 3986 §6.2.2)."
+        "A thousand worlds have a thousand heads, so they are compared with one world whose name is written in a "
+        "thousand ways (RFC 3986 §6.2.2): what then differs is the worlds themselves."
     )
     alone, beside, spelt, turn = map(median, times.values())
     slower = [beside / alone, turn / spelt]
