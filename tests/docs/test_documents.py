@@ -22,6 +22,7 @@ from petstore_mock.control.openapi import door_document
 from tests.docs import charts, noticed
 from tests.docs import generated as parts
 from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
+from tests.live.stub import stub
 from tests.platforms import POSIX_SHELL
 
 if TYPE_CHECKING:
@@ -99,6 +100,10 @@ RUN_BY = {
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.where)
 def test_every_block_is_run_in_its_language(block: Block) -> None:
     assert block.language in RUN_BY, "say above what runs it"
+    typed = re.match(
+        r"\$|(curl|pytest|pip|petstore-mock|python|sh|make|npm|go|import|from|def) (?!serves )", block.text
+    )
+    assert block.language != "text" or not typed, "it is more than what a program prints: name its language"
 
 
 @pytest.mark.skipif(not os.environ.get("CI"), reason="only where everything is installed")
@@ -154,6 +159,11 @@ def _help(module: str, *arguments: str) -> str:
     return _run(ROOT, sys.executable, "-m", module, *arguments, "--help").stdout
 
 
+def _curl(options: list[str]) -> None:
+    answer = _run(ROOT, "curl", "--silent", "--fail-with-body", *options)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
 @pytest.mark.parametrize(("where", "line"), SHELL)
 def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> None:
     """What a line does is tested where it belongs; here, that program, command and options exist."""
@@ -173,12 +183,15 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             for name, extra in (re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", text).groups() for text in wanted):  # type: ignore[union-attr]  # no match fails
                 assert name == project["name"], where
                 assert extra is None or extra in project["optional-dependencies"], where
+        case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the port of a door beside TLS
+            with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as running:
+                door = json.loads(running.first[0])["control_url"].removesuffix("/__petstore/")
+                _curl([word.replace("http://127.0.0.1:8444", door) for word in options])
         case ["curl", *options]:
             petstore = PetStoreMock(api_key="secret", seed=20, control=True).start()
             try:
-                here = [word.replace("http://127.0.0.1:8080", petstore.url.removesuffix("/v1")) for word in options]
-                answer = _run(ROOT, "curl", "--silent", "--fail-with-body", *here)
-                assert answer.returncode == 0, answer.stdout + answer.stderr
+                root = petstore.url.removesuffix("/v1")
+                _curl([word.replace("http://127.0.0.1:8080", root) for word in options])
                 assert not petstore.journal.violations
             finally:  # without a judgement: what one line plans, another meets
                 petstore.stop()
