@@ -71,7 +71,7 @@ def test_java(folder: Path) -> None:
     assert with_stub(folder, "java", "PetStoreTest.java").splitlines()[-1] == "passed"
     source = folder / "PetStoreTest.java"
     source.write_text(source.read_text(encoding="utf-8").replace('\\"times\\": 1', '\\"times\\": 3'), encoding="utf-8")
-    with pytest.raises(pytest.fail.Exception, match="AssertionError"):
+    with pytest.raises(pytest.fail.Exception, match=r'java.lang.AssertionError: {"code":"service_unavailable"'):
         with_stub(folder, "java", "PetStoreTest.java")
 
 

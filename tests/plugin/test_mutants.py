@@ -87,7 +87,7 @@ def written(pytester: pytest.Pytester, name: str = "found.json") -> dict[str, An
     return document
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 def test_the_summary_tells_what_no_test_noticed(
     inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -134,7 +134,8 @@ def stub() -> Iterator[PetStoreMock]:
         yield stub
 
 
-@pytest.mark.parametrize(("workers", "count"), [("-n0", 40), ("-n2", 8)])
+@pytest.mark.untraced
+@pytest.mark.parametrize(("workers", "count"), [("-n0", 40), pytest.param("-n2", 8, marks=pytest.mark.slow)])
 def test_a_stub_elsewhere_serves_the_same_mutants(
     inner: Inner, pytester: pytest.Pytester, stub: PetStoreMock, workers: str, count: int
 ) -> None:

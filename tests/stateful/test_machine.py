@@ -334,7 +334,8 @@ def test_the_explanation_has_a_sentence_a_test_and_the_wire() -> None:
     compile(test, "pasted", "exec")
     assert "GET /v1/pets?limit=0" in wire
     notes = getattr(error, "__notes__", [])
-    assert not [note for note in notes if "@reproduce_failure" not in note]  # which Hypothesis adds under CI
+    told_how = settings().print_blob  # as under CI
+    assert ["by temporarily adding @reproduce_failure(" in note for note in notes] == [True] * told_how
     assert f"{type(error).__module__}.{type(error).__qualname__}" == "petstore_mock.stateful.ClientBugError"
 
 

@@ -32,11 +32,10 @@ def test_a_run_tells_what_the_client_was_shown() -> None:
     assert 0 <= report.waited <= report.seconds
     assert set(report.answers) == {"listPets", "createPet", "getPet"}
     assert {"200", "401"} <= set(report.answers["listPets"])
-    assert any("reset" in answers for answers in report.answers.values())
     assert report.answers["createPet"]["201"] > 0
     assert {"404", "410"} & set(report.answers["getPet"])
     assert set(report.gaps) == {"list_order"}
-    assert report.faults["reset"] > 0
+    assert sum(answers["reset"] for answers in report.answers.values()) == report.faults["reset"] > 0
     assert "rate_limit" in report.never_shown
     assert "list_order" not in report.never_shown
     lines = str(report).splitlines()

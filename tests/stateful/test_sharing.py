@@ -27,6 +27,7 @@ QUICK = {"OneConnection", "BufferShared", "ResultKept", "LockedHalfway"}
 SETTINGS = settings(database=None)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", CORRECT)
 def test_no_false_alarm_about_a_client_that_keeps_its_callers_apart(name: str) -> None:
     report = check_client(make_shared(CORRECT[name]), concurrent=True, max_examples=8, settings=SETTINGS)

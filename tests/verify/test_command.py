@@ -198,7 +198,7 @@ def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock, tmp_pat
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from petstore_mock.cli import main; sys.exit(main())"
     )
-    options = ["--api-key", service.api_key, "--rate", "50", "--json", str(record)]
+    options = ["--api-key", service.api_key, "--rate", "20", "--json", str(record)]
     process = subprocess.Popen(
         [sys.executable, "-c", code, "verify", service.url, *options], stdout=subprocess.PIPE, text=True
     )

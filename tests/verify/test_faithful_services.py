@@ -26,7 +26,7 @@ def check(verdict: Verdict, behaviour: Behaviour, *, removed: bool) -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("at", [None, REMOVED])
+@pytest.mark.parametrize("at", [pytest.param(None, marks=pytest.mark.slow), REMOVED])
 @pytest.mark.parametrize(("gap", "alternative"), ALTERNATIVES)
 def test_every_alternative_keeps_the_contract_and_is_learned(gap: str, alternative: str, at: str | None) -> None:
     behaviour = Behaviour(**{gap: alternative})  # type: ignore[arg-type]  # one of its alternatives
