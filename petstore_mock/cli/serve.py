@@ -366,7 +366,7 @@ def _start(server: WireServer, host: str, port: int) -> None:
     try:
         server.start()
     except PetStoreMockError as error:
-        cause = error.__cause__
+        cause = error.__context__  # which its own traceback leaves out
         reason = str(cause.strerror if isinstance(cause, OSError) and cause.strerror else cause or error)
         if isinstance(cause, UnicodeError):  # whose words are about the codec that found out
             reason = "no host can have this name"
