@@ -8,6 +8,7 @@ that has no field of its own takes over what ``dataclass`` has made for its base
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -26,29 +27,21 @@ __all__ = [
     "Delay",
     "Dribble",
     "EmptyReply",
-    "Expired",
     "Fault",
     "FaultSequence",
     "HandshakeFault",
-    "HandshakeHang",
-    "HandshakeReset",
     "Hang",
-    "IncompleteChain",
     "MalformedChunk",
     "MalformedJson",
     "NotFound",
-    "NotYetValid",
     "RateLimited",
     "Reset",
     "Respond",
     "Seconds",
-    "SelfSigned",
     "ServerError",
     "Truncate",
     "Unauthorized",
-    "UntrustedRoot",
     "WrongContentType",
-    "WrongHost",
     "json_body",
     "media_type",
 ]
@@ -57,6 +50,7 @@ Seconds = tuple[float, float]  # from and to; the same number twice where it is 
 
 _LARGEST_WHOLE: Final = 1e15  # up to which a number without a fraction is written as an integer
 _FIRST_ERROR: Final = 400
+_WORD_BEGINS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _JSON: Final = ("Content-Type", "application/json")
 
 
@@ -65,19 +59,25 @@ class Fault:
     """One misbehaviour, made by the functions of :mod:`petstore_mock.faults`; immutable, compared by value.
 
     Attributes:
-        kind: the name of the function that made it.
-        effect: what the service did, in words; empty for an answer, whose status says it.
         loses_answer: whether the client gets something else than the operation's answer.
         only_slows: whether the operation's answer arrives whole and true all the same, only later or in drops.
         readable: whether a patient client can read the operation's answer all the same.
     """
 
-    kind: ClassVar[str]
-    effect: ClassVar[str] = ""
     loses_answer: ClassVar[bool] = False
     only_slows: ClassVar[bool] = False
     readable: ClassVar[bool] = False
     _unnamed: ClassVar[str] = ""  # the argument that is written without its name
+
+    @property
+    def kind(self) -> str:
+        """The name of the function that made it."""
+        return _WORD_BEGINS.sub("_", type(self).__name__).lower()
+
+    @property
+    def effect(self) -> str:
+        """What the service did, in words; empty for an answer, whose status says it."""
+        return ""
 
     @property
     def parts(self) -> tuple[Fault, ...]:
@@ -199,15 +199,11 @@ class Unauthorized(Answer):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "unauthorized"
-
 
 class NotFound(Answer):
     """404, as for an absent animal (§7)."""
 
     __slots__ = ()
-
-    kind: ClassVar[str] = "not_found"
 
 
 class BadRequest(Answer):
@@ -215,15 +211,12 @@ class BadRequest(Answer):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "bad_request"
-
 
 class ServerError(Answer):
     """A 5xx."""
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "server_error"
     _unnamed: ClassVar[str] = "status"
 
     def arguments(self) -> dict[str, Any]:
@@ -238,8 +231,6 @@ class RateLimited(Answer):
     Attributes:
         retry_after: what the client is told: seconds, a moment as ISO 8601 text in UTC, or nothing.
     """
-
-    kind: ClassVar[str] = "rate_limited"
 
     retry_after: int | str | None = None
 
@@ -259,7 +250,6 @@ class Respond(Answer):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "respond"
     _unnamed: ClassVar[str] = "status"
 
     @property
@@ -332,7 +322,6 @@ class Hang(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "hang"
     effect: ClassVar[str] = "the service never answered"
     loses_answer: ClassVar[bool] = True
 
@@ -352,7 +341,6 @@ class Reset(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "reset"
     effect: ClassVar[str] = "the service reset the connection instead of answering"
     loses_answer: ClassVar[bool] = True
 
@@ -367,7 +355,6 @@ class EmptyReply(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "empty_reply"
     effect: ClassVar[str] = "the service closed the connection without a byte of an answer"
     loses_answer: ClassVar[bool] = True
 
@@ -385,7 +372,6 @@ class Truncate(Fault):
         fraction: how much of the body is sent.
     """
 
-    kind: ClassVar[str] = "truncate"
     effect: ClassVar[str] = "the connection ended within the answer's body (RFC 9112 §8)"
     _unnamed: ClassVar[str] = "fraction"
 
@@ -409,7 +395,6 @@ class Dribble(Fault):
         bytes_per_second: how fast its body is sent.
     """
 
-    kind: ClassVar[str] = "dribble"
     effect: ClassVar[str] = "the service answered slowly"
     only_slows: ClassVar[bool] = True
     readable: ClassVar[bool] = True
@@ -432,7 +417,6 @@ class MalformedChunk(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "malformed_chunk"
     effect: ClassVar[str] = "a chunk of the answer had no valid size (RFC 9112 §7.1)"
 
     @property
@@ -449,7 +433,6 @@ class MalformedJson(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "malformed_json"
     effect: ClassVar[str] = "the answer's body was no JSON (§1)"
 
     def corrupt(self, head: Head, body: bytes) -> tuple[Head, bytes]:
@@ -462,7 +445,6 @@ class WrongContentType(Fault):
 
     __slots__ = ()
 
-    kind: ClassVar[str] = "wrong_content_type"
     effect: ClassVar[str] = "the answer was an animal, called text/html (§1)"
     readable: ClassVar[bool] = True
 
@@ -479,7 +461,6 @@ class Delay(Fault):
         seconds: how much later.
     """
 
-    kind: ClassVar[str] = "delay"
     effect: ClassVar[str] = "the service answered late"
     only_slows: ClassVar[bool] = True
     readable: ClassVar[bool] = True
@@ -497,10 +478,25 @@ class Delay(Fault):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HandshakeFault(Fault):
-    """A flaw of the certificate or of the handshake itself, after the cases of badssl.com."""
+    """What is wrong with a certificate, or with the handshake itself, after the cases of badssl.com.
+
+    Attributes:
+        flaw: which it is.
+    """
 
     loses_answer: ClassVar[bool] = True
-    flaw: ClassVar[Flaw]
+
+    flaw: Flaw
+
+    @property
+    def kind(self) -> str:
+        """The name of the function that made it, behind that of its module."""
+        return f"tls.{self.flaw}"
+
+    @property
+    def effect(self) -> str:
+        """What the service did, in words."""
+        return _EFFECTS[self.flaw]
 
     @property
     def needs_socket(self) -> bool:
@@ -518,76 +514,16 @@ class HandshakeFault(Fault):
         return self.flaw == "handshake_hang"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Expired(HandshakeFault):
-    """A certificate that is valid no longer."""
-
-    kind: ClassVar[str] = "tls.expired"
-    effect: ClassVar[str] = "the service's certificate had expired (RFC 5280 §4.1.2.5)"
-    flaw: ClassVar[Flaw] = "expired"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NotYetValid(HandshakeFault):
-    """A certificate that is not valid yet."""
-
-    kind: ClassVar[str] = "tls.not_yet_valid"
-    effect: ClassVar[str] = "the service's certificate was not valid yet (RFC 5280 §4.1.2.5)"
-    flaw: ClassVar[Flaw] = "not_yet_valid"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class WrongHost(HandshakeFault):
-    """A certificate for another host."""
-
-    kind: ClassVar[str] = "tls.wrong_host"
-    effect: ClassVar[str] = "the service's certificate was for another host (RFC 9110 §4.3.4)"
-    flaw: ClassVar[Flaw] = "wrong_host"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class SelfSigned(HandshakeFault):
-    """A certificate that nobody but itself vouches for."""
-
-    kind: ClassVar[str] = "tls.self_signed"
-    effect: ClassVar[str] = "the service's certificate was signed by itself (RFC 5280 §6.1)"
-    flaw: ClassVar[Flaw] = "self_signed"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class UntrustedRoot(HandshakeFault):
-    """A certificate whose root the client does not know."""
-
-    kind: ClassVar[str] = "tls.untrusted_root"
-    effect: ClassVar[str] = "the service's certificate led to an unknown root (RFC 5280 §6.1)"
-    flaw: ClassVar[Flaw] = "untrusted_root"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class IncompleteChain(HandshakeFault):
-    """A certificate without the intermediate one that signed it."""
-
-    kind: ClassVar[str] = "tls.incomplete_chain"
-    effect: ClassVar[str] = "the service left out the certificate that signed its own (RFC 8446 §4.4.2)"
-    flaw: ClassVar[Flaw] = "incomplete_chain"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class HandshakeReset(HandshakeFault):
-    """A RST in answer to the ClientHello."""
-
-    kind: ClassVar[str] = "tls.handshake_reset"
-    effect: ClassVar[str] = "the service reset the connection in the TLS handshake"
-    flaw: ClassVar[Flaw] = "handshake_reset"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class HandshakeHang(HandshakeFault):
-    """No answer to the ClientHello, ever."""
-
-    kind: ClassVar[str] = "tls.handshake_hang"
-    effect: ClassVar[str] = "the service never answered in the TLS handshake"
-    flaw: ClassVar[Flaw] = "handshake_hang"
+_EFFECTS: Final[Mapping[Flaw, str]] = {
+    "expired": "the service's certificate had expired (RFC 5280 §4.1.2.5)",
+    "not_yet_valid": "the service's certificate was not valid yet (RFC 5280 §4.1.2.5)",
+    "wrong_host": "the service's certificate was for another host (RFC 9110 §4.3.4)",
+    "self_signed": "the service's certificate was signed by itself (RFC 5280 §6.1)",
+    "untrusted_root": "the service's certificate led to an unknown root (RFC 5280 §6.1)",
+    "incomplete_chain": "the service left out the certificate that signed its own (RFC 8446 §4.4.2)",
+    "handshake_reset": "the service reset the connection in the TLS handshake",
+    "handshake_hang": "the service never answered in the TLS handshake",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,16 +7,7 @@ checks what it ought to sends no request over a connection with one of these cer
 
 from __future__ import annotations
 
-from petstore_mock.faults.kinds import (
-    Expired,
-    HandshakeHang,
-    HandshakeReset,
-    IncompleteChain,
-    NotYetValid,
-    SelfSigned,
-    UntrustedRoot,
-    WrongHost,
-)
+from petstore_mock.faults.kinds import HandshakeFault
 
 __all__ = [
     "expired",
@@ -30,41 +21,41 @@ __all__ = [
 ]
 
 
-def expired() -> Expired:
+def expired() -> HandshakeFault:
     """Show a certificate that was valid until 2016."""
-    return Expired()
+    return HandshakeFault("expired")
 
 
-def not_yet_valid() -> NotYetValid:
+def not_yet_valid() -> HandshakeFault:
     """Show a certificate that is valid from 2090 on."""
-    return NotYetValid()
+    return HandshakeFault("not_yet_valid")
 
 
-def wrong_host() -> WrongHost:
+def wrong_host() -> HandshakeFault:
     """Show a sound certificate of another host."""
-    return WrongHost()
+    return HandshakeFault("wrong_host")
 
 
-def self_signed() -> SelfSigned:
+def self_signed() -> HandshakeFault:
     """Show a certificate for this host that it has signed itself."""
-    return SelfSigned()
+    return HandshakeFault("self_signed")
 
 
-def untrusted_root() -> UntrustedRoot:
+def untrusted_root() -> HandshakeFault:
     """Show a certificate for this host by an authority that nobody trusts, and that authority's own."""
-    return UntrustedRoot()
+    return HandshakeFault("untrusted_root")
 
 
-def incomplete_chain() -> IncompleteChain:
+def incomplete_chain() -> HandshakeFault:
     """Show a certificate by an intermediate authority, and leave that one's out."""
-    return IncompleteChain()
+    return HandshakeFault("incomplete_chain")
 
 
-def handshake_reset() -> HandshakeReset:
+def handshake_reset() -> HandshakeFault:
     """Reset the connection (ECONNRESET) when the client says hello."""
-    return HandshakeReset()
+    return HandshakeFault("handshake_reset")
 
 
-def handshake_hang() -> HandshakeHang:
+def handshake_hang() -> HandshakeFault:
     """Never answer the client's hello. Ends when the client closes, or with the test."""
-    return HandshakeHang()
+    return HandshakeFault("handshake_hang")
