@@ -125,6 +125,18 @@ def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(pe
         assert_flat(before, min(after, key=lambda footprint: footprint.memory))
 
 
+def test_a_million_requests_without_the_collector_leave_no_cycles(petstore: PetStoreMock) -> None:
+    with ExitStack() as stack:
+        pipelines = [Pipeline(petstore, stack.enter_context(connect(petstore))) for _ in range(CONNECTIONS)]
+        load(pipelines, 1000)  # what is made once
+        gc.collect()
+        gc.disable()
+        stack.callback(gc.enable)
+        load(pipelines, REQUESTS)
+        petstore.reset()  # the journal lets its entries go
+        assert gc.collect() == 0
+
+
 def cycle(petstore: PetStoreMock, number: int) -> None:
     """Do what the fixture does for a test, and what a small test does."""
     petstore.tenant.renew(f"test_{number}")  # as the plugin does before each test
