@@ -12,7 +12,7 @@ from petstore_mock import PetStoreMock, PetStoreMockError
 from petstore_mock.stateful import ClientBugError, check_client
 from tests.clients.correct import TIMEOUT, HttpClientPets, HttpxPets, RequestsPets, Urllib3Pets
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 if TYPE_CHECKING:
     import ssl

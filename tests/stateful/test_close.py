@@ -12,14 +12,13 @@ from itertools import islice
 import pytest
 from hypothesis import settings
 
-from petstore_mock import Behaviour
-from petstore_mock.stateful import ClientBugError, check_client, client_machine
-from petstore_mock.stateful.scenario import Scenario
+from petstore_mock.stateful import ClientBugError, check_client
 from petstore_mock.stateful.steps import Switch
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by, some_slow
+from tests.stateful.playing import raised_by, told
+from tests.stateful.test_machine import some_slow
 
 pytestmark = leavings.EXPECTED
 
@@ -153,10 +152,7 @@ def test_a_request_without_a_key_is_told_of_wherever_it_arrives() -> None:
                 self.connection.getresponse().read()
             super().close()
 
-    machine = client_machine(lambda petstore: SaysGoodbye(petstore.url, petstore.api_key))
-    steps = (Switch(), Switch())
-    with machine.run, machine.run.waiting.unlimited():
-        error = machine.replay(Scenario(Behaviour(), steps))
+    error = told(SaysGoodbye, Switch(), Switch())
     assert error is not None
     assert "close() sent GET /v1/pets" in error.sentence
     assert "len(other.journal)" in error.test

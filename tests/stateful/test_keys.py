@@ -13,7 +13,7 @@ from petstore_mock.stateful.steps import GetUnknown, Switch
 from tests.clients.corpus import find, make_buggy
 from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by, told
 
 pytestmark = leavings.EXPECTED
 
@@ -146,6 +146,4 @@ def test_what_an_exception_does_not_show_is_its_own_affair() -> None:
 
 
 def replayed(client: type[HttpClientPets]) -> ClientBugError | None:
-    machine = client_machine(lambda petstore: client(petstore.url, petstore.api_key))
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(Behaviour(), (GetUnknown(404),)))
+    return told(client, GetUnknown(404))

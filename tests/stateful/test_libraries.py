@@ -17,11 +17,10 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from petstore_mock import Behaviour, faults
-from petstore_mock.stateful import client_machine
-from petstore_mock.stateful.scenario import Scenario
+from petstore_mock import faults
 from petstore_mock.stateful.steps import CloseConnections, GetUnknown, Inject, Redirect, Seed, Step, Switch
 from tests.clients.correct import TIMEOUT, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+from tests.stateful.playing import play
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
 
 def said(make_client: Json, *steps: Step) -> str | None:
-    machine = client_machine(make_client)
-    with machine.run, machine.run.waiting.unlimited():
-        found = machine.replay(Scenario(Behaviour(), steps))
+    found = play(make_client, *steps)
     return None if found is None else found.sentence
 
 

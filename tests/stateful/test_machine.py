@@ -26,6 +26,7 @@ from petstore_mock.stateful.steps import Inject
 from tests.clients.corpus import CORPUS, find, make_buggy
 from tests.clients.correct import CORRECT, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
+from tests.stateful.playing import raised_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,17 +113,6 @@ def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str) -> None:
     assert raised_by(found.error.test, make_buggy(name)) is not None, found.error.test
     for correct in ("http.client", "urllib3"):  # the second asks again, as a client may
         assert raised_by(found.error.test, make_correct(correct)) is None, found.error.test
-
-
-def raised_by(source: str, make_client: Json, **given: Any) -> BaseException | None:  # noqa: ANN401
-    """Run a pasted test in this process with another ``make_client``; return what it raised."""
-    names: dict[str, Any] = {"make_client": make_client, **given}
-    exec(compile(source, "pasted", "exec"), names)  # ours: the product under test
-    try:
-        names["test_client"]()
-    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # whatever the client raises
-        return error
-    return None
 
 
 @pytest.mark.untraced

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from petstore_mock import Behaviour
 from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.checks.output import OutputCapture
-from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.steps import ListPets, Step
-from tests.clients.correct import Answer, HttpClientPets, Json
+from tests.clients.correct import Answer, HttpClientPets
+from tests.clients.shapes import by_key
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by, told
 
 pytestmark = leavings.EXPECTED
 
@@ -23,18 +22,8 @@ LIST: Step = ListPets()
 log = logging.getLogger("pets")
 
 
-def make_client(client: type[HttpClientPets]) -> Json:
-    return lambda petstore: client(petstore.url, petstore.api_key)
-
-
-def told(client: type[HttpClientPets], *steps: Step, odd_keys: bool = False) -> ClientBugError | None:
-    machine = client_machine(make_client(client))
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(Behaviour(), steps, odd_keys))
-
-
 def tried(client: type[HttpClientPets]) -> ClientBugError | None:
-    return find_bug(client_machine(make_client(client)), machine_settings(max_examples=1)).bug
+    return find_bug(client_machine(by_key(client)), machine_settings(max_examples=1)).bug
 
 
 class LogsItsHeaders(HttpClientPets):
@@ -52,8 +41,8 @@ def test_key_in_a_record_is_told_masked_and_with_a_test_that_fails(odd_keys: boo
         "list_pets() logged the API key: \"DEBUG:pets:sending {'Authorization': 'Bearer ***"
     )
     assert "(§5: the API key is sent as a bearer token; " in error.sentence
-    assert isinstance(raised_by(error.test, make_client(LogsItsHeaders)), AssertionError), error.test
-    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+    assert isinstance(raised_by(error.test, by_key(LogsItsHeaders)), AssertionError), error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 class LogsTheRefusal(HttpClientPets):
@@ -68,7 +57,7 @@ def test_key_in_the_text_of_a_logged_exception_is_told() -> None:
     error = told(LogsTheRefusal, LIST)
     assert error is not None
     assert error.sentence.startswith("list_pets() logged the API key: 'ERROR:pets:got 200 ***")
-    assert isinstance(raised_by(error.test, make_client(LogsTheRefusal)), AssertionError), error.test
+    assert isinstance(raised_by(error.test, by_key(LogsTheRefusal)), AssertionError), error.test
 
 
 class LogsWhenMade(HttpClientPets):
@@ -94,8 +83,8 @@ def test_key_that_is_logged_without_a_call_is_told_too(client: type[HttpClientPe
     error = tried(client)
     assert error is not None
     assert error.sentence.startswith(words)
-    assert isinstance(raised_by(error.test, make_client(client)), AssertionError), error.test
-    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+    assert isinstance(raised_by(error.test, by_key(client)), AssertionError), error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 class LogsWhatItUsed(HttpClientPets):
@@ -111,8 +100,8 @@ def test_key_that_is_logged_at_the_close_of_a_used_client_is_not_told_of_the_nex
     error = tried(LogsWhatItUsed)
     assert error is not None
     assert error.sentence.startswith("close() logged the API key")
-    assert isinstance(raised_by(error.test, make_client(LogsWhatItUsed)), AssertionError), error.test
-    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+    assert isinstance(raised_by(error.test, by_key(LogsWhatItUsed)), AssertionError), error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 class Chatters(HttpClientPets):

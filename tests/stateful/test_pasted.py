@@ -29,7 +29,7 @@ from tests.clients.buggy_living import FirstHeadersKept
 from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 from tests.stateful.test_verdicts import REX, told
 
 if TYPE_CHECKING:

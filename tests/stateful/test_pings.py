@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pytest
 from hypothesis import settings
 
-from petstore_mock import Behaviour, faults
-from petstore_mock.stateful import ClientBugError, check_client, client_machine
-from petstore_mock.stateful.scenario import Scenario
+from petstore_mock import faults
+from petstore_mock.stateful import ClientBugError, check_client
 from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, Inject, ListPets, Step
 from tests.clients.correct import HttpClientPets, Json
+from tests.clients.shapes import by_key
 from tests.stateful import leavings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
+from tests.stateful.playing import play, told
 
 pytestmark = leavings.EXPECTED
 
@@ -28,16 +24,6 @@ QUICK = settings(database=None)
 LIST: Step = ListPets()
 CREATE: Step = CreatePet()
 GET: Step = GetKnown()
-
-
-def maker(client: type[HttpClientPets]) -> Callable[[PetStoreMock], HttpClientPets]:
-    return lambda petstore: client(petstore.url, petstore.api_key)
-
-
-def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
-    machine = client_machine(maker(client))
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(Behaviour(), steps))
 
 
 class Pings(HttpClientPets):
@@ -123,7 +109,7 @@ def test_whatever_a_client_sends_the_machine_tells_of_the_client(ping: tuple[str
 
     Strange.ping = ping
     with contextlib.suppress(ClientBugError):
-        check_client(maker(Strange), max_examples=10, settings=QUICK)
+        check_client(by_key(Strange), max_examples=10, settings=QUICK)
 
 
 class AsksByItself(HttpClientPets):
@@ -155,7 +141,7 @@ class AsksByItself(HttpClientPets):
 @pytest.mark.parametrize("path", ["/pets?limit=3", "/pets", "/pets/1"])
 def test_what_a_thread_from_the_start_sends_is_of_no_call(path: str) -> None:
     client = type("Client", (AsksByItself,), {"path": path})
-    check_client(maker(client), max_examples=25, settings=QUICK)
+    check_client(by_key(client), max_examples=25, settings=QUICK)
 
 
 def test_a_client_with_a_thread_from_the_start_is_held_to_what_it_returns() -> None:
@@ -186,7 +172,7 @@ def test_the_machine_ends_under_freezegun() -> None:
     freezegun = pytest.importorskip("freezegun")
     began = RealTime.monotonic()
     with freezegun.freeze_time("2026-01-02"):
-        check_client(maker(HttpClientPets), max_examples=10, settings=QUICK)
+        check_client(by_key(HttpClientPets), max_examples=10, settings=QUICK)
     assert RealTime.monotonic() - began < 60
 
 
@@ -197,9 +183,7 @@ def test_a_bug_is_told_under_freezegun_as_it_is_without() -> None:
         timeout = None
 
     def hangs() -> ClientBugError | None:
-        machine = client_machine(maker(WaitsForEver), patience=0.3)
-        with machine.run, machine.run.waiting.unlimited():
-            return machine.replay(Scenario(Behaviour(), (Inject(faults.hang()), LIST)))
+        return play(by_key(WaitsForEver), Inject(faults.hang()), LIST, patience=0.3)
 
     with freezegun.freeze_time("2026-01-02"):
         error = hangs()

@@ -19,7 +19,7 @@ from tests.clients.shapes import SHAPES, AsyncPets, Shaped
 from tests.clients.trackers import KEPT, SHOWN, make_reported
 from tests.clients.trackers_kept import DatesAreLocal
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from petstore_mock import Behaviour, faults
-from petstore_mock.stateful import ClientBugError, client_machine
-from petstore_mock.stateful.scenario import Scenario
+from petstore_mock import faults
 from petstore_mock.stateful.steps import CreatePet, Inject, ListPets, Seed, SpoilAndRepeat
 from tests.clients.buggy_reading import AskedWhenRead, FieldsAsAttributes
 from tests.clients.correct import HttpClientPets, Json
+from tests.clients.shapes import by_key
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
     from petstore_mock.stateful.steps import Step
 
 pytestmark = leavings.EXPECTED
@@ -27,16 +23,6 @@ pytestmark = leavings.EXPECTED
 LIST: Step = ListPets()
 CREATE: Step = CreatePet()
 SPOIL: Step = SpoilAndRepeat()
-
-
-def made(client: type[HttpClientPets]) -> Callable[[PetStoreMock], Json]:
-    return lambda petstore: client(petstore.url, petstore.api_key)
-
-
-def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
-    machine = client_machine(made(client))
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(Behaviour(), steps))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +38,8 @@ def test_a_result_that_fails_when_it_is_looked_at_is_told_of(steps: tuple[Step, 
     assert error.sentence.startswith(words)
     assert "raised AttributeError ('Pet' object has no attribute 'status') when it was" in error.sentence
     assert "__getitem__" in error.raised
-    assert isinstance(raised_by(error.test, made(FieldsAsAttributes)), AttributeError), error.test
-    assert raised_by(error.test, made(HttpClientPets)) is None, error.test
+    assert isinstance(raised_by(error.test, by_key(FieldsAsAttributes)), AttributeError), error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 @pytest.mark.parametrize("fault", [None, faults.unauthorized()])
@@ -62,8 +48,8 @@ def test_a_list_that_is_asked_for_when_it_is_looked_at_is_told_of(fault: faults.
     error = told(AskedWhenRead, *steps)
     assert error is not None
     assert "and sent its request only when that was looked at" in error.sentence
-    assert raised_by(error.test, made(AskedWhenRead)) is not None, error.test
-    assert raised_by(error.test, made(HttpClientPets)) is None, error.test
+    assert raised_by(error.test, by_key(AskedWhenRead)) is not None, error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 class ReadOnly(dict[str, Any]):

@@ -15,7 +15,7 @@ from petstore_mock.stateful import ClientBugError, check_client, read_pet
 from tests.clients.correct import ApiError, Json
 from tests.clients.shapes import SDK_METHODS, SHAPES, AsyncPets, Block, DataclassPet, Page, Sdk, by_key, shaped
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from tests.clients.correct import HttpClientPets, Json
 from tests.clients.shapes import AiohttpBlock, AsyncPets
 from tests.clients.sharing import BUGGY, CORRECT, LockedTasks, OneAtATime, OneConnection, make_shared
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 

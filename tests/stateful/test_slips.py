@@ -16,7 +16,7 @@ from tests.clients.correct import HttpClientPets
 from tests.clients.shapes import AsyncPets
 from tests.clients.slips import SLIPS, EndsItsTasks, SaysEnough, ShowsItsKey, make_slipping
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 

@@ -22,7 +22,7 @@ from tests.clients.buggy_living import LockNotReleased
 from tests.clients.correct import HttpClientPets, Json
 from tests.platforms import POSIX_SIGNALS
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable

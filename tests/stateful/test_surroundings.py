@@ -18,7 +18,7 @@ from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, ENVIRONMEN
 from tests.clients.shapes import AiohttpBlock
 from tests.clients.surroundings import BUGGY, CORRECT, NetrcWins, WithoutEnvironment, make_surrounded
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock import Behaviour
-from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.checks.lifecycle import MOST_THREADS, Threads
-from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, ListPets, Step
 from tests.clients.correct import HttpClientPets, Json
+from tests.clients.shapes import by_key
 from tests.stateful import leavings
-from tests.stateful.test_machine import raised_by
+from tests.stateful.playing import raised_by, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +23,6 @@ if TYPE_CHECKING:
 pytestmark = leavings.EXPECTED
 
 LIST: Step = ListPets()
-
-
-def make_client(client: type[HttpClientPets]) -> Json:
-    return lambda petstore: client(petstore.url, petstore.api_key)
-
-
-def told(client: type[HttpClientPets], *steps: Step) -> ClientBugError | None:
-    machine = client_machine(make_client(client))
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(Behaviour(), steps))
 
 
 @contextlib.contextmanager
@@ -97,8 +85,8 @@ def test_what_a_thread_of_a_call_sends_is_told_of_that_call() -> None:
     error = told(Warms, LIST, CreatePet(), GetKnown())
     assert error is not None
     assert error.sentence.startswith("list_pets() sent GET /v1/pets?limit=1, with limit=1, which was not given (§4.1")
-    assert isinstance(raised_by(error.test, make_client(Warms)), AssertionError), error.test
-    assert raised_by(error.test, make_client(HttpClientPets)) is None, error.test
+    assert isinstance(raised_by(error.test, by_key(Warms)), AssertionError), error.test
+    assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
 
 
 def test_what_a_thread_of_a_call_may_ask_is_not_held_against_the_next_call() -> None:

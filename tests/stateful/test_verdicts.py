@@ -35,10 +35,10 @@ from petstore_mock.stateful.steps import (
 )
 from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
-from tests.stateful.test_machine import raised_by
+from tests.clients.shapes import by_key
+from tests.stateful.playing import play, raised_by
 
 if TYPE_CHECKING:
-    from petstore_mock import PetStoreMock
     from petstore_mock.faults import Fault
     from petstore_mock.faults.kinds import Answer as AnswerFault
 
@@ -59,13 +59,7 @@ def sentence(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> 
 
 def told(client: Json, *steps: Step, behaviour: Behaviour | None = None) -> ClientBugError | None:
     """Return what the machine raises, or None."""
-
-    def make_client(petstore: PetStoreMock) -> Json:
-        return client(petstore.url, petstore.api_key)
-
-    machine = client_machine(make_buggy(client) if isinstance(client, str) else make_client)
-    with machine.run, machine.run.waiting.unlimited():
-        return machine.replay(Scenario(behaviour or Behaviour(), steps))
+    return play(make_buggy(client) if isinstance(client, str) else by_key(client), *steps, behaviour=behaviour)
 
 
 class ListsFromGets(HttpClientPets):
