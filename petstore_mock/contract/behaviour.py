@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDict, Unpack
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
@@ -67,7 +67,7 @@ class Behaviour:
     ``petstore-mock gaps`` prints what each gap is about. Instances are values: frozen, hashable, comparable.
 
     Raises:
-        PetStoreMockError: a gap got a value that is none of its alternatives.
+        PetStoreMockError: there is no such gap, or it got a value that is none of its alternatives.
     """
 
     invalid_limit: Literal["reject", "clamp", "ignore"] = "reject"
@@ -103,6 +103,12 @@ class Behaviour:
     rate_limit: Literal["none", "retry_after_seconds", "retry_after_date"] = "none"
     key_rotation: Literal["never", "mid_session"] = "never"
     visibility: Literal["immediate", "delayed"] = "immediate"
+
+    def __new__(cls, **gaps: object) -> Self:
+        """Refuse a name that is no gap's, before the generated ``__init__`` does so without a word on the nearest."""
+        for name in gaps.keys() - GAPS.keys():
+            check_gap(name, gaps[name])
+        return object.__new__(cls)  # slots: super() would mean the class as it was before it got them
 
     def __post_init__(self) -> None:
         for name, gap in GAPS.items():

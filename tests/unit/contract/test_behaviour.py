@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections.abc
+import copy
 import dataclasses
 import inspect
 import pickle
@@ -174,6 +175,13 @@ def test_unknown_gap_is_refused_with_the_nearest_name() -> None:
         Behaviour().replace(list_ordr="by_name")  # type: ignore[call-arg]  # the mistake that is meant
     with pytest.raises(PetStoreMockError, match=r"got 'zzz'$"):
         Behaviour().replace(zzz="by_name")  # type: ignore[call-arg]  # the mistake that is meant
+
+
+def test_a_misspelt_gap_of_a_new_behaviour_is_told_with_the_nearest_name() -> None:
+    with pytest.raises(PetStoreMockError, match=r"got 'list_ordr'\. Did you mean 'list_order'\?"):
+        Behaviour(list_ordr="by_name")  # type: ignore[call-arg]  # the mistake that is meant
+    drawn = Behaviour(list_order="by_name")
+    assert copy.copy(drawn) == pickle.loads(pickle.dumps(drawn)) == drawn  # our own
 
 
 def test_gaps_are_given_by_name_only() -> None:
