@@ -196,12 +196,12 @@ class IsolationManager:
         """Let a test whose body is done answer for what came, as its outcome asks for: ``error`` left it, or none."""
         __tracebackhide__ = True
         run = item.stash[_RUN]
+        if error is None and (failures := getattr(item, "_excinfo", None)):  # where a unittest.TestCase keeps them
+            error = failures[0].value
         if isinstance(error, (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)):
             self._excuse(run)
         elif error is not None:
             self._verify_failed(run, error)
-        elif failures := getattr(run.item, "_excinfo", None):  # where a unittest.TestCase keeps its failures
-            self._verify_failed(run, failures[0].value)
         elif run.examples:
             self._excuse(run)  # verified already; the last one may have been thrown away by assume()
         else:

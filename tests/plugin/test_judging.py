@@ -59,11 +59,22 @@ _UNANSWERED = """
 """
 
 _EXCUSED = """
+    import unittest
     from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
     def test_skipped(petstore):
         petstore.inject(404, on="getPet", times=1)
+        call(petstore, path="/pets?limit=0")
         pytest.skip("after planning")
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def before(self, petstore):
+            self.petstore = petstore
+
+        def test_skipped(self):
+            call(self.petstore, path="/pets?limit=0")
+            self.skipTest("after a violation")
 
     @pytest.mark.xfail(strict=True)
     def test_expected_to_fail(petstore):
@@ -134,8 +145,10 @@ def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner,
     assert "All traceback entries are hidden" not in text
 
 
-def test_skipped_expected_and_discarded_are_not_judged(inner: Inner) -> None:
-    inner(_EXCUSED).assert_outcomes(passed=3, skipped=1, xfailed=1)
+def test_skipped_expected_and_discarded_are_not_judged(inner: Inner, output: Output) -> None:
+    result = inner(_EXCUSED)
+    result.assert_outcomes(passed=3, skipped=2, xfailed=1)
+    assert "limit=0" not in output(result), "a test that is skipped is warned of nothing"
 
 
 def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner, output: Output) -> None:
