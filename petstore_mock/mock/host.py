@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
@@ -58,6 +59,7 @@ class Host:
         self._port = port
         self._control: ControlMount | None = None
         self._listener: Listener | None = None
+        self._process: int | None = None  # that listens; the child of a fork has all of this but the listener
 
     @property
     def asgi(self) -> AsgiApp:
@@ -133,6 +135,11 @@ class Host:
         Raises:
             PetStoreMockError: nobody listens.
         """
+        if not self.is_listening and self._process not in {None, os.getpid()}:
+            raise PetStoreMockError(
+                "expected the process that made the mock listen; this one was forked from it, and its animals, faults "
+                "and journal are copies that no client meets: read url and api_key before, and hand them over as text"
+            )
         if not self.is_listening:
             raise PetStoreMockError(
                 "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
@@ -147,12 +154,14 @@ class Host:
         """
         if not self.is_listening:
             self.listener.start()
+            self._process = os.getpid()
             no_proxy.exempt(self._address)
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
         if self.is_listening:
             self.listener.stop()
+            self._process = None
             no_proxy.unexempt(self._address)
 
     def clear(self) -> None:
