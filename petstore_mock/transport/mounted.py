@@ -158,11 +158,11 @@ class MountedCall:
     # In the thread
 
     def _run(self, environ: dict[str, Any]) -> None:
-        closing = not self._head.keep_alive
+        closing, last = not self._head.keep_alive, b""
         try:
             parts = self._app(environ, self._start_response)
             try:
-                closing = self._send_all(iter(parts))
+                closing, last = self._send(iter(parts))
             finally:
                 close = getattr(parts, "close", None)  # PEP 3333
                 if close is not None:
@@ -170,20 +170,25 @@ class MountedCall:
         except Exception:  # noqa: BLE001  # a bug of the application must not leave its client waiting
             _log.exception("the mounted application failed")
             closing = True
-        self._post(self._connection.call_ended, closing=closing)
+        self._post(self._end, last, closing=closing)
+
+    def _end(self, last: bytes, *, closing: bool) -> None:
+        """Send the last of the answer, and let the connection go on: the loop wakes once for both."""
+        if last:
+            self._connection.send(last)
+        self._connection.call_ended(closing=closing)
 
     def _start_response(self, status: str, fields: list[tuple[str, str]], *_: object) -> Callable[[bytes], None]:
         self._status, self._fields = status, fields
         return lambda data: self._post(self._connection.send, data)
 
-    def _send_all(self, parts: Iterator[bytes]) -> bool:
-        """Send the answer; return whether the connection closes after it."""
+    def _send(self, parts: Iterator[bytes]) -> tuple[bool, bytes]:
+        """Send the answer but for its last bytes; return whether the connection closes after it, and these."""
         head, names = self._head, {name.lower() for name, _ in self._fields}
         closing = not head.keep_alive
         if "content-length" in names or int(self._status[:3]) in BODILESS_STATUSES or head.bodiless:
             body = b"" if head.bodiless else b"".join(parts)
-            self._post(self._connection.send, self._wire(closing=closing) + body)
-            return closing
+            return closing, self._wire(closing=closing) + body
         self.streams = True
         closing = closing or not head.modern
         framing = "" if not head.modern else "Transfer-Encoding: chunked\r\n"
@@ -191,12 +196,10 @@ class MountedCall:
         for part in parts:
             self._writable.wait()
             if self._gone:
-                return True
+                return True, b""
             if part:
                 self._post(self._connection.send, b"%x\r\n%b\r\n" % (len(part), part) if framing else part)
-        if framing:
-            self._post(self._connection.send, b"0\r\n\r\n")
-        return closing
+        return closing, b"0\r\n\r\n" if framing else b""
 
     def _wire(self, framing: str = "", *, closing: bool) -> bytes:
         lines = [f"HTTP/1.1 {self._status}\r\n"]
