@@ -6,13 +6,13 @@ import gc
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.faults import tls as tls_faults
 from petstore_mock.stateful.at_once import Companion, at_once
-from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.bug_report import ClientBugError, explain
 from petstore_mock.stateful.checks.certificates import (
     FLAWS,
     accepted_problem,
@@ -36,7 +36,7 @@ from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Self
 
     from petstore_mock.journal.entry import Entry
@@ -185,15 +185,7 @@ class CheckRun:
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
             problem = problem or output_problem(output, "close()", "{client}.close()")
             if problem is not None:
-                raise explain(
-                    problem,
-                    script,
-                    actor="client",
-                    petstore="petstore",
-                    call=NO_CALL,
-                    outcome=outcome,
-                    journals={"petstore": list(petstore.journal)},
-                )
+                raise _explained(problem, script, outcome, petstore.journal)
 
     def _look_at(self, client: AdaptedClient, key: str) -> None:
         """Ask whether a client means to show its key wherever it is shown itself."""
@@ -224,11 +216,13 @@ class CheckRun:
                     accepted[flaw] = sent
                     journal = journal or list(petstore.journal)
         if accepted:
-            self._tell(accepted_problem(list(accepted)), next(iter(accepted.values())), journal)
+            raise _explained(
+                accepted_problem(list(accepted)), self._tls_script(), next(iter(accepted.values())), journal
+            )
         with self._trying() as (petstore, client):
             waited = waits_in_handshake(petstore, client, self.watchdog)
             if waited is not None:
-                self._tell(waiting_problem(self.watchdog.patience), waited, list(petstore.journal))
+                raise _explained(waiting_problem(self.watchdog.patience), self._tls_script(), waited, petstore.journal)
 
     @contextmanager
     def _trying(self) -> Iterator[tuple[PetStoreMock, AdaptedClient]]:
@@ -242,18 +236,23 @@ class CheckRun:
                 with suppress(Exception):  # how it closes was looked at
                     client.close()
 
-    def _tell(self, problem: Problem, outcome: Outcome, journal: Sequence[Entry]) -> NoReturn:
+    def _tls_script(self) -> Script:
         script = Script(self.given, Behaviour(), tls=True)
         script.needs_adapter = self._needs_adapter
-        raise explain(
-            problem,
-            script,
-            actor="client",
-            petstore="petstore",
-            call=NO_CALL,
-            outcome=outcome,
-            journals={"petstore": journal},
-        )
+        return script
+
+
+def _explained(problem: Problem, script: Script, outcome: Outcome, journal: Iterable[Entry]) -> ClientBugError:
+    """Explain a bug that shows outside of any call."""
+    return explain(
+        problem,
+        script,
+        actor="client",
+        petstore="petstore",
+        call=NO_CALL,
+        outcome=outcome,
+        journals={"petstore": list(journal)},
+    )
 
 
 def _sends_by_itself(petstore: PetStoreMock) -> bool:
