@@ -148,7 +148,7 @@ def test_malformed_request_gets_400(client: RawClient, echo: Echo, sent: bytes) 
         (b"GET /\xc3\xa9 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"GET /?\xff HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"GET /\x7f HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
-        (b"GET https://x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
+        (b"GET ftp://x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"GET http:///a HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"GET http://user@x/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
