@@ -27,6 +27,7 @@ MEASUREMENTS: Final = (
     "lifecycle",
     "fixture_cost",
     "plugin_cost",
+    "variants",
     "in_process",
     "large_store",
     "memory",

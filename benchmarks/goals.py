@@ -48,6 +48,10 @@ GOALS: Final[Mapping[str, Goal]] = {
         "cost of our own installed, unused entry point on a pytest run",
         "at most 3 ms, no import of werkzeug, jsonschema, hypothesis or asyncio",
     ),
+    "variants": Goal(
+        "cost of a variant of exploration, and of a mutant, beyond that of the test, collection included",
+        "at most 1 ms",
+    ),
     "boot": Goal("`petstore-mock serve` to its first 200", "at most 200 ms and faster than every peer that validates"),
     "first_refusal": Goal("first refusal of a fresh process, one client on http.client", "at most 15 ms"),
     "large_store": Goal(

@@ -1,0 +1,123 @@
+"""What a variant of exploration and a mutant cost beyond the test that they run again, collection included."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Final
+
+from benchmarks.goals import Figure, Plan, Result, Table
+from benchmarks.timing import ENVIRONMENT
+
+__all__ = ["measure"]
+
+_REACH: Final = 1.0  # ms
+_PATIENCE: Final = 300.0
+_VARIANTS: Final = 20  # of each test
+
+# A test lasts from the end of the one before to its own; by the processor's time, as the whole run.
+_CONFTEST: Final = """
+from time import process_time
+
+ended = []
+
+def pytest_runtest_logfinish():
+    ended.append(process_time())
+
+def pytest_unconfigure():
+    if len(ended) > 2:
+        print("SECONDS", (ended[-2] - ended[0]) / (len(ended) - 2), len(ended))
+"""
+_SUITE: Final = """
+import http.client
+import pytest
+
+@pytest.mark.parametrize("number", range({tests}))
+def test_list(petstore, number):
+    connection = http.client.HTTPConnection(petstore.httpserver.host, petstore.httpserver.port)
+    connection.request("GET", "/v1/pets", headers=petstore.headers)
+    connection.getresponse().read()
+    connection.close()
+"""
+_RUNS: Final = {
+    "exploration": (f"--petstore-explore={_VARIANTS}",),
+    "mutants": (f"--petstore-mutants={_VARIANTS}", "--petstore-mutants-all"),
+}
+
+
+def _run(folder: Path, arguments: tuple[str, ...], workers: int = 0) -> tuple[float, float, float, int]:
+    """Return the seconds of a run, of the processor and by the clock, those of a test, and how many there were."""
+    distributed = ("-p", "xdist", "-n", str(workers)) if workers else ()
+    plugins = ("-p", "no:cacheprovider", "-p", "petstore_mock.pytest_plugin", *distributed)
+    began, before = perf_counter(), _processor_seconds()
+    done = subprocess.run(  # our own interpreter
+        [sys.executable, "-m", "pytest", "-q", "-s", "-W", "ignore", *plugins, *arguments, str(folder)],
+        cwd=folder,
+        env={**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+    taken, spent = perf_counter() - began, _processor_seconds() - before
+    if done.returncode:
+        raise RuntimeError(f"the suite failed under {' '.join(arguments)}: {(done.stdout + done.stderr)[-300:]}")
+    each, count = done.stdout.rpartition("SECONDS ")[2].split()[:2]
+    return spent, taken, float(each), int(count)
+
+
+def _processor_seconds() -> float:
+    """Return what the processes took that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(plan: Plan) -> Result:
+    """Run a suite as it is, under variants and under mutants, in turns."""
+    result = Result()
+    whole: dict[str, list[tuple[float, float]]] = {}
+    over: dict[str, list[float]] = {}
+    each: list[float] = []
+    counts: dict[str, int] = {}
+    with TemporaryDirectory(prefix="petstore-bench-") as name:
+        folder = Path(name)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "conftest.py").write_text(_CONFTEST)
+        (folder / "test_suite.py").write_text(_SUITE.format(tests=plan.pick(100, 20)))
+        for _ in range(plan.pick(7, 1)):
+            plain, taken, a_test, tests = _run(folder, ())
+            each.append(a_test)
+            whole.setdefault("as they are", []).append((plain, taken))
+            counts["as they are"] = tests
+            for kind, arguments in _RUNS.items():
+                spent, taken, _, counts[kind] = _run(folder, arguments)
+                whole.setdefault(kind, []).append((spent, taken))
+                over.setdefault(kind, []).append((spent - plain) / (counts[kind] - tests) - a_test)
+            if find_spec("xdist") is not None:
+                workers = min(2, os.cpu_count() or 1)
+                spent, taken, _, _ = _run(folder, _RUNS["exploration"], workers=workers)
+                whole.setdefault(f"exploration, {workers} workers of xdist", []).append((spent, taken))
+    cost = {kind: median(values) * 1000 for kind, values in over.items()}
+    result.figures["variants"] = Figure(
+        ", ".join(f"{kind} {value:.2f} ms" for kind, value in cost.items()), max(cost.values()) <= _REACH
+    )
+    rows = [
+        [
+            kind,
+            f"{counts[kind]:,}" if kind in counts else "-",
+            f"{median(spent for spent, _ in values):.2f}",
+            f"{median(taken for _, taken in values):.2f}",
+            f"{cost[kind]:.2f}" if kind in cost else "-",
+        ]
+        for kind, values in whole.items()
+    ]
+    head = ["a suite", "tests run", "s of the processor", "s by the clock", "ms of the processor more, each"]
+    result.tables.append(Table(f"A test of {median(each) * 1000:.2f} ms, which lists once", head, rows))
+    return result
