@@ -42,6 +42,9 @@ def petstore(monkeypatch: pytest.MonkeyPatch) -> Iterator[PetStoreMock]:
     monkeypatch.setitem(SCHEMAS["Wait"]["properties"]["timeout"], "maximum", 0.05)
     with PetStoreMock(control=True, self_check=True) as mock:
         yield mock
+        assert [words for kind, words in mock.tenant.problems if kind == "error"] == []
+        mock.tenant.excuse()
+        mock.cancel_faults()  # that were planned at random, and that no request met
 
 
 def description(petstore: PetStoreMock) -> dict[str, Any]:
