@@ -47,7 +47,7 @@ class GapChoices(TypedDict, total=False):
     extra_response_fields: Literal["none", "present"]
     after_removal: Literal["gone", "not_found", "still_served"]
     json_style: Literal["compact", "pretty", "ascii", "shuffled_members"]
-    paging_headers: Literal["none", "link", "total_count"]
+    paging_headers: Literal["none", "link", "next_link", "total_count"]
     location_header: Literal["absent", "present"]
     deprecation_headers: Literal["present", "absent"]
     content_type: Literal["plain", "with_charset"]
@@ -92,7 +92,7 @@ class Behaviour:
     extra_response_fields: Literal["none", "present"] = "none"
     after_removal: Literal["gone", "not_found", "still_served"] = "gone"
     json_style: Literal["compact", "pretty", "ascii", "shuffled_members"] = "compact"
-    paging_headers: Literal["none", "link", "total_count"] = "none"
+    paging_headers: Literal["none", "link", "next_link", "total_count"] = "none"
     location_header: Literal["absent", "present"] = "absent"
     deprecation_headers: Literal["present", "absent"] = "present"
     content_type: Literal["plain", "with_charset"] = "plain"

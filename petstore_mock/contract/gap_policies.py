@@ -30,6 +30,7 @@ __all__ = [
     "first_value",
     "last_value",
     "link_to_first_page",
+    "link_to_next_page",
     "no_rule",
     "no_substitute",
     "rerender",
@@ -40,6 +41,8 @@ __all__ = [
     "unchanged",
     "with_more_fields",
 ]
+
+_MOST_LISTED: Final = 100  # §8
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -119,6 +122,16 @@ def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) 
     # Only the first page has an address: the interface shows no control for another (§4.1).
     chosen = "" if status is None else f"&status={quote(status, safe='')}"
     return (("Link", f'<{mount}{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
+
+
+def link_to_next_page(mount: str, limit: int, status: str | None, total: int) -> ResponseFields:
+    """Return the ``Link`` field of a list that names a next page while there are more animals than were asked for."""
+    ((name, first),) = link_to_first_page(mount, limit, status, total)
+    if total <= limit or limit == _MOST_LISTED:
+        return ((name, first),)
+    # What can be asked for by the interface: a page of more animals, in which those of this one come again.
+    ((_, larger),) = link_to_first_page(mount, _MOST_LISTED, status, total)
+    return ((name, f"{first}, {larger.replace('first', 'next')}"),)
 
 
 @lru_cache(maxsize=8)  # of an interface with one deprecated operation

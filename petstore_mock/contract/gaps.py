@@ -25,6 +25,7 @@ from petstore_mock.contract.gap_policies import (
     first_value,
     last_value,
     link_to_first_page,
+    link_to_next_page,
     no_rule,
     no_substitute,
     rerender,
@@ -315,6 +316,7 @@ _ROWS: Final = (
         "that a list says how much more there is",
         none=None,
         link=link_to_first_page,
+        next_link=link_to_next_page,
         total_count=lambda _mount, _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
     _gap(

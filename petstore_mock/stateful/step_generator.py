@@ -93,7 +93,7 @@ _QUICK_FAULTS: Final = (
     fault_kinds.respond(502, json={"error": "Bad gateway"}),
     fault_kinds.respond(502, json=["Bad gateway"]),
     fault_kinds.respond(502, body="<p>Passerelle d\u00e9fectueuse</p>".encode("latin-1")),
-    fault_kinds.respond(401),  # without the challenge
+    fault_kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # whose realm is optional (RFC 6750 §3)
     # Successes that are none of the interface's: of a proxy, a login page, a queue.
     fault_kinds.respond(200, body=b""),
     fault_kinds.respond(204),

@@ -502,6 +502,8 @@ def _json_style(facts: Facts) -> Iterator[Sighting]:
 
 
 def _paging_headers(facts: Facts) -> Iterator[Sighting]:
+    links = [one.answer.header("Link") or "" for one in _own(facts, "listPets") if one.answer is not None]
+    linked = "next_link" if any('rel="next"' in link for link in links) else "link"  # which no short list has
     for one in _own(facts, "listPets"):
         if one.status != 200 or one.answer is None:
             continue
@@ -511,7 +513,7 @@ def _paging_headers(facts: Facts) -> Iterator[Sighting]:
             for name, _ in one.answer.fields
             if name.lower() in {"content-range", "x-next-page", "x-total", "x-pagination"}
         ]
-        choice = {(False, False): "none", (True, False): "link", (False, True): "total_count"}.get(
+        choice = {(False, False): "none", (True, False): linked, (False, True): "total_count"}.get(
             (bool(link), bool(total))
         )
         yield Sighting(

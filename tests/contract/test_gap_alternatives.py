@@ -572,6 +572,21 @@ def _(service: Service) -> None:
     assert service.get(1).header("Link") is None
 
 
+@alternative("paging_headers", "next_link")
+def _(service: Service) -> None:
+    service.petstore.seed_many(30)
+    assert (
+        service.list("?limit=2").header("Link") == '</v1/pets?limit=2>; rel="first", </v1/pets?limit=100>; rel="next"'
+    )
+    assert service.list("?limit=30").header("Link") == '</v1/pets?limit=30>; rel="first"'
+    assert service.list("?limit=100").header("Link") == '</v1/pets?limit=100>; rel="first"'
+    service.petstore.seed_many(80)
+    assert service.list("?limit=100").header("Link") == '</v1/pets?limit=100>; rel="first"', "it would lead to itself"
+    link = str(service.list("?limit=1&status=sold").header("Link")).partition(", ")[2]
+    assert link == '</v1/pets?limit=100&status=sold>; rel="next"'
+    assert len(service.authed("GET", link.partition(">")[0][1:]).json()) > 1
+
+
 @alternative("paging_headers", "total_count")
 def _(service: Service) -> None:
     service.petstore.seed_many(30)

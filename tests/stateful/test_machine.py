@@ -57,7 +57,7 @@ QUICK = {
 }
 GAPS = {
     "SunsetTakenForGranted": "deprecation_headers='absent'",
-    "NextPageFollowed": "paging_headers='link'",
+    "NextPageFollowed": "paging_headers='next_link'",
     "JsonByPattern": "json_style='pretty'",
     "StrictFields": "extra_response_fields='present'",
 }

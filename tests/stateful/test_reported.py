@@ -24,8 +24,6 @@ from tests.stateful.playing import raised_by
 pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
-    "FollowsNext",  # the service never names a next page: there is none (§4.1)
-    "PrintsTheKey",  # nobody looks at what a client prints
     "SleepsAsLongAsTold",  # a hint to wait for a day is not given
     "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow
 }
