@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.stateful.bug_report import ClientBugError
 
-__all__ = ["UNRESTRICTED", "Restrictions", "Scenario", "necessary", "simplest"]
+__all__ = ["LONGEST_SHRINKING", "UNRESTRICTED", "Restrictions", "Scenario", "necessary", "simplest"]
 
-_LONGEST: Final = 8.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
-_LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is needed
+LONGEST_SHRINKING: Final = 7.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
+_LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is needed; 9 with what came before
+_LONGEST: Final = 9.0
 _T = TypeVar("_T")
 _PLAIN_CALLS: Final = dict(zip(("listPets", "getPet", "createPet"), PLAIN, strict=True))
 _PROVOCATIONS: Final = 12  # failures in a row, which no client meets without a word
@@ -172,7 +173,7 @@ def simplest(scenario: Scenario, found: ClientBugError, play: Play, *, deadline:
         play: plays a scenario.
         deadline: when to stop, by the real clock.
     """
-    deadline = RealTime.monotonic() + _LONGEST if deadline is None else deadline
+    deadline = RealTime.monotonic() + LONGEST_SHRINKING if deadline is None else deadline
     tried = {repr(scenario)}
     again = True
     while again:
@@ -191,7 +192,7 @@ def simplest(scenario: Scenario, found: ClientBugError, play: Play, *, deadline:
     return found
 
 
-def necessary(scenario: Scenario, found: ClientBugError, play: Play) -> ClientBugError:
+def necessary(scenario: Scenario, found: ClientBugError, play: Play, *, began: float | None = None) -> ClientBugError:
     """Return how a scenario is told that has no gap but what it needs.
 
     A gap that shrinking can't take away need not be why the client fails: a key that is retired makes ten calls fail,
@@ -201,8 +202,11 @@ def necessary(scenario: Scenario, found: ClientBugError, play: Play) -> ClientBu
         scenario: one that failed, shrunk.
         found: how it is told.
         play: plays a scenario.
+        began: when shrinking began, by the real clock, unless it begins now.
     """
-    deadline = RealTime.monotonic() + _LONGEST_CHECK
+    now = RealTime.monotonic()
+    began = now if began is None else began
+    deadline = min(now + _LONGEST_CHECK, began + _LONGEST)
     for name in scenario.behaviour.differences():
         for other in scenario.without(name):
             if RealTime.monotonic() > deadline:
@@ -210,5 +214,5 @@ def necessary(scenario: Scenario, found: ClientBugError, play: Play) -> ClientBu
             error = play(other)
             if error is not None:
                 told = simplest(other, error, play, deadline=deadline)
-                return told if told.scenario is None else necessary(told.scenario, told, play)
+                return told if told.scenario is None else necessary(told.scenario, told, play, began=began)
     return found

@@ -19,7 +19,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError, explain_rule
 from petstore_mock.stateful.exposure import CheckReport, ProgressLine
-from petstore_mock.stateful.scenario import Restrictions, Scenario, necessary, simplest
+from petstore_mock.stateful.scenario import LONGEST_SHRINKING, Restrictions, Scenario, necessary, simplest
 from petstore_mock.stateful.step_generator import NUMBERS, STEPS
 
 if TYPE_CHECKING:
@@ -192,11 +192,13 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
     alone, and lack what makes the client wait for ever.
     """
     watchdog = machine.run.watchdog
+    began = RealTime.monotonic()
+    deadline = began + LONGEST_SHRINKING
+    shrunk = found
     if scenario.has_races:
-        reliable = simplest(scenario, found, partial(_always_fails, machine))
-        if reliable is not found:
-            return reliable
-    shrunk = simplest(scenario, found, machine.replay)
+        shrunk = simplest(scenario, found, partial(_always_fails, machine), deadline=deadline)
+    if shrunk is found:
+        shrunk = simplest(scenario, found, machine.replay, deadline=deadline)
     if watchdog.never_times_out and shrunk.scenario is not None:
 
         def play(scenario: Scenario) -> ClientBugError | None:
@@ -204,7 +206,7 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
             return machine.replay(scenario)
 
         return play(shrunk.scenario) or simplest(scenario, found, play)
-    return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay)
+    return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay, began=began)
 
 
 def _always_fails(machine: type[ClientMachine], scenario: Scenario) -> ClientBugError | None:
