@@ -23,7 +23,7 @@ __all__ = ["Hold", "driven"]
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # looks at the same place after which it waits for what the held one has, as a lock
-_STANDS_ON_LOOP: Final = 20  # the same on an event loop, where it may wait for its answer
+_STANDS_ON_LOOP: Final = 40  # the same on an event loop, where it may wait for its answer
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules where an answer is waited for
 # What is no client's own: the standard library, the libraries that clients are built on, and this one.
