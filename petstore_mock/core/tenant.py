@@ -431,6 +431,11 @@ class Tenant:
         """The worlds that :meth:`fresh` gave to this owner and that are not over."""
         return self.worlds.guests(self.world)
 
+    @property
+    def elders(self) -> list[World]:
+        """The worlds that :meth:`fresh` gave to earlier owners and that are not over."""
+        return self.worlds.elders(self.world)
+
     # What must be answered for
 
     def verify(self, *, again: bool = True) -> None:

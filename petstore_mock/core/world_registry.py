@@ -217,6 +217,10 @@ class Worlds:
         """Return the worlds of the owner of ``host`` inside it that are not over."""
         return [world for world in tuple(self._stack) if world.owner == host.owner and world is not host]
 
+    def elders(self, host: World) -> list[World]:
+        """Return the worlds that earlier owners have begun and that are not over, as a fixture of wider scope keeps."""
+        return [world for world in tuple(self._stack) if world.owner not in {None, host.owner}]
+
     def let_go(self) -> None:
         """Let every answer go that any of the worlds holds."""
         for world in tuple(self._stack):

@@ -75,6 +75,7 @@ class IsolationManager:
             petstore.start()  # harmless, unless a test stopped it, or this is the child of a fork
             petstore.tenant.renew(run.item.nodeid, **run.start)
             petstore.host.clear()
+            run.begin()
         except PetStoreMockError as error:  # of this one test, while the fixture may be in the making for all of them
             run.start_error = f"@pytest.mark.petstore of {run.item.nodeid}: {error}"
             run.petstore = None  # the world may be another test's still
@@ -82,22 +83,30 @@ class IsolationManager:
     def _world_ends(self, world: Ending) -> None:
         """Look at what came to a world that is reset, or that ``fresh()`` gave, before it is gone.
 
-        A test answers for the worlds of ``fresh()`` as for its own.
+        A test answers for the worlds of ``fresh()`` as for its own; for an older one, as a fixture of wider scope keeps
+        it, as far as it was asked during the test.
         """
         run = self.run
-        if run is None or run.petstore is None or run.item.nodeid != world.owner:
+        if run is None or run.petstore is None:
             return
         if world.journal is run.petstore.journal:
-            self._look(run)
+            self._look_at_own(run)
             return
         keys = tuple(world.keys)  # the world forgets them, and they must not show
-        entries = world.journal.kept
-        for entry in entries:
+        for entry in world.journal.kept:
             entry.keys = lambda: keys
-        self._show(run, entries)
-        run.shown.append(entries)
+        self._show(run, run.unseen(world.journal))
+        run.shown.append(run.of_this_test(world.journal))
 
     def _look(self, run: Run) -> None:
+        """Show what came to any world of the test since the last look, to the observers, and note what to warn of."""
+        self._look_at_own(run)
+        if run.petstore is not None:
+            tenant = run.petstore.tenant
+            for world in (*tenant.elders, *tenant.guests):
+                self._show(run, run.unseen(world.journal))
+
+    def _look_at_own(self, run: Run) -> None:
         """Show the entries that came since the last look to the observers, and note what is to be warned of."""
         petstore = run.petstore
         if petstore is None:

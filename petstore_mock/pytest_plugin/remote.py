@@ -103,7 +103,8 @@ class _SessionWorld(RemoteWorld):
             self.ask("POST", "pets", {"count": more} if isinstance(more, int) else more)
             self.make({**told, "seed": self.ask("GET", "pets")["pets"]})
         if owner != self.owner:
-            self.guests = []  # those of an earlier test are ended by whoever holds them
+            # Those of an earlier test are ended by whoever holds them.
+            self.guests, self.elders = [], [*self.elders, *self.guests]
         self.owner = owner
         self._owners[name] = owner or name
         if former is not None and former != name:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.subject import Subject
 
 __all__ = [
@@ -44,6 +45,7 @@ AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4
 _DECORATOR_LINES: Final = 50  # a table of parameters may be long; it need not be found
 _SHOWN_WORLDS: Final = 10  # of fresh(): a test may go through thousands
 _LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes, and a suffix comes behind
+_Mark = tuple[int, int]  # where a journal stands: how often it was cleared, and the number of its last entry
 _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule in a hundred ways
 
 
@@ -97,6 +99,12 @@ def file_name(nodeid: str) -> str:
     return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
 
 
+def _since(journal: Journal, mark: _Mark | None) -> list[Entry]:
+    clears, number = mark or (journal.clears, 0)
+    kept = journal.kept
+    return [entry for entry in kept if entry.number > number] if journal.clears == clears else kept
+
+
 class Run:
     """One test, from its setup to its teardown.
 
@@ -107,6 +115,9 @@ class Run:
         problems: what it must answer for beside the reason for which it failed.
         noted: what is to be warned of, by what tells one warning from another.
         shown: entries of each of its latest ``fresh()`` worlds that are over, for its report.
+        began: where the journals stood of worlds that are older than the test, when that began: how often each was
+            cleared, and the number of its last entry.
+        seen: the same, of all other worlds, when they were looked at last.
         has_own_mock: whether it failed with the journal of a mock of its own.
         examples: whether it was verified example by example.
         leaks_before: how many requests of finished worlds had come before it.
@@ -119,6 +130,7 @@ class Run:
         "_uses",
         "_warned",
         "asked",
+        "began",
         "clears",
         "examples",
         "has_own_mock",
@@ -130,6 +142,7 @@ class Run:
         "noticed",
         "petstore",
         "problems",
+        "seen",
         "shown",
         "start",
         "start_error",
@@ -142,6 +155,8 @@ class Run:
         self.start_error = "\n".join(mistakes)
         self.problems: list[str] = []
         self.shown: deque[list[Entry]] = deque(maxlen=_SHOWN_WORLDS)
+        self.began: dict[Journal, _Mark] = {}
+        self.seen: dict[Journal, _Mark] = {}
         self.examples = False
         self.has_own_mock = False
         self.leaks_before = 0
@@ -186,8 +201,27 @@ class Run:
     def fresh_entries(self) -> list[list[Entry]]:
         """Return what came to the ``fresh()`` worlds of the test, or of its example: those that are over come first."""
         assert self.petstore is not None  # noqa: S101  # as above
-        open_ = (world.journal.kept for world in self.petstore.tenant.guests)
+        tenant = self.petstore.tenant
+        open_ = (self.of_this_test(world.journal) for world in (*tenant.elders, *tenant.guests))
         return [entries for entries in (*self.shown, *open_) if entries]
+
+    def begin(self) -> None:
+        """Note where the worlds stand that are older than the test, as a fixture of wider scope keeps one."""
+        assert self.petstore is not None  # noqa: S101  # as above
+        journals = [world.journal for world in self.petstore.tenant.elders]
+        self.began = {journal: (journal.clears, journal.total) for journal in journals}
+        self.seen |= self.began
+
+    def of_this_test(self, journal: Journal) -> list[Entry]:
+        """Return what came to another world since the test, or its example, began."""
+        return _since(journal, self.began.get(journal))
+
+    def unseen(self, journal: Journal) -> list[Entry]:
+        """Return what came to another world since it was looked at last, which is now."""
+        entries = _since(journal, self.seen.get(journal))
+        if entries:
+            self.seen[journal] = journal.clears, entries[-1].number
+        return entries
 
     def note(self, entries: Iterable[Entry]) -> None:
         """Note what the client did wrong in ``entries``, to be warned of."""

@@ -46,6 +46,10 @@ class _TestWorld(Protocol):
         """The worlds of ``fresh()`` that are not over."""
 
     @property
+    def elders(self) -> Sequence[Ending]:
+        """The worlds of ``fresh()`` that earlier tests have begun and that are not over."""
+
+    @property
     def leaks(self) -> list[Leak]:
         """The requests so far to worlds of this session that were over."""
 

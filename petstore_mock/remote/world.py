@@ -57,6 +57,7 @@ class RemoteWorld:
         making: how often it was made here.
         at_end: told of it before it is cleared; None for nobody.
         guests: the worlds of ``fresh()`` that are not over.
+        elders: the same, of earlier owners.
         strict: whether a contract violation by the client fails the verification, as far as it was told here.
         mutant: the mutant that answers in it, or None.
         clock: its time.
@@ -73,6 +74,7 @@ class RemoteWorld:
         self.making = 0
         self.at_end: Callable[[Ending], None] | None = None
         self.guests: list[RemoteWorld] = []
+        self.elders: list[RemoteWorld] = []
         self.strict = False
         self.mutant: str | None = None
         self._further_keys: list[str] = []
@@ -178,7 +180,9 @@ class RemoteWorld:
     def end(self) -> None:
         """End the world; harmless when it is over."""
         if self._host is not None:
-            self._host.guests.remove(self)
+            for worlds in (self._host.guests, self._host.elders):
+                if self in worlds:
+                    worlds.remove(self)
             self._host = None
         self.journal.pull()
         if self.at_end is not None:

@@ -341,7 +341,7 @@ def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner
     inner(source, "-Werror::petstore_mock.ContractWarning").assert_outcomes(failed=2)
 
 
-def test_a_fresh_world_that_outlives_its_test_is_not_held_against_a_later_one(inner: Inner) -> None:
+def test_a_fresh_world_that_outlives_its_test_is_not_held_against_a_later_one(inner: Inner, output: Output) -> None:
     source = """
         @pytest.fixture(scope="module")
         def world(petstore):
@@ -354,7 +354,10 @@ def test_a_fresh_world_that_outlives_its_test_is_not_held_against_a_later_one(in
         def test_last(world):
             pass
     """
-    inner(source).assert_outcomes(passed=2, warnings=0)
+    result = inner(source)
+    result.assert_outcomes(passed=2, warnings=1)
+    assert "test_inner.py::test_first\n" in output(result)
+    assert "test_inner.py::test_last\n" not in output(result)
 
 
 def test_an_example_answers_for_its_fresh_worlds(inner: Inner, output: Output) -> None:

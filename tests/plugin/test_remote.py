@@ -248,6 +248,29 @@ def test_a_world_of_fresh_is_shown_and_answered_for(remote: Inner, output: Outpu
 
 
 @pytest.mark.untraced
+def test_a_world_of_wider_scope_outlives_its_first_test(remote: Inner, stub: PetStoreMock, output: Output) -> None:
+    result = remote(
+        """
+        @pytest.fixture(scope="class")
+        def world(petstore):
+            with petstore.fresh() as world:
+                yield world
+
+        class TestWorld:
+            def test_first(self, world):
+                call(world, path="/pets?first=1")
+
+            def test_second(self, world):
+                call(world, path="/pets?second=1")
+        """
+    )
+    result.assert_outcomes(passed=2, warnings=2)
+    text = output(result)
+    assert text.count("ContractWarning: GET /v1/pets?first=1 ") == 1
+    assert text.count("ContractWarning: GET /v1/pets?second=1 ") == 1
+    assert stub.host.worlds.named == {}, "nothing is left behind"
+
+
 def test_workers_of_xdist_share_one_stub(remote: Inner, stub: PetStoreMock) -> None:
     pytest.importorskip("xdist")
     result = remote(
