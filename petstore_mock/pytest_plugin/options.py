@@ -152,7 +152,7 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> Subject:
         return PetStoreMock(**options).start()
     except (PetStoreMockError, pytest.UsageError) as error:
         text = f"petstore: {error}"
-        if hasattr(config, "workerinput") and getattr(error.__cause__, "errno", None) == errno.EADDRINUSE:
+        if hasattr(config, "workerinput") and getattr(error.__context__, "errno", None) == errno.EADDRINUSE:
             text += ". Each worker of pytest-xdist has a fake of its own, and needs a port of its own"
     if origins:
         text += f"\n({'; '.join(f'{name} comes from {origin}' for name, origin in origins.items())})"
