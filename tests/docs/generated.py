@@ -49,7 +49,7 @@ def failing_example() -> str:
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "shop.py").write_text(shop, encoding="utf-8")
         (Path(directory) / "test_shop.py").write_text(broken, encoding="utf-8")
-        unneeded = ("cacheprovider", "xdist", "hypothesispytest")
+        unneeded = ("cacheprovider", "xdist", "hypothesispytest", "html", "allure_pytest", "respx", "anyio")
         command = [sys.executable, "-m", "pytest", "-q", "--tb=line", *(f"-pno:{plugin}" for plugin in unneeded)]
         output = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False).stdout
     return f"```text\n{_steady(output)}\n```"

@@ -143,7 +143,7 @@ def test_the_examples_notice_as_many_mutants_as_is_said() -> None:
 
 @pytest.mark.parametrize("block", [block for block in PYTHON if block.is_session_wide], ids=lambda block: block.where)
 def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
-    _passes(tmp_path, [block], NO_HYPOTHESIS)
+    _passes(tmp_path, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
 
 
 @pytest.mark.parametrize(

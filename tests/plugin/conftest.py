@@ -45,6 +45,10 @@ import pytest
 from client import call
 """
 
+# What these plugins import takes each worker of xdist a second, and the process that starts it imported it long ago.
+_HEAVY = ("hypothesispytest", "respx", "anyio")
+_REPORTS = ("html", "html_fixtures", "metadata", "allure_pytest")
+
 # Unset, pytest-asyncio warns from 0.24 on, and before that it knows no such setting: nox runs this suite with both.
 _LOOP_SCOPE = "asyncio_default_fixture_loop_scope"
 
@@ -65,8 +69,11 @@ def inner(
         scope = f"{_LOOP_SCOPE} = function\n" if knows_loop_scope else ""
         pytester.makeini(f"[pytest]\n{scope}{settings}\n")
         pytester.makepyfile(client=_CLIENT, test_inner=_HEAD + textwrap.dedent(source), **files)
-        # By its plugin, a worker of xdist would import all of Hypothesis, which takes a second.
-        unneeded = ["cacheprovider", "pytest_httpserver", *(["hypothesispytest"] if {"-n1", "-n2"} & {*args} else [])]
+        unneeded = ["cacheprovider", "pytest_httpserver"]
+        if {"-n1", "-n2"} & {*args}:
+            unneeded += _HEAVY
+            if not any(argument.startswith(("--html", "--alluredir")) for argument in args):
+                unneeded += _REPORTS
         # This suite makes every warning an error; what a user sees is the default.
         return pytester.runpytest_inprocess("-Wdefault", *(f"-pno:{plugin}" for plugin in unneeded), *args)
 

@@ -80,6 +80,7 @@ def test_every_new_pet_is_accepted_and_comes_back(service: PetStoreMock, pet: di
     assert {name: value for name, value in body.items() if name != "id"} == pet
 
 
+@pytest.mark.untraced
 @given(pet=strategies.pets())
 def test_every_pet_can_be_seeded(service: PetStoreMock, pet: dict[str, Any]) -> None:
     with service.fresh() as world:
@@ -87,6 +88,7 @@ def test_every_pet_can_be_seeded(service: PetStoreMock, pet: dict[str, Any]) -> 
         assert world.pets == [pet]
 
 
+@pytest.mark.untraced
 @given(query=strategies.list_queries())
 def test_every_list_query_is_accepted(service: PetStoreMock, query: dict[str, Any]) -> None:
     answer = Client(service.app).get("/v1/pets", query_string=urlencode(query), headers=service.headers)
@@ -101,6 +103,7 @@ def test_fields_drawn_alone_make_a_valid_animal(service: PetStoreMock, name: str
 # Invalid ones
 
 
+@pytest.mark.untraced
 @given(drawn=strategies.invalid_new_pets())
 def test_every_invalid_new_pet_is_refused_for_its_rule_alone(service: PetStoreMock, drawn: InvalidNewPet) -> None:
     status, body = post(service, drawn.body)
@@ -329,6 +332,7 @@ def test_behaviours_shrink_to_the_default() -> None:
     assert find(strategies.behaviours(), lambda _: True) == Behaviour()
 
 
+@pytest.mark.untraced
 def test_behaviours_shrink_to_the_one_gap_that_matters() -> None:
     for seed in range(30):  # where each begins decides what is hard to take away
         found = find(
@@ -345,6 +349,7 @@ def test_behaviours_vary_what_they_are_told(behaviour: Behaviour) -> None:
     assert behaviour.differences().keys() <= {"list_order", "rate_limit"}
 
 
+@pytest.mark.untraced
 @given(behaviour=strategies.behaviours(), pet=strategies.new_pets())
 def test_no_behaviour_drawn_by_default_refuses_a_valid_animal(behaviour: Behaviour, pet: dict[str, Any]) -> None:
     status, _ = post(PetStoreMock(behaviour=behaviour, self_check=True), pet)
@@ -361,10 +366,12 @@ def behaves(gap: str, alternative: str, behaviour: Behaviour) -> bool:
     return bool(getattr(behaviour, gap) == alternative)
 
 
+@pytest.mark.untraced
 def test_fault_plans_shrink_to_none() -> None:
     assert find(strategies.fault_plans(), lambda _: True) == ()
 
 
+@pytest.mark.untraced
 @given(plan=strategies.fault_plans(faults=strategies.faults()))
 def test_every_fault_plan_can_be_injected(plan: tuple[PlannedFault, ...]) -> None:
     petstore = PetStoreMock()
