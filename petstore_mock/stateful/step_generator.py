@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
+from petstore_mock.stateful.checks.broken_answers import BROKEN_ANSWERS
 from petstore_mock.stateful.steps import (
     PLAIN,
     AtOnce,
@@ -94,13 +95,7 @@ _QUICK_FAULTS: Final = (
     fault_kinds.respond(502, json=["Bad gateway"]),
     fault_kinds.respond(502, body="<p>Passerelle d\u00e9fectueuse</p>".encode("latin-1")),
     fault_kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # whose realm is optional (RFC 6750 §3)
-    # Successes that are none of the interface's: of a proxy, a login page, a queue.
-    fault_kinds.respond(200, body=b""),
-    fault_kinds.respond(204),
-    fault_kinds.respond(200, json={"message": "Down for maintenance"}),
-    fault_kinds.respond(202, json={"queued": True}),
-    fault_kinds.respond(200, body="<html><body>Please log in</body></html>"),
-    fault_kinds.respond(200, body="null", headers={"Content-Type": "application/json"}),
+    *BROKEN_ANSWERS,
 )
 _SLOW_FAULTS: Final = (
     fault_kinds.delay(0.02),

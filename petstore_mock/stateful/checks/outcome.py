@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
+from petstore_mock.stateful.checks.broken_answers import BODIES, broken_answer_problem, is_broken_answer
 from petstore_mock.stateful.checks.requests import PINGS
 from petstore_mock.stateful.checks.result import (
     Allowed,
@@ -18,13 +18,12 @@ from petstore_mock.stateful.checks.result import (
     pet_problem,
     unreadable_problem,
 )
-from petstore_mock.stateful.model.call import Problem, shortened
+from petstore_mock.stateful.model.call import Problem
 from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
 from petstore_mock.stateful.model.oracle import Contradiction, known_fields
-from petstore_mock.stateful.model.reading import as_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from petstore_mock.faults import Fault
     from petstore_mock.journal.entry import Entry
@@ -38,11 +37,6 @@ __all__ = ["answer_problem", "observe"]
 _LOST: Final[frozenset[Kind]] = frozenset({"transport", "protocol"})
 _TIMED_OUT: Final[frozenset[Kind]] = frozenset({"timeout", "transport"})
 _ERROR_WORDS: Final = "an answer that is no success is an Error, told by its HTTP status"
-_BODIES: Final[dict[str, str]] = {  # §4
-    "listPets": "body is Pets, the array of Pet objects",
-    "createPet": "body is the created Pet, including the assigned id",
-    "getPet": "body is the Pet",
-}
 # What no other operation can stand for; the interface names a replacement of getPet alone (§4.3).
 _NOT_REPLACED: Final[dict[str, str]] = {
     "listPets": "listPets alone says which animals there are",
@@ -114,8 +108,8 @@ def answer_problem(
             problem = _unasked(call, outcome, asked)
             if problem is not None:
                 return problem
-        if own_faults and last.operation == call.operation and _is_strange_success(last):
-            problem = None if outcome.error is not None else _strange_success_problem(call, outcome, last, reader)
+        if own_faults and last.operation == call.operation and is_broken_answer(last):
+            problem = None if outcome.error is not None else broken_answer_problem(call, outcome, last, reader)
         else:
             problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
         if problem is not None or outcome.error is not None:
@@ -133,50 +127,6 @@ def answer_problem(
         problem = unreadable_problem(call, outcome, error, reader)
         outcome.error = error  # that it came late does not matter to who looks for where it came from
         return problem
-
-
-def _is_strange_success(entry: Entry) -> bool:
-    """Whether something else than the operation answered with a success: a proxy, a login page, a later version."""
-    return isinstance(entry.fault, Answer) and entry.fault.status in SUCCESSES
-
-
-def _strange_success_problem(call: Call, outcome: Outcome, entry: Entry, reader: ResultReader) -> Problem | None:
-    """Return what is wrong with a result that was made of such an answer.
-
-    A client may hand on the JSON that came, in whatever object: its caller sees that it is nothing. What reads like
-    animals, or like none, nobody has answered.
-    """
-    operation = OPERATIONS[call.operation]
-    lines = [
-        "try:",
-        "    result = {call}",
-        "except Exception:",
-        "    pass  # as it may, whatever it is called",
-        "else:",
-    ]
-    body = entry.response_body.decode(errors="replace")
-    try:
-        document = json.loads(body)
-    except ValueError:
-        lines.append("    raise AssertionError(f'returned {result!r}')")
-    else:
-        if not _reads_as_result(call, outcome.value, document, reader):
-            return None
-        lines.append("    assert result == json.loads({journal}.last.response_body)")
-    came = f"{entry.status} {f'with {shortened(body)}' if body else 'without a body'}"
-    words = f"{operation.success}: {_BODIES[call.operation]}: nothing else that is answered is a result"
-    return Problem(f"{call} {outcome} although the service answered {came}", operation.section, words, lines)
-
-
-def _reads_as_result(call: Call, value: Any, document: Any, reader: ResultReader) -> bool:  # noqa: ANN401
-    """Say whether a caller takes a value for animals though it is not what was answered."""
-    try:
-        if value is None or value == document or reader.copy(value) == as_sequence(document):
-            return value is None and document is not None
-        pets = value if call.operation == "listPets" else [value]
-        return not isinstance(pets, Mapping) and all(isinstance((reader.pet(pet) or {}).get("id"), int) for pet in pets)
-    except Exception:  # noqa: BLE001  # whatever an object of the client's own raises: its caller sees that too
-        return False
 
 
 def _unasked(call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
@@ -258,7 +208,7 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
     operation = OPERATIONS[call.operation]
     size = len(entry.response_body)
     why = f"the service answered {entry.status}{f' with {size:,} bytes' if size > _LARGE else ''}"
-    words = f"{operation.success}: {_BODIES[call.operation]}"
+    words = f"{operation.success}: {BODIES[call.operation]}"
     return Allowed(value=True, kinds=frozenset(), why=why, section=operation.section, words=words)
 
 

@@ -115,6 +115,8 @@ class ResultReader:
         """Return what a result holds as dicts: no ``__eq__`` of a client's own is asked."""
         if isinstance(value, Mapping):
             return dict(value)
+        if isinstance(value, (str, bytes)):
+            return value
         if isinstance(value, Sequence) and not hasattr(value, "_fields"):
             return [self.copy(item) for item in value]
         fields = self.pet(value)
