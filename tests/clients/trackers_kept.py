@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
+import html
 import json
+import logging
+import os
+import socket
+import struct
 import time
+from dataclasses import dataclass
 from email.utils import parsedate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import aiohttp
+import httpx
 import pydantic
+import requests
 import urllib3
 
-from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, Json, RequestsPets, Urllib3Pets
+from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AsyncPets, Status, shaped
 
 if TYPE_CHECKING:
@@ -173,6 +182,285 @@ class ClosesLater(AsyncPets):
         self.later.add(asyncio.ensure_future(self.close_later()))
 
 
+class HeaderTakenForGranted(HttpClientPets):
+    """Looks up how long to wait in a header that needs not be there (nextsnake/nextcore#49)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        if answer.status == 429 and method == "GET":
+            time.sleep(min(float(dict(answer.headers.items())["X-RateLimit-Reset-After"]), TIMEOUT))
+            return super().ask(method, path, body)
+        return answer
+
+
+class UnescapesNames(HttpClientPets):
+    """Resolves entities of HTML in names (delmic/odemis#1684)."""
+
+    def read(self, answer: Answer) -> Json:
+        found = super().read(answer)
+        for pet in found if isinstance(found, list) else [found]:
+            pet["name"] = html.unescape(pet["name"])
+        return found
+
+
+class NotModifiedIsNothing(HttpClientPets):
+    """Asks with the validator of its last answer, and returns nothing for a 304 (Unleash/unleash-python-sdk#185)."""
+
+    validator: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), **({"If-None-Match": self.validator} if self.validator else {})}
+
+    def list_pets(self, **query: Json) -> Json:
+        answer = self.ask("GET", "/pets" + self.query(query.get("limit"), query.get("status")))
+        self.validator = answer.headers.get("ETag")
+        return {} if answer.status == 304 else self.read(self.checked(answer, 200))
+
+
+class ConfiguresTheRootLogger(HttpClientPets):
+    """Configures the program's logging when it is made (SiftScience/sift-python#18)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        logging.basicConfig(level=logging.DEBUG)
+
+
+class TimeoutForTheWholeProgram(HttpClientPets):
+    """Sets the time limit of every socket of the program (jtriley/pystun#16)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        socket.setdefaulttimeout(TIMEOUT)
+
+
+class PermanentErrorsAgain(HttpClientPets):
+    """Retries whatever was refused, with growing pauses (allenai/tutormoments#52)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        for attempt in range(5):
+            answer = super().ask(method, path, body)
+            if answer.status < 400 or answer.status == 429:
+                break
+            time.sleep(0.001 * 2**attempt)
+        return answer
+
+
+class BracketsForgotten(HttpClientPets):
+    """Names an address of IPv6 without brackets in ``Host`` (nahi/httpclient#387)."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Host": f"{self.host}:{self.port}"}
+
+
+class ErrorsDoNotPickle(HttpClientPets):
+    """Raises an error that can't be handed to another process (lukasschwab/arxiv.py#191)."""
+
+    class PetsError(Exception):
+        def __init__(self, url: str, retry: int, status: int) -> None:
+            super().__init__(f"{url} resulted in HTTP {status} after {retry} retries")
+            self.status = status
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status != success:
+            raise self.PetsError(self.base, 0, answer.status)
+        return answer
+
+
+class ThreadOutlivesIt(HttpClientPets):
+    """Leaves the thread of its executor waiting when it is closed (deepstreamIO/deepstream.io-client-java#98)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.executor = concurrent.futures.ThreadPoolExecutor(1)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        return self.executor.submit(super().ask, method, path, body).result()
+
+
+class FirstPageIsAll(HttpClientPets):
+    """Asks for no page, and cuts the first one to what was wanted (stormpath/stormpath-cli#14)."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        return super().list_pets(status=status)[:limit]
+
+
+class FiltersAfterTheLimit(HttpClientPets):
+    """Filters by status what the limit has left (fstamatelopoulos/cerefox#240)."""
+
+    def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
+        pets = super().list_pets(limit=limit)
+        return [pet for pet in pets if status is None or pet.get("status") == status]
+
+
+class MissingForEver(HttpClientPets):
+    """Remembers which animals there are not (guardian/frontend#2179)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.missing: dict[int, ApiError] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        if pet_id in self.missing:
+            raise self.missing[pet_id]
+        try:
+            return super().get_pet(pet_id)
+        except ApiError as error:
+            if error.status == 404:
+                self.missing[pet_id] = error
+            raise
+
+
+class OneObjectForAll(HttpClientPets):
+    """Hands out the very animals that it keeps (truenas/middleware#11567)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.kept: dict[int, Json] = {}
+
+    def get_pet(self, pet_id: int) -> Json:
+        if pet_id not in self.kept:
+            self.kept[pet_id] = super().get_pet(pet_id)
+        return self.kept[pet_id]
+
+
+class AssertsTheStatus(HttpClientPets):
+    """Asserts that an answer is a success (pydantic/logfire#1856)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        assert answer.status == success, answer.body
+        return answer
+
+
+class ProxyForLoopback(HttpxPets):
+    """Asks the proxy of the environment for whatever is near as well (axios/axios#2667)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        proxy = os.environ.get("HTTP_PROXY") or os.environ.get("http_proxy")
+        self.client = httpx.Client(
+            base_url=url, headers=self.client.headers, timeout=TIMEOUT, trust_env=False, proxy=proxy
+        )
+
+
+class StatusOfALostConnection(RequestsPets):
+    """Asks a lost connection for its status (denisneuf/python-amazon-ad-api#150)."""
+
+    def list_pets(self, **query: Json) -> Json:
+        try:
+            return super().list_pets(**query)
+        except requests.exceptions.ConnectionError as error:
+            raise ApiError(error.status_code) from error  # type: ignore[attr-defined]
+
+
+class TimeoutInMilliseconds(HttpClientPets):
+    """Gives its time limit in milliseconds to what takes seconds (FirelyTeam/firely-net-common#185)."""
+
+    timeout = TIMEOUT * 1000
+
+
+class KeyInItsRepresentation(HttpClientPets):
+    """Shows its key in its representation (solvebio/solvebio-python#283)."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.host}:{self.port} token={self.key!r}>"
+
+
+@dataclass(frozen=True)
+class Secret:
+    value: str
+
+
+class SecretInItsError(HttpClientPets):
+    """Wraps its key in a dataclass, and tells of it in an error (deepset-ai/haystack#11808)."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        if answer.status == 401:
+            raise ApiError(401, f"refused: {Secret(self.key)}".encode())
+        return super().checked(answer, success)
+
+
+class IdsInFloat32(HttpClientPets):
+    """Has IDs as numbers of four bytes, which end at 16 millions (basecamp/basecamp-sdk#34)."""
+
+    def read(self, answer: Answer) -> Json:
+        found = super().read(answer)
+        for pet in found if isinstance(found, list) else [found]:
+            pet["id"] = int(struct.unpack("f", struct.pack("f", pet["id"]))[0])
+        return found
+
+
+class TextWhereNoJsonIs(HttpClientPets):
+    """Returns the bytes where they are no JSON (aacerox/node-rest-client#84)."""
+
+    def read(self, answer: Answer) -> Json:
+        try:
+            return super().read(answer)
+        except ValueError:
+            return answer.body
+
+
+class JoinedWithASlash(HttpClientPets):
+    """Joins its base address and paths with one slash too many (airbytehq/airbyte-python-cdk#412)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        self.base += "/"
+
+
+class LoopOfYesterday:
+    """Runs a loop for each call, with one client for all of them (conductor-oss/python-sdk#507)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.http = httpx.AsyncClient(
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=TIMEOUT, trust_env=False
+        )
+
+    def run(self, method: str, path: str, success: int, **given: Json) -> Json:
+        async def ask() -> Json:
+            response = await self.http.request(method, path, **given)
+            if response.status_code != success:
+                raise ApiError(response.status_code, response.content)
+            return response.json()
+
+        return asyncio.run(ask())
+
+    def list_pets(self, **query: Json) -> Json:
+        return self.run("GET", "/pets", 200, params=query)
+
+    def create_pet(self, *, category_id: int, **fields: Json) -> Json:
+        return self.run("POST", "/pets", 201, json={"categoryId": category_id, **fields})
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.run("GET", f"/pets/{pet_id}", 200)
+
+    def close(self) -> None:
+        asyncio.run(self.http.aclose())
+
+
+class LongWaitsForgotten(HttpClientPets):
+    """Takes a wait that is longer than its own limit for none (kieranklaassen/compound-cli#19)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        for _ in range(6):
+            answer = super().ask(method, path, body)
+            if method != "GET" or answer.status != 429:
+                break
+            after = answer.headers.get("Retry-After") or ""
+            time.sleep(float(after) if after.isdecimal() and float(after) < 0.5 else 0.01)
+        return answer
+
+
+class LiteralsAreClosed(shaped(lambda pet: LiteralPet.model_validate(pet))):  # type: ignore[misc]  # noqa: PLW0108  # it comes later
+    """Has a closed set of values for a status, which needs not be named at all (GitGuardian/py-gitguardian#191)."""
+
+
+class LiteralPet(pydantic.BaseModel):
+    id: int
+    name: str
+    categoryId: int  # noqa: N815  # the interface's name
+    status: Status
+
+
 KEPT = (
     DatesAreLocal,
     SecondsAlone,
@@ -189,4 +477,29 @@ KEPT = (
     RemembersLists,
     KeyTakenAlong,
     ClosesLater,
+    HeaderTakenForGranted,
+    UnescapesNames,
+    NotModifiedIsNothing,
+    ConfiguresTheRootLogger,
+    TimeoutForTheWholeProgram,
+    PermanentErrorsAgain,
+    BracketsForgotten,
+    ErrorsDoNotPickle,
+    ThreadOutlivesIt,
+    FirstPageIsAll,
+    FiltersAfterTheLimit,
+    MissingForEver,
+    OneObjectForAll,
+    AssertsTheStatus,
+    ProxyForLoopback,
+    StatusOfALostConnection,
+    TimeoutInMilliseconds,
+    KeyInItsRepresentation,
+    SecretInItsError,
+    IdsInFloat32,
+    TextWhereNoJsonIs,
+    JoinedWithASlash,
+    LoopOfYesterday,
+    LongWaitsForgotten,
+    LiteralsAreClosed,
 )
