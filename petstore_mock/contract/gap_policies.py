@@ -31,6 +31,7 @@ __all__ = [
     "last_value",
     "link_to_first_page",
     "link_to_next_page",
+    "lowest_first",
     "no_rule",
     "no_substitute",
     "rerender",
@@ -68,6 +69,11 @@ class Catalogue(Protocol):
 
     def count(self, status: str | None) -> int:
         """Return how many there are."""
+
+
+def lowest_first(catalogue: Catalogue, status: str | None, limit: int, _random: Random) -> Iterable[int]:
+    """Return the lowest ids, in their order: the one of which the store keeps the pages."""
+    return catalogue.ascending(status, limit)
 
 
 def clamp_limit(text: str, minimum: int, maximum: int, _default: int) -> int | None:

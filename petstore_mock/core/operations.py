@@ -69,13 +69,17 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     if hidden.first_seen and hidden.settle(number := _latest(world, entry)):
         ids = chosen.list_order(store, status, most + len(hidden.first_seen), world.random)
         ids = hidden.visible(ids, number)[:most]
+        page = store.page(ids)
         total = len(hidden.visible(store.every(status), number))
     else:
-        ids = chosen.list_order(store, status, most, world.random)
+        if world.rules.lists_lowest_first:
+            page = store.first_page(status, most)
+        else:
+            page = store.page(chosen.list_order(store, status, most, world.random))
         total = store.count(status)
     paging = chosen.paging_headers
     fields = () if paging is None else paging(entry.request.mount, limit, status, total)
-    return json_response(world, 200, store.page(ids), fields)
+    return json_response(world, 200, page, fields)
 
 
 def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.behaviour import Behaviour, policies
-from petstore_mock.contract.gap_policies import no_rule, unchanged
+from petstore_mock.contract.gap_policies import lowest_first, no_rule, unchanged
 from petstore_mock.contract.gaps import INTEGER_TEXT
 from petstore_mock.contract.interface import BASE_PATH, OPERATIONS
 from petstore_mock.contract.strict_json import percent_decode, read_integer, unrepresentable
@@ -119,6 +119,7 @@ class Rules:
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         self.accepts_new_pet = schemas.fast_validator("NewPet")
         # What most behaviours leave alone costs no request a call.
+        self.lists_lowest_first = chosen.list_order is lowest_first
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
 

@@ -112,7 +112,8 @@ class Store:
         self._pets: dict[int, bytes] = {}
         self._index: dict[str | None, SortedIds] = {None: SortedIds()}
         # Kept until the next change. The journal then holds one page, not a copy of it for each time it was asked for.
-        self.pages: dict[tuple[int, ...], bytes] = {}
+        # By their ids, and the first page of a status by that and its length: the one that nearly everybody asks for.
+        self.pages: dict[tuple[int | str | None, ...], bytes] = {}
         self.orders: dict[str | None, list[int]] = {}
         # What each changed animal was at the starting state, so that a reset costs what changed.
         self.undo: dict[int, bytes | None] = {}
@@ -143,6 +144,16 @@ class Store:
             if len(self.pages) >= _KEPT_PAGES:
                 self.pages.clear()
             page = self.pages[wanted] = b"[%b]" % b",".join(map(self._pets.__getitem__, wanted))
+        return page
+
+    def first_page(self, status: str | None, limit: int) -> bytes:
+        """Return the JSON array of the ``limit`` animals of that status (None: of all) with the lowest ids."""
+        page = self.pages.get((status, limit))
+        if page is None:
+            page = self.page(self.ascending(status, limit))
+            if len(self.pages) >= _KEPT_PAGES:
+                self.pages.clear()
+            self.pages[status, limit] = page
         return page
 
     def bodies(self) -> list[bytes]:

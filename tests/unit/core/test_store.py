@@ -219,6 +219,19 @@ def test_page_is_kept_until_a_change_and_within_bounds(full: Store) -> None:
     assert json.loads(full.page([1, 2]))[1]["name"] == "b" != json.loads(before)[1]["name"]
 
 
+def test_first_page_is_that_of_the_lowest_ids_at_any_time(full: Store) -> None:
+    for change in (lambda: None, lambda: full.put(pet(2, "sold", name="b")), lambda: full.remove(1), full.reset):
+        change()
+        for status in (None, "sold", "lost"):
+            for limit in (1, 20):
+                for _ in range(2):
+                    assert full.first_page(status, limit) == full.page(full.ascending(status, limit))
+    for limit in range(1, 101):
+        full.first_page("lost", limit)
+        full.first_page(None, limit)
+    assert len(full.pages) <= 33
+
+
 def test_restore_writes_only_what_differs(full: Store, written: list[int]) -> None:
     snapshot = full.snapshot()
     full.put(pet(5, "available"))
