@@ -61,7 +61,8 @@ def inner(
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         monkeypatch.delenv(name)
     try:
-        knows_loop_scope = bool(pytestconfig.getini(_LOOP_SCOPE))
+        pytestconfig.getini(_LOOP_SCOPE)
+        knows_loop_scope = True  # set in this run or not
     except ValueError:
         knows_loop_scope = False
 
