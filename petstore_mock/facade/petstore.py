@@ -305,7 +305,7 @@ class PetStore(Generic[HandleT, SnapshotT]):
         One that was issued since is revoked; but :attr:`api_key` is valid, even if the copy is older.
 
         Raises:
-            PetStoreMockError: it is no snapshot of this world.
+            PetStoreMockError: it is no snapshot; or, elsewhere than in this process, none of this world.
         """
         self.tenant.restore(snapshot)
 

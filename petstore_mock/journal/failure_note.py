@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
+from petstore_mock.common.wording import counted
 from petstore_mock.errors import ContractViolationError, VerificationError
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TITLE", "error_of", "leave"]
 
 TITLE: Final = "petstore journal of "
+_SHOWN: Final = 20  # problems of an error's text: a client in a loop may break a rule thousands of times
 _NO_FAILURES: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -45,8 +48,11 @@ class _Mock(Protocol):
 
 
 def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
-    """Return the error that names all ``problems``, which are given as kind and words."""
-    text = "\n".join(words for _, words in problems)
+    """Return the error that names the first of ``problems``, given as kind and words, and counts the others."""
+    lines = [words for _, words in problems[:_SHOWN]]
+    more = Counter(kind.replace("_", " ") for kind, _ in problems[_SHOWN:])
+    lines += [f"and {counted(count, f'more {kind}')}" for kind, count in more.items()]
+    text = "\n".join(lines)
     only_violations = all(kind == "violation" for kind, _ in problems)
     return ContractViolationError(text) if only_violations else VerificationError(text)
 

@@ -12,6 +12,7 @@ from werkzeug.test import Client
 
 from petstore_mock import PetStoreMock, VerificationError
 from petstore_mock.journal import rendering
+from petstore_mock.journal.failure_note import error_of
 from petstore_mock.journal.journal import Journal
 
 if TYPE_CHECKING:
@@ -126,3 +127,15 @@ class Case(unittest.TestCase):
     )
     assert "AssertionError: 200 != 201\npetstore journal of http://127.0.0.1:" in run.stderr
     assert "1  GET /v1/pets?limit=7  200" in run.stderr
+
+
+def test_an_error_names_the_first_of_many_problems_and_counts_the_others() -> None:
+    """A client in a loop may break a rule thousands of times; nobody reads more than some."""
+    problems = [("violation", f"problem {number}") for number in range(1000)]
+    error = error_of([*problems, ("unfired_fault", "never met")])
+    assert isinstance(error, VerificationError)
+    assert str(error).splitlines() == [
+        *(words for _, words in problems[:20]),
+        "and 980 more violations",
+        "and 1 more unfired fault",
+    ]
