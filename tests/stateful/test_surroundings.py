@@ -48,6 +48,7 @@ def test_who_takes_the_environment_as_it_is_passes(
     assert {name: os.environ.get(name) for name in KEPT} == before
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("client", [*CORRECT, AiohttpBlock])
 def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401  # a class
     check_client(make_surrounded(client), environment=ENVIRONMENTS, max_examples=15, settings=SETTINGS)
