@@ -30,8 +30,7 @@ def at_once(
     The first call is held before a line of the client's own code, until the second is done or is held in its turn; the
     second is held until the first is done. Who waits for what the other has, such as a lock, is not waited for. So the
     two meet in the same way whenever this is called. The lines of the standard library and of the usual HTTP libraries
-    are not counted. For an ``async def`` method, made plain by :func:`adapted`, the place is after one of its
-    suspensions instead.
+    are not counted. An ``async def`` method, made plain by :func:`adapted`, is held where it is suspended next.
 
     Args:
         first: makes a call.

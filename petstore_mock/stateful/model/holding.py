@@ -41,7 +41,8 @@ class Hold:
     """Holds one of two calls, once.
 
     Args:
-        place: before which of its own lines, or after which of its suspensions if it is a coroutine; from 1, or None.
+        place: before which of its own lines, or at the first suspension from there on if it is a coroutine; from 1, or
+            None.
 
     Attributes:
         other: the hold of the other call.
@@ -56,6 +57,8 @@ class Hold:
     def __init__(self, place: int | None) -> None:
         self._place = place
         self._reached = 0
+        self._steps = 0  # of a coroutine
+        self._lines: dict[FrameType, int] = {}  # its latest
         self._call: object = None
         self._thread = 0  # while it runs
         self.begun = threading.Event()
@@ -74,6 +77,7 @@ class Hold:
             if self._place is not None:
                 sys.settrace(before)
             _here.hold, self._thread = None, 0
+            self._lines.clear()
             self.ended.set()
             self.begun.set()
 
@@ -84,9 +88,14 @@ class Hold:
     # In a thread
 
     def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys.settrace has it
+        return self._line if self._is_own(frame) else None
+
+    def _is_own(self, frame: FrameType) -> bool:
+        code = frame.f_code
+        if code is self._call or code.co_filename.startswith("<"):  # made by a library, as named tuples are
+            return False
         name = frame.f_globals.get("__name__") or ""
-        is_own = name.partition(".")[0] not in _LIBRARIES and frame.f_code is not self._call
-        return self._line if is_own else None
+        return name.partition(".")[0] not in _LIBRARIES
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
         if event == "line" and self._is_due():
@@ -114,10 +123,30 @@ class Hold:
 
     async def drive(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  # whatever it returns
         """Make a call that is a coroutine."""
-        return await _Driven(coroutine, self._after_step)
+        return await _Driven(coroutine, self._step)
 
-    def _after_step(self) -> Awaitable[None] | None:
-        return self._wait_on_loop() if self._is_due() else None
+    def _step(self, step: Callable[[], Any]) -> tuple[Any, Awaitable[None] | None]:
+        """Take a step of the coroutine; return what it waits for, and what is to be awaited after that."""
+        self._steps += 1
+        if self._place is None or self._reached >= self._place:
+            return step(), None
+        before = sys.gettrace()
+        sys.settrace(self._trace_step)
+        try:
+            waited = step()
+        finally:
+            sys.settrace(before)
+        return waited, self._wait_on_loop() if self._reached >= self._place else None
+
+    def _trace_step(self, frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401
+        return self._line_of_step if self._is_own(frame) else None
+
+    def _line_of_step(self, frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
+        # A frame that goes on is told at the line where it was suspended once more.
+        if event == "line" and self._lines.get(frame) != frame.f_lineno:
+            self._lines[frame] = frame.f_lineno
+            self._reached += 1
+        return self._line_of_step
 
     async def _wait_on_loop(self) -> None:
         self.begun.set()
@@ -125,38 +154,41 @@ class Hold:
         while not self.until.is_set() and looks < _STANDS_ON_LOOP:
             await asyncio.sleep(_LOOK)
             there = self.other
-            looks = looks + 1 if seen == there._reached and there._thread else 0  # noqa: SLF001  # of the same class
-            seen = there._reached  # noqa: SLF001  # likewise
+            looks = looks + 1 if seen == there._steps and there._thread else 0  # noqa: SLF001  # of the same class
+            seen = there._steps  # noqa: SLF001
 
 
 class _Driven:
-    """Takes a coroutine from one suspension to the next, and does something after each.
+    """Takes a coroutine from one suspension to the next.
 
     Args:
         coroutine: the coroutine.
-        after: what is done; it may return what is to be awaited first.
+        take: takes a step; returns what it waits for, and what is to be awaited after that.
     """
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], after: Callable[[], Awaitable[None] | None]) -> None:
+    def __init__(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        take: Callable[[Callable[[], Any]], tuple[Any, Awaitable[None] | None]],
+    ) -> None:
         self._coroutine = coroutine
-        self._after = after
+        self._take = take
 
     def __await__(self) -> Generator[Any, Any, Any]:
         step: Callable[[], Any] = partial(self._coroutine.send, None)
         while True:
             try:
-                waited = step()
+                waited, then = self._take(step)
             except StopIteration as returned:
                 return returned.value
             try:
                 yield waited
+                if then is not None:
+                    yield from then.__await__()
             except BaseException as error:  # noqa: BLE001  # it is cancelled, which is the coroutine's own affair
                 step = partial(self._coroutine.throw, error)
-                continue
-            step = partial(self._coroutine.send, None)
-            first = self._after()
-            if first is not None:
-                yield from first.__await__()
+            else:
+                step = partial(self._coroutine.send, None)
 
 
 def driven(coroutine: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
