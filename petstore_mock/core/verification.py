@@ -78,12 +78,12 @@ class Verification:
     def _tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool) -> list[_Problem]:
         with self._world.lock:
             present = self._present(expectation_problems, strict=strict)
-            problems = [*self._kept, *(present if again else self._untold(present))]
-            more, keys = self._kept_more, tuple(self._world.keys)
+            problems, keys = self._kept, tuple(self._world.keys)
+            if self._kept_more:
+                problems.append(_Problem(problems[-1].kind, None, f"and {self._kept_more} more before a reset()"))
+            problems += present if again else self._untold(present)
             self._clear()
             self._told = present
-        if more:
-            problems.append(_Problem(problems[-1].kind, None, f"and {more} more before a reset()"))
         # What a test's author has written may hold a key.
         return [_Problem(one.kind, one.source, mask_text(one.text, keys)) for one in problems]
 

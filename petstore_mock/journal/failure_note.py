@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TITLE", "error_of", "leave"]
 
 TITLE: Final = "petstore journal of "
-_SHOWN: Final = 20  # problems of an error's text: a client in a loop may break a rule thousands of times
+_SHOWN: Final = 120  # problems of an error's text: a client in a loop may break a rule thousands of times
 _NO_FAILURES: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
