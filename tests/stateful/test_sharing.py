@@ -50,8 +50,12 @@ def like(client: Any) -> Any:  # noqa: ANN401  # a class
 )
 def test_who_mixes_up_its_callers_is_found_and_its_test_fails_when_pasted(client: Any) -> None:  # noqa: ANN401
     make_client = make_shared(client)
-    machine = seed(0)(client_machine(make_client, concurrent=True))
-    found = find_bug(machine, machine_settings(SETTINGS, 200)).bug
+    found = None
+    for number in range(3):  # on a busy machine two may not meet often enough for it to come again
+        machine = seed(number)(client_machine(make_client, concurrent=True))
+        found = find_bug(machine, machine_settings(SETTINGS, 200)).bug
+        if found is not None:
+            break
     assert found is not None
     assert " was under way in another thread or task, " in found.sentence
     assert "first, second = at_once(" in found.test
