@@ -78,10 +78,8 @@ class Verification:
     def _tell(self, expectation_problems: Iterable[str], *, strict: bool, again: bool) -> list[_Problem]:
         with self._world.lock:
             present = self._present(expectation_problems, strict=strict)
-            problems, keys = self._kept, tuple(self._world.keys)
-            if self._kept_more:
-                problems.append(_Problem(problems[-1].kind, None, f"and {self._kept_more} more before a reset()"))
-            problems += present if again else self._untold(present)
+            problems = [*self._before_resets(), *(present if again else self._untold(present))]
+            keys = tuple(self._world.keys)
             self._clear()
             self._told = present
         # What a test's author has written may hold a key.
@@ -95,10 +93,15 @@ class Verification:
             strict: as above.
         """
         with self._world.lock:
-            problems = [*self._kept, *self._present(expectation_problems, strict=strict)]
+            problems = [*self._before_resets(), *self._present(expectation_problems, strict=strict)]
             keys = tuple(self._world.keys)
-            more = [("error", f"and {self._kept_more} more before a reset()")] if self._kept_more else []
-        return [(one.kind, mask_text(one.text, keys)) for one in problems] + more
+        return [(one.kind, mask_text(one.text, keys)) for one in problems]
+
+    def _before_resets(self) -> list[_Problem]:
+        """Return what resets left, and how many more there were than are kept."""
+        if not self._kept_more:
+            return self._kept
+        return [*self._kept, _Problem(self._kept[-1].kind, None, f"and {self._kept_more} more before a reset()")]
 
     def keep_violations(self, *, strict: bool) -> None:
         """Keep the violations of a journal that is to be cleared, while all else stays as it is."""
