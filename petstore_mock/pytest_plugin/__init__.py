@@ -144,6 +144,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(args: list[str], parser: pytest.Parser) -> Generator[None, object, object]:
+    """Say which option a misspelt one may have meant: pytest does not. Conftests have added theirs by then."""
+    result = yield
+    if any(arg.startswith("--pe") for arg in args):
+        from petstore_mock.pytest_plugin.options import refuse_misspelt  # noqa: PLC0415  # many runs do without
+
+        refuse_misspelt(args, parser)
+    return result
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and refuse options and settings that can't be right."""
     for line in MARKERS:

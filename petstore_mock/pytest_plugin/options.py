@@ -29,6 +29,7 @@ __all__ = [
     "leak_mode",
     "mistakes_in_markers",
     "mistakes_in_options",
+    "refuse_misspelt",
     "report_header",
     "start_mock",
 ]
@@ -86,6 +87,26 @@ def _flag(text: str, source: str) -> bool:
     if flag is None:
         raise pytest.UsageError(f"expected {FLAG_WORDS} in {source}; got {text!r}")
     return flag
+
+
+def refuse_misspelt(args: list[str], parser: pytest.Parser) -> None:
+    """Refuse options that nobody has, if one of ours is like them: pytest's own refusal does not say which.
+
+    Raises:
+        pytest.UsageError: there is one; says which may have been meant, be it a setting.
+    """
+    from petstore_mock.common.suggestions import nearest  # noqa: PLC0415  # for a mistake only
+
+    known, unknown = parser.parse_known_and_unknown_args(args)
+    ours = {_flag_of(name): f"-o petstore_{name}=..." for name in SETTINGS}
+    options = [_flag_of(name.removeprefix(_PREFIX)) for name in vars(known) if name.startswith(_PREFIX)]
+    ours |= zip(options, options, strict=True)
+    for option in unknown:
+        name = option.partition("=")[0]  # what follows may be a key
+        if meant := nearest(name, ours):
+            raise pytest.UsageError(
+                f"unrecognized argument: {name}. Did you mean '{ours[meant]}'? (see 'pytest --help')"
+            )
 
 
 def report_header(config: pytest.Config) -> str | None:

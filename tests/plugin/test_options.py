@@ -244,6 +244,27 @@ def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> No
     assert "got 'behavior'. Did you mean 'behaviour'?" in output(result)
 
 
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--petstore-explor=3", "--petstore-explore"),
+        ("--pestore-har", "--petstore-har"),
+        ("--petstore-api-key=secret-key", "-o petstore_api_key=..."),
+    ],
+)
+def test_a_misspelt_option_names_the_right_one(inner: Inner, option: str, meant: str) -> None:
+    result = inner("def test_it(petstore): pass", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"Did you mean '{meant}'?" in result.stderr.str()
+    assert "secret-key" not in result.stderr.str()
+
+
+def test_an_option_of_nobody_is_left_to_pytest(inner: Inner) -> None:
+    result = inner("def test_it(petstore): pass", "--performance")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "unrecognized arguments: --performance" in result.stderr.str()
+
+
 _MARKED = """
     from petstore_mock import Behaviour
 
