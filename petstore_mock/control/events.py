@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import closing, nullcontext
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,12 +118,12 @@ def event_stream(tenants: Tenants, only: Tenant | None, name_of: Callable[[Tenan
         only: the world whose events they are; None for those of all.
         name_of: gives the name of a world.
     """
-    stream = _Stream(tenants, only, name_of)  # now, not when the first line is asked for: nothing may slip between
+    stream = _events(tenants, only, name_of)
+    next(stream)  # nothing may slip between; and one that has not begun, of which no line is read, could not be closed
+    return stream
 
-    def lines() -> Iterator[bytes]:
-        try:
-            yield from stream.lines()
-        finally:
-            stream.close()
 
-    return lines()
+def _events(tenants: Tenants, only: Tenant | None, name_of: Callable[[Tenant], str]) -> Iterator[bytes]:
+    with nullcontext() if only is None else tenants.visiting(only), closing(_Stream(tenants, only, name_of)) as stream:
+        yield b""
+        yield from stream.lines()

@@ -472,12 +472,7 @@ class Handlers:
     def stream_events(self, call: Call) -> Answer:
         """Tell of requests, and of what becomes of worlds, as it comes."""
         only = None if call.at_root else self._tenant(call)
-        stream = event_stream(self._tenants, only, _name_of)
-        return Answer(stream=stream if only is None else self._while_visiting(only, stream))
-
-    def _while_visiting(self, tenant: Tenant, stream: Iterator[bytes]) -> Iterator[bytes]:
-        with self._tenants.visiting(tenant):
-            yield from stream
+        return Answer(stream=event_stream(self._tenants, only, _name_of))
 
 
 def _name_of(tenant: Tenant) -> str:

@@ -66,6 +66,15 @@ def test_stream_tells_what_became_of_worlds_and_of_their_journals() -> None:
     assert seen == [{"world": "one", "event": event} for event in ("made", "cleared", "reset", "made", "ended")]
 
 
+@pytest.mark.parametrize("world", ["", "one"])
+def test_stream_of_which_no_line_is_read_listens_no_more(world: str) -> None:
+    door = Door()
+    tenant = door.tenants.make(world)[0] if world else door.tenants.default
+    before = tenant.world.journal.listeners
+    assert door.ask("HEAD", "events", world=world).status_code == 200
+    assert (tenant.world.journal.listeners, tenant.visitors) == (before, 0)
+
+
 def test_stream_of_a_world_ends_with_it_though_its_end_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "LONGEST_QUEUE", 1)
     monkeypatch.setattr(events, "HEARTBEAT", 0.01)
