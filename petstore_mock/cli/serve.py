@@ -23,8 +23,8 @@ from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.control.admission import is_loopback
-from petstore_mock.control.mount import PREFIX, ControlMount, DoorOptions, door_of
+from petstore_mock.control.admission import Admission, is_loopback
+from petstore_mock.control.mount import PREFIX, ControlMount, door_of
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
 from petstore_mock.core.tenant import Tenant
@@ -241,14 +241,13 @@ class _Door:
         own_port = options.control_port is not None
         mount = door_of(
             tenants,
-            DoorOptions(
+            Admission(
                 token=token,
                 allowed_hosts=tuple(options.allowed_hosts),
                 allowed_origins=tuple(options.allowed_origins),
             ),
             mounted_by=lambda: self._server or self.service,
             service=(lambda: self.service) if own_port else None,
-            close_connections=self._close_connections,
         )
         self.on_service = None if own_port else mount
         if options.control_port is not None:
@@ -256,9 +255,6 @@ class _Door:
             self._server = WireServer(
                 worlds, options.host, options.control_port, mounted=mount, new_loop=asyncio.SelectorEventLoop
             )
-
-    def _close_connections(self, numbers: frozenset[int] | None) -> None:
-        self.service.close_connections(numbers)
 
     def _is_local(self) -> bool:
         """Say whether the stub listens on loopback alone; a name is what it stands for."""

@@ -14,7 +14,6 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.strict_json import encode_json
-from petstore_mock.control.admission import Admission
 from petstore_mock.control.console import console_page
 from petstore_mock.control.handlers import Call, Handlers
 from petstore_mock.control.mount import BODY_LIMIT, PATH
@@ -29,6 +28,9 @@ from petstore_mock.messages.request import KNOWN_METHODS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from petstore_mock.control.admission import Admission
+    from petstore_mock.transport.server import WireServer
 
 __all__ = ["ControlApp"]
 
@@ -48,29 +50,24 @@ class ControlApp:
 
     Args:
         tenants: the worlds that it steers.
-        admission: who may come in.
+        admission: says who may come in, once the listener knows.
         version: of the package, for ``health``.
-        service: gives scheme and port of the service, where the door has a port of its own; None where they share one.
+        service: gives the service's listener, where the door has a port of its own; None where they share one.
         close_connections: closes the idle ones of the service: of these numbers, or all for None.
-        page: makes the response of the routes that need no token, by their path from ``/`` on; None for all others.
     """
 
     def __init__(
         self,
         tenants: Tenants,
-        admission: Callable[[], Admission] | Admission,
+        admission: Callable[[], Admission],
         *,
         version: str,
-        service: Callable[[], tuple[str, int]] | None = None,
-        close_connections: Callable[[frozenset[int] | None], None] = lambda _: None,
-        page: Callable[[str], Response | None] = console_page,
+        service: Callable[[], WireServer] | None = None,
+        close_connections: Callable[[frozenset[int] | None], None],
     ) -> None:
         self._tenants = tenants
-        self._admission: Callable[[], Admission] = (
-            (lambda: admission) if isinstance(admission, Admission) else admission
-        )
+        self._admission = admission
         self._service = service
-        self._page = page
         self._handlers = Handlers(
             tenants, version, RealTime.monotonic(), close_connections, own_port=service is not None
         )
@@ -123,7 +120,7 @@ class ControlApp:
         operation, arguments, allowed = self._route(request, path, at_root=name is None)
         if operation is not None and operation.is_open:
             return self._carry_out(request, operation, None, {})
-        page = self._page(path) if name is None or self._tenants.find(name) is not None else None
+        page = console_page(path) if name is None or self._tenants.find(name) is not None else None
         admission = self._admission()
         admission.check_source(request, to_page=page is not None)
         if page is not None:
@@ -198,9 +195,9 @@ class ControlApp:
         host = request.headers.get("Host", "localhost")
         if self._service is None:
             return f"{request.scheme}://{host}"
-        scheme, port = self._service()
+        service = self._service()
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-        return f"{scheme}://{bare}:{port}"
+        return f"{'https' if service.speaks_tls else 'http'}://{bare}:{service.port}"
 
 
 def _rule(operation: Operation) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from base64 import b64encode
+from collections import Counter
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults import KINDS
-from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
+from petstore_mock.journal.outcomes import DOCUMENTED, outcomes
 from petstore_mock.journal.record import record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from petstore_mock.core.clock import Clock
@@ -188,25 +188,20 @@ def handshake_document(handshake: Handshake) -> dict[str, Any]:
     return document
 
 
-def coverage_document(tenants: Iterable[Tenant]) -> dict[str, Any]:
+def coverage_document(tenant: Tenant) -> dict[str, Any]:
     """Return how many of the kept requests showed each documented outcome, and each kind of fault, to a client."""
-    counts: dict[tuple[str, str], int] = {}
-    for tenant in tenants:
-        bounds = tenant.world.rules.limit_bounds
-        for entry in tenant.entries:
-            for outcome in outcomes(entry, page_limit_of(entry, bounds)):
-                key = (entry.operation or "", outcome)
-                counts[key] = counts.get(key, 0) + 1
+    bounds = tenant.limit_bounds
+    counts = Counter((entry.operation, outcome) for entry in tenant.entries for outcome in outcomes(entry, bounds))
     return {
         "outcomes": [
-            {"operation": operation, "outcome": outcome, "shown": counts.get((operation, outcome), 0)}
+            {"operation": operation, "outcome": outcome, "shown": counts[operation, outcome]}
             for outcome, operation in DOCUMENTED
         ],
         "faults": [
             {
                 "fault": kind,
-                "shown": sum(counts.get((operation, f"fault {kind}"), 0) for operation in OPERATIONS),
-                "operations": {operation: counts.get((operation, f"fault {kind}"), 0) for operation in OPERATIONS},
+                "shown": sum(counts[operation, f"fault {kind}"] for operation in OPERATIONS),
+                "operations": {operation: counts[operation, f"fault {kind}"] for operation in OPERATIONS},
             }
             for kind in KINDS
         ],

@@ -1,4 +1,7 @@
-"""What the door does with a world, an operation a method. Each leaves everything as it was when it refuses."""
+"""What the door does with a world, an operation a method. Each leaves everything as it was when it refuses.
+
+The docstring of an operation is what the description of the door, ``openapi.json``, says of it.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ class Handlers:
         return Answer(body={"status": "ok", "version": self._version, "uptime": uptime, "worlds": len(self._tenants)})
 
     def openapi(self, call: Call) -> Answer:
-        """Describe the door."""
+        """Describe the door itself."""
         from petstore_mock.control.openapi import door_document  # noqa: PLC0415  # for those who ask; and it knows us
 
         return Answer(body=door_document(call.origin, self._version))
@@ -173,13 +176,13 @@ class Handlers:
         return Answer(204)
 
     def list_leaks(self, _: Call) -> Answer:
-        """Show the requests to worlds that were over."""
+        """Show requests to worlds that were over."""
         leaks = tuple(self._tenants.default.worlds.leaks)
         return Answer(body={"leaks": [leak_document(leak) for leak in leaks]})
 
     def list_handshakes(self, call: Call) -> Answer:
-        """Show the TLS handshakes: which world a connection is for, nobody knows, so they are the default one's."""
-        handshakes = self._tenants.default.world.journal.handshakes
+        """Show the TLS handshakes, oldest first, once those that are running have ended or `wait` seconds are over."""
+        handshakes = self._tenants.default.world.journal.handshakes  # nobody knows which world a connection is for
         deadline = RealTime.monotonic() + call.query.get("wait", 0.0)
         for handshake in handshakes:
             handshake.has_settled(max(0.0, deadline - RealTime.monotonic()))
@@ -227,13 +230,13 @@ class Handlers:
         return Answer(201, {"pets": added})
 
     def change_pet(self, call: Call) -> Answer:
-        """Change an animal."""
+        """Change an animal as another actor would (§3)."""
         world = self._tenant(call).world
         with world.lock:
             return Answer(body=world.animals.update(_pet_id(world, call), call.body))
 
     def remove_pet(self, call: Call) -> Answer:
-        """Take an animal out."""
+        """Take an animal out as another actor would (§3)."""
         world = self._tenant(call).world
         with world.lock:
             world.animals.remove(_pet_id(world, call))
@@ -242,7 +245,7 @@ class Handlers:
     # Faults
 
     def list_faults(self, call: Call) -> Answer:
-        """Show the planned faults."""
+        """Show the planned faults, spent ones too."""
         return Answer(
             body={"faults": [_fault_document(handle, call) for handle in self._tenant(call).world.plan.every()]}
         )
@@ -302,7 +305,7 @@ class Handlers:
         )
 
     def expect_requests(self, call: Call) -> Answer:
-        """Let nobody answer for these violations: the test said that they would come."""
+        """Let nobody answer for these violations."""
         world, numbers = self._tenant(call).world, set(call.body["numbers"])
         with world.lock:
             journal = world.journal
@@ -318,7 +321,7 @@ class Handlers:
         return Answer(204)
 
     def wait_for_requests(self, call: Call) -> Answer:
-        """Wait until there are so many requests, the time is up, or the world begins anew or ends."""
+        """Wait until there are so many requests."""
         tenant, asked = self._tenant(call), call.body
         world = tenant.world
         journal = world.journal
@@ -352,11 +355,11 @@ class Handlers:
         return Answer(body={"passed": passed, "message": message})
 
     def show_archive(self, call: Call) -> Answer:
-        """Show the journal as HAR."""
+        """Show the journal as HAR 1.2."""
         return Answer(body=har_document(self._tenant(call).entries))
 
     def show_picture(self, call: Call) -> Answer:
-        """Draw the exchange of client and service."""
+        """Draw the latest requests and answers between two lifelines."""
         kept = self._tenant(call).world.journal.kept
         return Answer(text=exchange_svg(kept[-call.query.get("last", _DRAWN) :]))
 
@@ -451,7 +454,7 @@ class Handlers:
     # Connections, coverage, events
 
     def close_connections(self, call: Call) -> Answer:
-        """Close the idle kept connections: all of the service's, or those that one world used last."""
+        """Close the idle kept connections."""
         tenant = self._tenant(call)
         self._close_connections(None if call.at_root else self._used_last_by(tenant))
         return Answer(204)
@@ -467,10 +470,10 @@ class Handlers:
 
     def show_coverage(self, call: Call) -> Answer:
         """Count the documented outcomes that were shown."""
-        return Answer(body=coverage_document([self._tenant(call)]))
+        return Answer(body=coverage_document(self._tenant(call)))
 
     def stream_events(self, call: Call) -> Answer:
-        """Tell of requests, and of what becomes of worlds, as it comes."""
+        """Tell of requests as they come, and of worlds: made, reset, cleared of their requests, ended."""
         only = None if call.at_root else self._tenant(call)
         return Answer(stream=event_stream(self._tenants, only, _name_of))
 

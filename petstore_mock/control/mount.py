@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.control.admission import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from petstore_mock.control.admission import Admission
     from petstore_mock.control.app import ControlApp
     from petstore_mock.core.tenants import Tenants
+    from petstore_mock.transport.listener import Listener
+    from petstore_mock.transport.server import WireServer
 
-__all__ = ["BODY_LIMIT", "PATH", "PREFIX", "ControlMount", "DoorOptions", "door_of", "is_control_path"]
+__all__ = ["BODY_LIMIT", "PATH", "PREFIX", "ControlMount", "door_of", "is_control_path"]
 
 PREFIX: Final = "/__petstore"
 BODY_LIMIT: Final = 64 * 1024 * 1024  # bytes: some hundred thousand animals
@@ -61,76 +66,32 @@ class ControlMount:
         return app
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoorOptions:
-    """How the door is opened.
-
-    Attributes:
-        token: what ``Petstore-Control-Token`` must be; None where the door is open without one.
-        allowed_hosts: further values of Host, with or without a port, where the stub is bound to loopback.
-        allowed_origins: further values of Origin.
-    """
-
-    token: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    allowed_origins: tuple[str, ...] = ()
-
-
-def _scheme_of(server: _Server) -> str:
-    return "https" if server.speaks_tls else "http"
-
-
-class _Server(Protocol):
-    """What the door asks of the listener that mounts it, or of the service's."""
-
-    @property
-    def bound(self) -> str:
-        """The address that it listens at."""
-
-    @property
-    def port(self) -> int:
-        """The port."""
-
-    @property
-    def speaks_tls(self) -> bool:
-        """Whether it speaks TLS."""
-
-
 def door_of(
     tenants: Tenants,
-    options: DoorOptions,
+    admission: Admission,
     *,
-    mounted_by: Callable[[], _Server],
-    service: Callable[[], _Server] | None,
-    close_connections: Callable[[frozenset[int] | None], None],
+    mounted_by: Callable[[], WireServer | Listener],
+    service: Callable[[], WireServer] | None,
 ) -> ControlMount:
     """Return the door to some worlds, to be mounted.
 
     Args:
         tenants: the worlds.
-        options: who may come in.
-        mounted_by: gives the listener that mounts it, once that listens.
+        admission: who may come in, but for what the listener knows once it listens.
+        mounted_by: gives the listener that mounts it.
         service: gives the service's own, where the door has a port of its own; else None.
-        close_connections: closes the idle connections of the service.
     """
 
     def make() -> ControlApp:
         from petstore_mock import __version__  # noqa: PLC0415  # as the next one
-        from petstore_mock.control.admission import Admission, is_loopback  # noqa: PLC0415
         from petstore_mock.control.app import ControlApp  # noqa: PLC0415  # werkzeug's routing and jsonschema
 
         return ControlApp(
             tenants,
-            lambda: Admission(
-                token=options.token,
-                loopback=is_loopback(mounted_by().bound),
-                port=mounted_by().port,
-                allowed_hosts=options.allowed_hosts,
-                allowed_origins=options.allowed_origins,
-            ),
+            lambda: replace(admission, loopback=is_loopback(mounted_by().bound), port=mounted_by().port),
             version=__version__,
-            service=None if service is None else lambda: (_scheme_of(service()), service().port),
-            close_connections=close_connections,
+            service=service,
+            close_connections=lambda numbers: (service or mounted_by)().close_connections(numbers),
         )
 
     return ControlMount(make, whole_port=service is not None)

@@ -46,8 +46,8 @@ def _object(required: Mapping[str, Schema], optional: Mapping[str, Schema] | Non
     }
 
 
-def _list_of(name: str, item: Schema) -> Schema:
-    return _object({name: {"type": "array", "items": item}})
+def _array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
 
 
 _TEXT: Final[Schema] = {"type": "string"}
@@ -89,7 +89,7 @@ _PLAN: Final[dict[str, Schema]] = {
 SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": _object(
         {"title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
-        {"violations": {"type": "array", "items": _object({"field": _TEXT, "message": _TEXT})}},
+        {"violations": _array(_object({"field": _TEXT, "message": _TEXT}))},
     ),
     "Health": _object(
         {
@@ -144,15 +144,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Verification": _object(
         {
             "passed": _FLAG,
-            "problems": {
-                "type": "array",
-                "items": _object(
-                    {
-                        "kind": {"type": "string", "enum": ["unfired_fault", "violation", "error"]},
-                        "message": _TEXT,
-                    }
-                ),
-            },
+            "problems": _array(
+                _object({"kind": {"type": "string", "enum": ["unfired_fault", "violation", "error"]}, "message": _TEXT})
+            ),
         }
     ),
     "Telling": _object(
@@ -166,7 +160,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
     ),
     "Pet": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
-    "Pets": _list_of("pets", ref("Pet")),
+    "Pets": _object({"pets": _array(ref("Pet"))}),
     "NewPets": {
         "oneOf": [
             _object({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}),
@@ -177,13 +171,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "PetChange": {"type": "object", "description": 'Fields of an animal; "status": null takes it away.'},
     "NewFault": _object({"fault": _FAULT}, _PLAN),
     "Fault": _object(
-        {
-            "id": _POSITIVE,
-            "fault": _FAULT,
-            **_PLAN,
-            "hits": _COUNT,
-            "spent": _FLAG,
-        },
+        {"id": _POSITIVE, "fault": _FAULT, **_PLAN, "hits": _COUNT, "spent": _FLAG},
         {
             "why_not": {
                 "type": ["string", "null"],
@@ -193,35 +181,15 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "words": {"type": "string", "description": "How it is told; with ?record=true.", "x-internal": True},
         },
     ),
-    "Faults": _list_of("faults", ref("Fault")),
-    "Request": {
-        "type": "object",
-        "required": [
-            "number",
-            "at",
-            "method",
-            "path",
-            "query",
-            "headers",
-            "status",
-            "response_headers",
-            "response_body",
-            "operation",
-            "fault",
-            "executed",
-            "duration_ms",
-            "violations",
-        ],
-        "properties": {
+    "Faults": _object({"faults": _array(ref("Fault"))}),
+    "Request": _object(
+        {
             "number": _POSITIVE,
             "at": _TEXT,
             "method": _TEXT,
             "path": {"type": "string", "description": "From /v1 on, percent-decoded."},
             "query": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
             "headers": {"type": "object", "additionalProperties": _TEXT},
-            "body": {"description": "The JSON value, null where there is none."},
-            "body_text": _TEXT,
-            "body_base64": _TEXT,
             "status": {"type": ["integer", "null"]},
             "response_headers": {"type": "object", "additionalProperties": _TEXT},
             "response_body": {"description": "The JSON value, or text."},
@@ -229,20 +197,23 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "fault": {"type": ["string", "null"]},
             "executed": _FLAG,
             "duration_ms": {"type": "number"},
+            "violations": _array(_object({"section": _TEXT, "field": _TEXT, "message": _TEXT}, {"sentence": _TEXT})),
+        },
+        {
+            "body": {"description": "The JSON value, null where there is none."},
+            "body_text": _TEXT,
+            "body_base64": _TEXT,
             "mutant": {**_TEXT, "description": "The mutant that did otherwise than the interface says; else absent."},
             "record": {
                 "type": "object",
                 "description": "All that is known of it, for reports; with ?record=true.",
                 "x-internal": True,
             },
-            "violations": {
-                "type": "array",
-                "items": _object({"section": _TEXT, "field": _TEXT, "message": _TEXT}, {"sentence": _TEXT}),
-            },
         },
-    },
+        additionalProperties=True,
+    ),
     "Requests": _object(
-        {"requests": {"type": "array", "items": ref("Request")}, "total": _COUNT, "evicted": _COUNT},
+        {"requests": _array(ref("Request")), "total": _COUNT, "evicted": _COUNT},
         {
             "clears": {
                 **_COUNT,
@@ -252,7 +223,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
     ),
     "Expectation": _object(
-        {"numbers": {"type": "array", "items": _POSITIVE}},
+        {"numbers": _array(_POSITIVE)},
         {
             "clears": {
                 **_COUNT,
@@ -270,7 +241,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "timeout": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
         },
     ),
-    "Waited": _object({"met": _FLAG, "requests": {"type": "array", "items": ref("Request")}}),
+    "Waited": _object({"met": _FLAG, "requests": _array(ref("Request"))}),
     "Assertion": _object(
         {},
         {
@@ -297,15 +268,8 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "freeze": _FLAG,
         },
     ),
-    "Keys": _list_of(
-        "keys",
-        _object(
-            {
-                "api_key": _TEXT,
-                "expires": {"type": ["string", "null"]},
-                "revoked": _FLAG,
-            }
-        ),
+    "Keys": _object(
+        {"keys": _array(_object({"api_key": _TEXT, "expires": {"type": ["string", "null"]}, "revoked": _FLAG}))}
     ),
     "Nothing": _object({}),
     "NewKey": _object({}, {"expires": {"oneOf": [_NUMBER, _TEXT, {"type": "null"}]}}),
@@ -313,42 +277,29 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Snapshot": _object({"id": _POSITIVE}),
     "Coverage": _object(
         {
-            "outcomes": {
-                "type": "array",
-                "items": _object({"operation": _SERVICE_OPERATION, "outcome": _TEXT, "shown": _COUNT}),
-            },
-            "faults": {"type": "array", "items": {"type": "object", "required": ["fault", "shown"]}},
+            "outcomes": _array(_object({"operation": _SERVICE_OPERATION, "outcome": _TEXT, "shown": _COUNT})),
+            "faults": _array({"type": "object", "required": ["fault", "shown"]}),
         }
     ),
-    "Handshakes": _list_of(
-        "handshakes",
-        _object(
-            {
-                "connection": {**_POSITIVE, "description": "Its number, as the requests over it have it."},
-                "outcome": {
-                    "type": "string",
-                    "description": "complete, alert, reset, hang, timed out, closed, reset by the client, failed: ..., "
-                    "or running.",
-                },
-                "fault": {"type": ["string", "null"], "description": "The kind of the fault that met it."},
-                "alert": {"type": ["string", "null"], "description": "Which the client sent (RFC 8446 §6)."},
-                "server_name": {"type": ["string", "null"], "description": "The host that the client named (SNI)."},
-                "version": {"type": ["string", "null"]},
-                "cipher": {"type": ["string", "null"]},
-            }
-        ),
+    "Handshake": _object(
+        {
+            "connection": {**_POSITIVE, "description": "Its number, as the requests over it have it."},
+            "outcome": {
+                "type": "string",
+                "description": "complete, alert, reset, hang, timed out, closed, reset by the client, failed: ..., "
+                "or running.",
+            },
+            "fault": {"type": ["string", "null"], "description": "The kind of the fault that met it."},
+            "alert": {"type": ["string", "null"], "description": "Which the client sent (RFC 8446 §6)."},
+            "server_name": {"type": ["string", "null"], "description": "The host that the client named (SNI)."},
+            "version": {"type": ["string", "null"]},
+            "cipher": {"type": ["string", "null"]},
+        }
     ),
-    "Worlds": _list_of("worlds", ref("World")),
-    "Leaks": _list_of(
-        "leaks",
-        _object(
-            {
-                "world": _TEXT,
-                "request": _TEXT,
-                "status": {"type": "integer"},
-                "by_key": _FLAG,
-            }
-        ),
+    "Handshakes": _object({"handshakes": _array(ref("Handshake"))}),
+    "Worlds": _object({"worlds": _array(ref("World"))}),
+    "Leaks": _object(
+        {"leaks": _array(_object({"world": _TEXT, "request": _TEXT, "status": {"type": "integer"}, "by_key": _FLAG}))}
     ),
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["DOCUMENTED", "outcomes", "page_limit_of"]
+__all__ = ["DOCUMENTED", "outcomes"]
 
 _PAGES: Final = ("empty page", "partial page", "full page")
 _STATUS: Final = ("status present", "status absent")
@@ -31,12 +31,12 @@ def _documented() -> Iterator[tuple[str, OperationName]]:
 DOCUMENTED: Final = tuple(_documented())
 
 
-def outcomes(entry: Entry, limit: int) -> Iterator[str]:
+def outcomes(entry: Entry, limit_bounds: tuple[int, int, int]) -> Iterator[str]:
     """Yield what one request showed to the client: outcomes and kinds of faults.
 
     Args:
         entry: the request and its answer.
-        limit: how many animals a page of it holds.
+        limit_bounds: the least, the largest and the default number of animals on a page.
     """
     fault = entry.fault
     for met in (entry.delayed_by, fault):
@@ -55,14 +55,14 @@ def outcomes(entry: Entry, limit: int) -> Iterator[str]:
         for detail in _details(animals):
             yield f"{entry.status} {detail}"
         if isinstance(body, list):
-            yield f"{entry.status} {_PAGES[0 if not body else 1 + (len(body) >= limit)]}"
+            yield f"{entry.status} {_PAGES[0 if not body else 1 + (len(body) >= _page_limit(entry, limit_bounds))]}"
 
 
 def _details(animals: list[dict[str, Any]]) -> set[str]:
     return {_STATUS[0] if "status" in animal else _STATUS[1] for animal in animals}
 
 
-def page_limit_of(entry: Entry, bounds: tuple[int, int, int]) -> int:
+def _page_limit(entry: Entry, bounds: tuple[int, int, int]) -> int:
     """Return how many animals a page holds: what the client asked for, as far as it is valid (§8)."""
     minimum, maximum, default = bounds
     text = entry.query.get("limit", "")

@@ -93,7 +93,8 @@ class Host:
         Raises:
             PetStoreMockError: the address can be reached from other machines, where a token would be needed.
         """
-        from petstore_mock.control.mount import DoorOptions, door_of  # noqa: PLC0415  # most mocks have none
+        from petstore_mock.control.admission import Admission  # noqa: PLC0415  # most mocks have none
+        from petstore_mock.control.mount import door_of  # noqa: PLC0415  # as above
         from petstore_mock.core.tenants import Tenants  # noqa: PLC0415
 
         if self._address not in _LOOPBACK:
@@ -103,14 +104,10 @@ class Host:
             )
         self._control = door_of(
             Tenants(tenant),
-            DoorOptions(),
+            Admission(),
             mounted_by=lambda: self.listener,
             service=None,
-            close_connections=self._close_connections,
         )
-
-    def _close_connections(self, numbers: frozenset[int] | None) -> None:
-        self.listener.close_connections(numbers)
 
     @property
     def control_url(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from petstore_mock import faults
 from petstore_mock.contract.interface import OPERATIONS
-from petstore_mock.journal.outcomes import DOCUMENTED, outcomes, page_limit_of
+from petstore_mock.journal.outcomes import DOCUMENTED, outcomes
 from petstore_mock.pytest_plugin.goal import Goal, percent
 from petstore_mock.pytest_plugin.reporting import directory_of
 from petstore_mock.pytest_plugin.run import name_without_variant
@@ -42,7 +42,7 @@ class Coverage:
         bounds = run.petstore.tenant.limit_bounds
         shown = self._shown.setdefault(run.item.nodeid, set())
         for entry in entries:
-            shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, page_limit_of(entry, bounds)))
+            shown.update(f"{entry.operation}: {outcome}" for outcome in outcomes(entry, bounds))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.masking import mask_text
 from petstore_mock.journal.exchange_svg import exchange_svg
 from petstore_mock.journal.html_page import coverage_page, failure_page
-from petstore_mock.journal.outcomes import outcomes, page_limit_of
+from petstore_mock.journal.outcomes import outcomes
 from petstore_mock.pytest_plugin.run import file_name
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write_page(
             (entry.operation or "", outcome)
             for _, entries in worlds
             for entry in entries
-            for outcome in outcomes(entry, page_limit_of(entry, bounds))
+            for outcome in outcomes(entry, bounds)
         ]
 
         def count(operation: str, outcome: str) -> int:

@@ -131,16 +131,16 @@ def test_nobody_there_and_a_closed_door_are_told_apart() -> None:
 
 
 def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
-    from petstore_mock.control.mount import DoorOptions, door_of  # noqa: PLC0415
+    from petstore_mock.control.admission import Admission  # noqa: PLC0415
+    from petstore_mock.control.mount import door_of  # noqa: PLC0415
     from petstore_mock.transport.listener import Listener  # noqa: PLC0415
 
     home = PetStoreMock()
     door = door_of(
         Tenants(home.tenant),
-        DoorOptions(token="secret-token"),
+        Admission(token="secret-token"),
         mounted_by=lambda: listener,
         service=None,
-        close_connections=lambda _: None,
     )
     listener = Listener(home.host.worlds, host="127.0.0.1", port=0, mounted=door)
     listener.start()

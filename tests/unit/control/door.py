@@ -53,9 +53,8 @@ class Door:
         self.petstore = petstore or PetStoreMock(self_check=True)
         self.tenants = Tenants(self.petstore.tenant, **options)
         self.closed: list[frozenset[int] | None] = []
-        app = ControlApp(
-            self.tenants, admission or Admission(port=PORT), version="1.2.3", close_connections=self.closed.append
-        )
+        admission = admission or Admission(port=PORT)
+        app = ControlApp(self.tenants, lambda: admission, version="1.2.3", close_connections=self.closed.append)
         self.client = Client(app)
 
     def ask(

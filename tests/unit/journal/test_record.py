@@ -64,7 +64,7 @@ def test_what_is_said_of_an_entry_is_said_of_the_one_made_of_its_record(
     for said in (render_line, repr, lambda one: render_journal([one]), lambda one: har_document([one])):
         assert said(again) == said(entry)
     assert exchange_svg([again]) == exchange_svg([entry])
-    assert list(outcomes(again, 20)) == list(outcomes(entry, 20))
+    assert list(outcomes(again, (1, 100, 20))) == list(outcomes(entry, (1, 100, 20)))
     for name in ("condition", "violations", "reason", "decision", "sentence", "section", "status", "fault", "query"):
         assert getattr(again, name) == getattr(entry, name)
     for name in ("response_headers", "headers", "operation", "moment", "executed", "outcome", "expected", "exchange"):
