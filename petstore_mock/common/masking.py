@@ -31,7 +31,7 @@ __all__ = [
 # What languages write for a setting that is not there, in lower case. None of these is a secret.
 NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", "(null)"})
 
-ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as worlds.Worlds.new_key makes them
+ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as core.world_registry makes them
 
 # A shorter fixed key, such as `test`, would be found in every other word. Where keys belong it is masked all the same.
 _RECOGNISABLE: Final = 8
@@ -154,7 +154,7 @@ def _mask_target(target: str, keys: tuple[str, ...]) -> str:
     target = mask_text(target, keys)
     if "?" not in target:
         return target
-    return _SECRET_PARAMETER.sub(lambda found: found[1] + _masked_once(found[2]), target)
+    return _SECRET_PARAMETER.sub(lambda found: found[1] + mask(found[2]), target)
 
 
 _masked_before: Final = lru_cache(maxsize=256)(_mask_target)
@@ -162,11 +162,7 @@ _masked_before: Final = lru_cache(maxsize=256)(_mask_target)
 
 def mask_parameter(name: str, value: str) -> str:
     """Mask the decoded value of a query parameter that is called like a key; any other is returned as it is."""
-    return _masked_once(value) if value and _NAMES_SECRET.search(name) else value
-
-
-def _masked_once(value: str) -> str:
-    return value if value.startswith("***") else mask(value)
+    return mask(value) if value and _NAMES_SECRET.search(name) else value
 
 
 def printable(text: str) -> str:

@@ -86,12 +86,7 @@ class Verification:
         return [_Problem(one.kind, one.source, mask_text(one.text, keys)) for one in problems]
 
     def problems(self, expectation_problems: Iterable[str], *, strict: bool) -> list[tuple[str, str]]:
-        """Return what is to be answered for, as kind and words; nothing counts as told by that.
-
-        Args:
-            expectation_problems: as above.
-            strict: as above.
-        """
+        """Return what is to be answered for, as kind and words; nothing counts as told by that."""
         with self._world.lock:
             problems = [*self._before_resets(), *self._present(expectation_problems, strict=strict)]
             keys = tuple(self._world.keys)
@@ -101,40 +96,31 @@ class Verification:
         """Return what resets left, and how many more there were than are kept."""
         if not self._kept_more:
             return self._kept
-        return [*self._kept, _Problem(self._kept[-1].kind, None, f"and {self._kept_more} more before a reset()")]
+        words = f"and {self._kept_more} more before a reset(), or before the journal was cleared"
+        return [*self._kept, _Problem(self._kept[-1].kind, None, words)]
 
     def keep_violations(self, *, strict: bool) -> None:
         """Keep the violations of a journal that is to be cleared, while all else stays as it is."""
         with self._world.lock:
-            untold = self._untold(self._violations()) if strict else []
-            keys = tuple(self._world.keys)
-            self._kept += [_Problem(one.kind, None, mask_text(one.text, keys)) for one in untold]
+            if strict:
+                self._keep(self._violations())
 
     def keep(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
-        """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet.
-
-        Args:
-            expectation_problems: as above.
-            strict: as above.
-        """
+        """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet."""
         with self._world.lock:
-            present = self._present(expectation_problems, strict=strict)
-            keys = tuple(self._world.keys)
-            for one in self._untold(present):
-                if len(self._kept) < _MOST_KEPT:
-                    text = mask_text(f"before a reset(): {one.text}", keys)  # which forgets the keys
-                    self._kept.append(_Problem(one.kind, one.source, text))
-                else:
-                    self._kept_more += 1
+            self._keep(self._present(expectation_problems, strict=strict), "before a reset(): ")
             self._told = []
 
-    def excuse(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
-        """Let nobody answer for what came so far.
+    def _keep(self, present: list[_Problem], when: str = "") -> None:
+        keys = tuple(self._world.keys)  # which a reset forgets
+        for one in self._untold(present):
+            if len(self._kept) < _MOST_KEPT:
+                self._kept.append(_Problem(one.kind, one.source, mask_text(f"{when}{one.text}", keys)))
+            else:
+                self._kept_more += 1
 
-        Args:
-            expectation_problems: as above.
-            strict: as above.
-        """
+    def excuse(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
+        """Let nobody answer for what came so far."""
         with self._world.lock:
             self._clear()
             self._told = self._present(expectation_problems, strict=strict)

@@ -89,4 +89,6 @@ def _body(request: requests.PreparedRequest) -> bytes:
         body = body.read()
     if isinstance(body, str):
         return body.encode()
-    return body if isinstance(body, bytes) else b"".join(map(_octets, body))  # an iterator: sent in chunks
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body)
+    return b"".join(map(_octets, body))  # an iterator: sent in chunks

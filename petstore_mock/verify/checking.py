@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.guest import SkippedError, StoppedError
-from petstore_mock.verify.probes import PROBES
+from petstore_mock.verify.probes import PROBES, credentials_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +139,7 @@ def plan(*, allow_create: int, max_requests: int) -> Iterator[str]:
         sent += 1
         if sent > max_requests:
             return
-        key = {"own": "Bearer {key}", "unknown": "Bearer no-such-key", "none": ""}.get(probe.key, probe.key)
+        key = credentials_of(probe.key)
         words = [probe.method, probe.target, *(f"{name}: {value}" for name, value in probe.fields)]
         words += [f"Authorization: {key}"] if key else []
         words += [probe.body] if probe.body is not None else []

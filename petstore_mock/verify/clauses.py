@@ -347,9 +347,10 @@ def _refused_left_nothing(exchange: Exchange, facts: Facts) -> Breach | Silent |
     if not refused:
         return Silent("no create was refused")
     for pet in exchange.pets:
-        if pet.get("name") in refused:
+        name = pet.get("name")
+        if isinstance(name, str) and name in refused:
             return Breach(
-                f"expected nothing of what was answered {refused[pet['name']].status}; animal {pet['id']} has its name"
+                f"expected nothing of what was answered {refused[name].status}; animal {pet['id']} has its name"
             )
     return None
 

@@ -29,6 +29,7 @@ __all__ = ["Connection", "FailedError"]
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+_LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _MOST_HEAD: Final = 64 * 1024
 _MOST_BODY: Final = 64 * 1024 * 1024
 _HANDSHAKE: Final = 3.0  # seconds
@@ -108,9 +109,6 @@ class Connection:
             self._open(anew=method != "GET")
             broken = self._send(request)
             answer = self._read(broken)
-        except FailedError:
-            self.close()
-            raise
         except BaseException:
             self.close()
             raise
@@ -215,10 +213,8 @@ class Connection:
             raise FailedError(
                 Failure("length", f"{len(self._buffer)} bytes came after the {len(body)} that were announced")
             )
-        for coding in reversed(
-            [coding.strip().lower() for coding in ",".join(names.get("content-encoding", ())).split(",")]
-        ):
-            body = _decoded(body, coding)
+        for coding in reversed(",".join(names.get("content-encoding", ())).split(",")):
+            body = _decoded(body, coding.strip().lower())
         return Answer(status, fields, body, framing, closes)
 
     def _head(self, broken: OSError | None) -> tuple[int, int, Fields]:
@@ -257,7 +253,7 @@ class Connection:
         if "content-length" in names:
             lengths = set(names["content-length"])
             text = lengths.pop()
-            if lengths or not (text.isascii() and text.isdigit()) or int(text) > _MOST_BODY:
+            if lengths or not _LENGTH.fullmatch(text) or int(text) > _MOST_BODY:
                 shown = ", ".join(names["content-length"])
                 raise FailedError(Failure("length", f"Content-Length is {shown!r}"))
             return self._take(int(text)), "content_length"

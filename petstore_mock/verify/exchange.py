@@ -9,15 +9,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, unquote
 
+from petstore_mock.common.masking import cut, printable
+
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["Answer", "Exchange", "Failure", "Fields", "Framing", "NotJson", "redacted"]
+__all__ = ["Answer", "Exchange", "Failure", "Fields", "Framing", "NotJson", "redacted", "seconds_of", "shown"]
 
 Fields = tuple[tuple[str, str], ...]
 Framing = Literal["content_length", "chunked", "close", "none", "unknown"]
 _SHOWN: Final = 300  # characters of a body in a report
 _SHORTEST_KEY: Final = 3  # characters; what is shorter stands in every other word
+
+
+def shown(text: str, keys: tuple[str, ...]) -> str:
+    """Return ``text``, in which a service may have put anything, as a report may show it: printable, without keys."""
+    return printable(redacted(text, keys))
 
 
 def redacted(text: str, keys: tuple[str, ...]) -> str:
@@ -95,11 +102,15 @@ class Answer:
     @property
     def date(self) -> float | None:
         """The service's own time, in seconds since 1970."""
-        value = self.header("Date")
-        try:
-            return None if value is None else parsedate_to_datetime(value).timestamp()
-        except ValueError:
-            return None
+        return seconds_of(self.header("Date") or "")
+
+
+def seconds_of(date: str) -> float | None:
+    """Return a date of HTTP (RFC 9110 §5.6.7) in seconds since 1970; None for what is none."""
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError):  # the latter of a zone that is years away
+        return None
 
 
 def _refuse(text: str) -> Any:  # noqa: ANN401  # never returns
@@ -122,6 +133,9 @@ class Exchange:
         answer: what came, or None.
         failure: why nothing whole came.
         confirmed: whether the service served another request right after it failed.
+        notes: what else is known of it.
+        credentials: what stood in Authorization, with ``{key}`` in the place of a key; empty for nothing.
+        variable: what a shell calls that key.
     """
 
     number: int
@@ -135,6 +149,8 @@ class Exchange:
     failure: Failure | None = None
     confirmed: bool = False
     notes: list[str] = field(default_factory=list)
+    credentials: str = ""
+    variable: str = "$PETSTORE_KEY"
 
     @property
     def operation(self) -> OperationName | None:
@@ -206,8 +222,7 @@ class Exchange:
         if self.answer is None:
             return "nothing"
         body = self.answer.body.decode("utf-8", "backslashreplace").replace("\n", " ")
-        shown = body if len(body) <= _SHOWN else f"{body[:_SHOWN]}..."
-        return f"{self.answer.status} {shown}".rstrip()
+        return f"{self.answer.status} {cut(body, _SHOWN)}".rstrip()
 
     def curl(self, base: str) -> str:
         """Return a line of shell that sends it again; keys stand in variables."""
@@ -216,15 +231,16 @@ class Exchange:
         parts = ["curl", "-i"]
         if self.method != "GET":
             parts += ["-X", self.method]
-        if self.key is not None:
-            shown = {-1: '"Authorization: Bearer no-such-key"', 0: '"Authorization: Bearer $PETSTORE_KEY"'}
-            parts += ["-H", shown.get(self.key, f'"Authorization: Bearer $PETSTORE_KEY_{self.key + 1}"')]
+        if self.credentials:
+            parts += ["-H", f'"Authorization: {self.credentials.replace("{key}", self.variable)}"']
         for name, value in self.fields:
             parts += ["-H", quote(f"{name}: {value}")]
         if self.body is not None:
             text = self.body.decode("utf-8", "replace")
             shown_body = quote(text) if len(text) <= _SHOWN else quote(f"{text[:20]}... ({len(self.body)} bytes)")
             parts += ["--data-raw", shown_body]
+        if "{key}" in self.target:  # a shell puts a variable into double quotes alone
+            return " ".join([*parts, f'{quote(base)}"{self.target.replace("{key}", self.variable)}"'])
         return " ".join([*parts, quote(base + self.target)])
 
 

@@ -60,8 +60,7 @@ class Facts:
         for pet_id, sightings in self._read.items():
             before = [known for at, known in sightings if at <= number]
             after = [known for at, known in sightings if at >= number]
-            is_of_it = status is None or status in {before[-1] if before else None} & {after[0] if after else None}
-            if before and after and is_of_it:
+            if before and after and (status is None or before[-1] == after[0] == status):
                 found.add(pet_id)
         return found
 

@@ -644,7 +644,7 @@ def _would_show(one: Exchange, pet: Mapping[str, Any]) -> bool:
         return one.pet_id == str(pet["id"]) and one.status == 404
     page = _page(one)
     is_roomy = page is not None and one.one("limit") == "100" and len(page) < _SURELY_SHOWN
-    return is_roomy and one.one("status") in {None, pet.get("status")}
+    return is_roomy and one.one("status") in (None, pet.get("status"))  # it may be of any type
 
 
 _OBSERVERS: Final[Mapping[str, Callable[[Facts], Iterable[Sighting]]]] = {

@@ -7,14 +7,14 @@ import json
 import os
 import time
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.client import Connection, FailedError
-from petstore_mock.verify.exchange import Exchange, redacted
+from petstore_mock.verify.exchange import Exchange, redacted, seconds_of
+from petstore_mock.verify.probes import credentials_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.verify.exchange import Fields
 
-__all__ = ["UNKNOWN_KEY", "Guest", "SkippedError", "StoppedError", "sleep"]
+__all__ = ["Guest", "SkippedError", "StoppedError", "sleep"]
 
-UNKNOWN_KEY: Final = "no-such-key"
 _AGENT: Final = "petstore-mock-verify"
 _LONGEST_WAIT: Final = 60.0  # seconds that Retry-After may ask for
 _UNTOLD_WAIT: Final = 1.0  # seconds before another try after a 429 without Retry-After
@@ -166,6 +165,9 @@ class Guest:
         used = {"own": self._key, "none": None, "unknown": -1}.get(wanted.key)
         number = len(self.exchanges) + 1
         exchange = Exchange(number, wanted.probe, wanted.method, wanted.target, used, wanted.fields, wanted.body)
+        exchange.credentials = credentials_of(wanted.key)
+        if self._key:
+            exchange.variable += f"_{self._key + 1}"
         self._progress(f"{number}  {exchange.line}")
         self.exchanges.append(exchange)
         if wanted.method == "POST":
@@ -173,7 +175,7 @@ class Guest:
         timeout = self._timeout if self._any_readable else min(self._timeout, self._patience())
         key = self._keys[min(self._key, len(self._keys) - 1)]
         target = wanted.target.replace("{key}", key)
-        fields = self._fields(wanted, key)
+        fields = self._fields(wanted, exchange.credentials.replace("{key}", key))
         try:
             exchange.answer = self._connection.ask(wanted.method, target, fields, wanted.body, timeout=timeout)
         except FailedError as error:
@@ -203,12 +205,10 @@ class Guest:
         self._next = max(now, self._next) + self._pause
 
     @staticmethod
-    def _fields(wanted: _Request, key: str) -> list[tuple[str, str]]:
+    def _fields(wanted: _Request, authorization: str) -> list[tuple[str, str]]:
         fields = [("User-Agent", _AGENT), ("Accept", "application/json"), *wanted.fields]
         if "accept-encoding" not in {name.lower() for name, _ in wanted.fields}:
             fields.append(("Accept-Encoding", "identity"))
-        credentials = {"own": f"Bearer {key}", "unknown": f"Bearer {UNKNOWN_KEY}", "none": ""}
-        authorization = credentials.get(wanted.key, wanted.key.replace("{key}", key))
         return [*fields, ("Authorization", authorization)] if authorization else fields
 
     def _look_for_trouble(self, exchange: Exchange) -> None:
@@ -347,12 +347,7 @@ class Guest:
 
 def _wait_of(value: str | None, now: float | None) -> float:
     """Return how many seconds ``Retry-After`` asks for (RFC 9110 §10.2.3)."""
-    if value is None:
-        return _UNTOLD_WAIT
-    if value.strip().isdecimal():
+    if value is not None and value.strip().isdecimal():
         return float(value)
-    try:
-        until = parsedate_to_datetime(value).timestamp()
-    except ValueError:
-        return _UNTOLD_WAIT
-    return max(until - (time.time() if now is None else now), 0.0)
+    until = seconds_of(value or "")
+    return _UNTOLD_WAIT if until is None else max(until - (time.time() if now is None else now), 0.0)

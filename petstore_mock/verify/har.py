@@ -8,12 +8,11 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.verify.exchange import Answer, Exchange, redacted
+from petstore_mock.verify.exchange import Answer, Exchange, shown
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import findings
 from petstore_mock.verify.learned import Learned
@@ -59,10 +58,10 @@ def learned_from_har(path: str | PathLike[str], url: str | None) -> Learned:
     date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     secrets = tuple(value.rpartition(" ")[2] for value in keys)
     found = {
-        name: replace(finding, evidence=redacted(finding.evidence, secrets))
+        name: replace(finding, evidence=shown(finding.evidence, secrets))
         for name, finding in findings(Facts(known), _UNSEEN).items()
     }
-    return Learned(redacted(f"{base} (recorded)", secrets), date, found, tuple(notes))
+    return Learned(shown(f"{base} (recorded)", secrets), date, found, tuple(notes))
 
 
 def _entries(path: str | PathLike[str]) -> list[Mapping[str, Any]]:
@@ -133,9 +132,7 @@ def _exchange(entry: Mapping[str, Any], base: str, number: int, keys: dict[str, 
             fields.append((name, value))
     post = request.get("postData")
     body = _text(post) if isinstance(post, dict) else None
-    parts = urlsplit(rest)
-    target = parts.path + (f"?{parts.query}" if parts.query else "")
-    exchange = Exchange(number, "", str(request.get("method")), target, key, tuple(fields), body)
+    exchange = Exchange(number, "", str(request.get("method")), rest.partition("#")[0], key, tuple(fields), body)
     response = entry.get("response")
     status = response.get("status") if isinstance(response, dict) else None
     if not isinstance(response, dict) or not isinstance(status, int) or not 100 <= status < 600:

@@ -50,21 +50,16 @@ class Learned:
     def to_toml(self) -> str:
         """Return a file for ``behaviour=`` and ``serve --behaviour``: a line a gap, with what showed it."""
         lines = [f"# Learned from {self.source}, {self.began}: {len(self.choices)} of {len(self.gaps)} gaps."]
-        lines += [f"# {_line(note)}" for note in self.notes]
+        lines += [f"# {note}" for note in self.notes]
         lines.append("")
         for name, finding in self.gaps.items():
             if finding.choice is not None:
-                lines.append(f'{name} = "{finding.choice}"  # {_line(finding.evidence)}')
+                lines.append(f'{name} = "{finding.choice}"  # {finding.evidence}')
         untold = [finding for finding in self.gaps.values() if finding.choice is None]
         if untold:
             lines += ["", "# What can't be told stays at its default:"]
-            lines += [f"# {finding.gap}: {_line(finding.evidence)}" for finding in untold]
+            lines += [f"# {finding.gap}: {finding.evidence}" for finding in untold]
         return "\n".join(lines) + "\n"
-
-
-def _line(text: str) -> str:
-    """Return ``text`` as a comment of TOML can hold it: no control characters, no line break."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def learned_from(verdict: Verdict) -> Learned:

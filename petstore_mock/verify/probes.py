@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from petstore_mock.verify.exchange import Fields
 
-__all__ = ["PROBES", "UNKNOWN_FIELD", "Probe"]
+__all__ = ["PROBES", "UNKNOWN_FIELD", "Probe", "credentials_of"]
 
 UNKNOWN_FIELD: Final = "noSuchField"
+
+
+def credentials_of(key: str) -> str:
+    """Return what a probe's ``key`` puts into Authorization, with ``{key}`` for the user's own; empty for nothing."""
+    return {"own": "Bearer {key}", "unknown": "Bearer no-such-key", "none": ""}.get(key, key)
+
 
 _JSON: Final = (("Content-Type", "application/json"),)
 _LARGE: Final = 1024 * 1024  # bytes, and some more: what body_limit=one_mebibyte refuses

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from petstore_mock.common.wording import counted
 from petstore_mock.verify.clauses import CLAUSES, Breach, Silent
-from petstore_mock.verify.exchange import redacted
+from petstore_mock.verify.exchange import shown
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from petstore_mock.verify.checking import Checking
     from petstore_mock.verify.clauses import Clause
@@ -120,30 +121,24 @@ class Verdict:
 
 
 def reach_verdict(
-    checking: Checking, *, url: str, date: str, keys: Sequence[str], recorded: Mapping[str, str]
+    checking: Checking, *, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]
 ) -> Verdict:
     """Hold a run against every clause, and against the recorded choices."""
     guest = checking.guest
     facts = Facts(guest.exchanges)
-    clauses = tuple(_clause(clause, checking, facts, url, tuple(keys)) for clause in CLAUSES)
-    found = {} if guest.never_served else findings(facts)
-    gaps = {name: _redacted(finding, tuple(keys)) for name, finding in (found or findings(Facts([]))).items()}
+    clauses = tuple(_clause(clause, checking, facts, url, keys) for clause in CLAUSES)
+    found = findings(Facts([]) if guest.never_served else facts)
+    gaps = {name: replace(finding, evidence=shown(finding.evidence, keys)) for name, finding in found.items()}
     return Verdict(
-        url=redacted(url, tuple(keys)),
+        url=shown(url, keys),
         began=date,
         clauses=clauses,
         gaps=gaps,
         drift=tuple(_drift(gaps, recorded)),
         requests=len(guest.exchanges),
         created=guest.spent,
-        stopped=None if guest.stopped is None else redacted(guest.stopped, tuple(keys)),
+        stopped=None if guest.stopped is None else shown(guest.stopped, keys),
     )
-
-
-def _redacted(finding: Finding, keys: tuple[str, ...]) -> Finding:
-    from dataclasses import replace  # noqa: PLC0415  # once a run
-
-    return replace(finding, evidence=redacted(finding.evidence, keys))
 
 
 def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
@@ -156,14 +151,14 @@ def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator
 
 def _clause(clause: Clause, checking: Checking, facts: Facts, url: str, keys: tuple[str, ...]) -> ClauseResult:
     def result(how: Result, detail: str, exchange: Exchange | None = None) -> ClauseResult:
-        request = "" if exchange is None else redacted(f"{exchange.line} -> {exchange.came}", keys)
-        curl = "" if exchange is None else redacted(exchange.curl(url), keys)
-        return ClauseResult(clause.id, clause.section, clause.words, how, redacted(detail, keys), request, curl)
+        request = "" if exchange is None else shown(f"{exchange.line} -> {exchange.came}", keys)
+        curl = "" if exchange is None else shown(exchange.curl(url), keys)
+        return ClauseResult(clause.id, clause.section, clause.words, how, shown(detail, keys), request, curl)
 
     guest = checking.guest
     if guest.never_served:
         return result("could_not_check", guest.stopped or "nothing was served")
-    shown = 0
+    seen = 0
     silent: list[str] = []
     outages: list[str] = []
     exchanges = [one for probe, found in checking.checked.items() if clause.is_shown_by(probe) for one in found]
@@ -173,11 +168,11 @@ def _clause(clause: Clause, checking: Checking, facts: Facts, url: str, keys: tu
             came = outcome.came or exchange.came
             return result("broken", f"{exchange.line}: {outcome.expected}; came {came}", exchange)
         if outcome is None:
-            shown += 1
+            seen += 1
         else:
             (outages if (exchange.status or 0) >= 500 else silent).append(outcome.why)
-    if shown:
-        return result("holds", f"{shown} answer{'s' if shown > 1 else ''}")
+    if seen:
+        return result("holds", counted(seen, "answer"))
     skipped = [why for probe, why in checking.skipped.items() if clause.is_shown_by(probe)]
     if outages or (guest.stopped is not None and not skipped):
         return result("could_not_check", (outages or [guest.stopped or ""])[0])

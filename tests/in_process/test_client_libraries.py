@@ -81,11 +81,12 @@ def test_a_body_may_be_a_stream(petstore: PetStoreMock) -> None:
     json_type = {**petstore.headers, "Content-Type": "application/json"}
     whole = json.dumps(REX).encode()
     session = petstore.requests_session()
-    for body in (io.BytesIO(whole), iter([whole[:5], whole[5:]]), whole.decode()):
+    bodies: list[Any] = [io.BytesIO(whole), iter([whole[:5], whole[5:]]), whole.decode(), bytearray(whole)]
+    for body in bodies:
         assert session.post(URL, data=body, headers=json_type).status_code == 201
     client = petstore.httpx_client()
     assert client.post("/pets", content=iter([whole[:5], whole[5:]]), headers=json_type).status_code == 201
-    assert len(petstore.pets) == 7
+    assert len(petstore.pets) == 8
 
 
 def test_a_delay_is_waited_for(petstore: PetStoreMock, call: Caller) -> None:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock import PetStoreMock, faults
+from petstore_mock.verify import reports
+from petstore_mock.verify.learned import learned_from
 from tests.verify.asking import ENOUGH, KEY, Anything, ask, broken, listening, result_of, served
+from tests.verify.test_broken_services import breaking, each_pet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,6 +207,7 @@ def fixed(status: str, *fields: tuple[str, str], body: bytes = b"{}") -> Anythin
         ("503 No", ()),
         ("429 Slow", (("Retry-After", "1"),)),
         ("429 Slow", (("Retry-After", "86400"),)),
+        ("429 Slow", (("Retry-After", "Mon, 01 Jan 2024 00:00:00 +99999999999999999999"),)),
         ("429 Slow", ()),
     ],
 )
@@ -214,6 +218,37 @@ def test_where_every_answer_is_a_redirect_a_5xx_or_a_429_it_could_not_be_checked
         verdict = ask(url)
     assert verdict.exit_code == 3, verdict
     assert verdict.requests <= 3
+
+
+@pytest.mark.parametrize("value", [["x"], {"code": "x"}, 1e400, None], ids=str)
+@pytest.mark.parametrize("field", ["name", "status", "categoryId"])
+def test_fields_of_any_type_break_clauses_and_not_the_tool(field: str, value: Anything) -> None:
+    with (
+        PetStoreMock(seed=5, api_key=KEY) as petstore,
+        served(breaking(petstore, each_pet(lambda pet: pet.update({field: value})), None)) as url,
+    ):
+        assert ask(url, allow_create=ENOUGH).exit_code == 1
+
+
+def test_what_a_terminal_obeys_and_no_file_can_hold_is_shown_escaped(tmp_path: Path) -> None:
+    odd = '{"\x1b[31m\\ud800\\u202e": 1}'
+    with served(fixed("200 OK", ("Content-Type", "text/\x1b[31m"), ("Link", "\x07"), body=odd.encode())) as url:
+        verdict = ask(url)
+    texts = [reports.json_text(verdict), reports.as_junit(verdict), reports.as_markdown(verdict), str(verdict)]
+    for text in [*texts, learned_from(verdict).to_toml()]:
+        (tmp_path / "report").write_text(text, encoding="utf-8")
+        assert all(character.isprintable() or character == "\n" for character in text)
+    assert r"text/\x1b[31m" in broken(verdict)["1-media-type"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [b"Content-Length: " + b"9" * 5000, b"Date: Mon, 01 Jan 2024 00:00:00 +" + b"9" * 20],
+    ids=["length", "date"],
+)
+def test_numbers_beyond_any_size_break_clauses_and_not_the_tool(field: bytes) -> None:
+    with listening(always(b"HTTP/1.1 404 No\r\n" + field + b"\r\n\r\n[]")) as url:
+        assert ask(url).exit_code in {1, 3}
 
 
 def test_a_429_that_asks_for_a_day_is_not_waited_for(waits: list[float]) -> None:
@@ -331,9 +366,6 @@ def test_the_key_shows_nowhere_even_if_the_service_echoes_it(tmp_path: Path) -> 
             f"400 {told}", [("Content-Type", told or "x"), ("Link", told), ("Content-Length", str(len(body)))]
         )
         return [body]
-
-    from petstore_mock.verify import reports  # noqa: PLC0415
-    from petstore_mock.verify.learned import learned_from  # noqa: PLC0415
 
     receipt = tmp_path / "receipt"
     with served(app) as url:

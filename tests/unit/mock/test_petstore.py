@@ -680,7 +680,17 @@ def test_of_many_problems_before_resets_the_first_are_told_and_the_rest_counted(
         petstore.verify()
     told = str(caught.value).splitlines()
     assert len(told) == 101
-    assert told[-1] == "and 20 more before a reset()"
+    assert told[-1] == "and 20 more before a reset(), or before the journal was cleared"
+
+
+def test_of_many_violations_in_cleared_journals_the_first_are_told_and_the_rest_counted() -> None:
+    petstore = PetStoreMock(strict=True)
+    for _ in range(120):
+        call(petstore, target="/v1/pets?limit=1000")
+        petstore.tenant.clear_requests()
+    told = [words for _, words in petstore.tenant.tell()]
+    assert len(told) == 101
+    assert told[-1] == "and 20 more before a reset(), or before the journal was cleared"
 
 
 def test_violation_that_has_left_the_journal_is_answered_for() -> None:

@@ -8,11 +8,10 @@ import pytest
 
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.verify.clauses import CLAUSES
-from petstore_mock.verify.exchange import redacted
+from petstore_mock.verify.exchange import Exchange, redacted
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import NEEDS, findings
-from petstore_mock.verify.probes import PROBES
-from petstore_mock.verify.reports import as_xml_text
+from petstore_mock.verify.probes import PROBES, credentials_of
 from petstore_mock.verify.sentences import SENTENCES
 
 
@@ -76,5 +75,17 @@ def test_keys_are_left_out_however_json_writes_them(key: str) -> None:
     assert json.dumps(key)[1:-1] not in redacted(text, (key,))
 
 
-def test_xml_is_given_no_character_that_it_cannot_hold() -> None:
-    assert as_xml_text("a\x00b\x1f\ud800\ufffe\t\n") == "a\ufffdb\ufffd\ufffd\ufffd\t\n"
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("own", '-H "Authorization: Bearer $PETSTORE_KEY_2" http://127.0.0.1/v1"/pets?api_key=$PETSTORE_KEY_2"'),
+        ("{key}", '-H "Authorization: $PETSTORE_KEY_2" '),
+        ("Basic {key}", '-H "Authorization: Basic $PETSTORE_KEY_2" '),
+        ("unknown", '-H "Authorization: Bearer no-such-key" '),
+        ("none", "curl -i http://"),
+    ],
+)
+def test_a_curl_line_bears_what_the_request_bore(key: str, words: str) -> None:
+    asked = Exchange(1, "", "GET", "/pets?api_key={key}", None, credentials=credentials_of(key))
+    asked.variable += "_2"
+    assert words in asked.curl("http://127.0.0.1/v1")
