@@ -27,6 +27,7 @@ __all__ = [
     "any_order",
     "clamp_limit",
     "deprecation_fields",
+    "entity_tag",
     "first_value",
     "last_value",
     "link_to_first_page",
@@ -40,6 +41,7 @@ __all__ = [
     "standard_code",
     "terse_code",
     "unchanged",
+    "weak_entity_tag",
     "with_more_fields",
 ]
 
@@ -149,6 +151,16 @@ def deprecation_fields(removed_at: datetime | None) -> ResponseFields:
         ("Deprecation", f"@{int(DEPRECATED_SINCE.timestamp())}"),  # RFC 9745 §2: a structured-field date
         ("Sunset", http_date(removed_at.timestamp())),  # RFC 8594 §3
     )
+
+
+def entity_tag(body: bytes) -> str:
+    """Return a strong validator: it differs wherever the bytes of two bodies do (RFC 9110 §8.8.3)."""
+    return f'"{len(body):x}-{zlib.crc32(body):08x}"'
+
+
+def weak_entity_tag(body: bytes) -> str:
+    """Return a weak one, which promises no more than that the bodies mean the same."""
+    return f"W/{entity_tag(body)}"
 
 
 def standard_code(standard: str, _status: int) -> str:

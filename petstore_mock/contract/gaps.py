@@ -22,6 +22,7 @@ from petstore_mock.contract.gap_policies import (
     any_order,
     clamp_limit,
     deprecation_fields,
+    entity_tag,
     first_value,
     last_value,
     link_to_first_page,
@@ -35,6 +36,7 @@ from petstore_mock.contract.gap_policies import (
     standard_code,
     terse_code,
     unchanged,
+    weak_entity_tag,
     with_more_fields,
 )
 from petstore_mock.contract.interface import PETS_PATH
@@ -355,6 +357,16 @@ _ROWS: Final = (
         "that an answer comes uncompressed although Accept-Encoding allows gzip",
         identity=False,
         gzip=True,
+    ),
+    _gap(
+        "validators",
+        "encode",
+        "1",
+        "The service is an HTTP API: a server may give validators, by which a client asks anew (RFC 9110 §8.8, §13).",
+        "that no answer has an ETag, or that one that is asked for by If-None-Match comes with a body",
+        none=None,
+        etag=entity_tag,
+        weak_etag=weak_entity_tag,
     ),
     _gap(
         "answer_framing",

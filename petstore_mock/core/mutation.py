@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from petstore_mock.common.suggestions import did_you_mean
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["Mutation", "mutation_of"]
+
+
+_NOT_MODIFIED: Final = 304  # has nothing in it that could be spoilt
 
 
 class _MutantsAnimals:
@@ -104,7 +107,7 @@ class Mutation:
         fault, change = entry.fault, self.mutant.after
         if change is None or entry.status is not None:  # of one that is deferred, this was done when it was made
             return
-        if fault is not None and fault.breaks_contract:
+        if (fault is not None and fault.breaks_contract) or response.status == _NOT_MODIFIED:
             return
         turn = self._turn(world, entry.request)
         if turn is None:

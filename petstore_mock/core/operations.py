@@ -8,6 +8,7 @@ from petstore_mock.contract.strict_json import encode_flat
 from petstore_mock.core.responses import json_response, refused
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_answer, check_error
+from petstore_mock.core.validators import validate_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +52,8 @@ def execute(
         return refusal
     if world.self_check:
         check_answer(world, operation, answer)
+    if document is None and world.rules.policies.validators is not None:
+        validate_answer(world, entry.request, answer, conditional=commit)
     entry.executed = commit or document is None
     return answer
 

@@ -559,6 +559,19 @@ def _content_coding(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
 
 
+def _validators(facts: Facts) -> Iterator[Sighting]:
+    for one in _answered(facts):
+        if one.answer is None or one.operation == "createPet" or one.status not in {200, 304}:
+            continue
+        if one.answer.header("Content-Encoding") is not None:
+            continue  # what is compressed on the fly has a weak one, whatever else has
+        tag = one.answer.header("ETag")
+        choice: str | None = "none" if tag is None else "weak_etag" if tag.startswith("W/") else "etag"
+        if tag is not None and one.status == 200 and ("If-None-Match", "*") in one.fields:
+            choice = None  # a condition that does not hold, and is overlooked
+        yield Sighting(choice, f"{_came(one)} with ETag: {tag or 'none'}")
+
+
 def _answer_framing(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         framing = one.answer.framing if one.answer is not None else "unknown"
@@ -675,6 +688,7 @@ _OBSERVERS: Final[Mapping[str, Callable[[Facts], Iterable[Sighting]]]] = {
     "deprecation_headers": _deprecation_headers,
     "content_type": _content_type,
     "content_coding": _content_coding,
+    "validators": _validators,
     "answer_framing": _answer_framing,
     "header_names": _header_names,
     "connection": _connection,
@@ -712,6 +726,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "deprecation_headers": "no getPet was answered",
     "content_type": "no JSON was answered",
     "content_coding": "no answer with a body came to a request that takes gzip",
+    "validators": "no list and no animal was answered",
     "answer_framing": "no answer told its length",
     "header_names": "no header came",
     "connection": "no second request was sent",

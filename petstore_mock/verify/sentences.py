@@ -46,7 +46,7 @@ SENTENCES: Final = (
         "1",
         "The service is an HTTP API for a store's animals.",
         ("1-http",),
-        ("answer_framing", "header_names", "connection", "content_coding"),
+        ("answer_framing", "header_names", "connection", "content_coding", "validators"),
     ),
     Sentence(
         "1",

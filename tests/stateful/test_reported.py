@@ -27,7 +27,6 @@ NOT_FOUND = {
     "ConfiguresTheRootLogger",  # nobody looks at the settings of the whole program
     "ErrorsDoNotPickle",  # no error is handed to another process
     "KeyInItsRepresentation",  # nobody asks a client, rather than its results, how it is shown
-    "NotModifiedIsNothing",  # the service gives no validators, and so no 304
     "SleepsAsLongAsTold",  # a hint to wait for a day is not given
     "ThreadOutlivesIt",  # the thread of an executor ends with the last that knows of it
     "TimeoutForTheWholeProgram",  # as with the logger

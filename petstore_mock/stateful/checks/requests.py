@@ -20,10 +20,19 @@ if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
     from petstore_mock.stateful.model.call import Call, Outcome
 
-__all__ = ["MOST_REDIRECTIONS", "MOST_REQUESTS", "PINGS", "TOO_MANY", "asks_for", "left_out_the_key", "wire_problem"]
+__all__ = [
+    "MOST_REDIRECTIONS",
+    "MOST_REQUESTS",
+    "NOT_MODIFIED",
+    "TOO_MANY",
+    "asks_for",
+    "is_ping",
+    "left_out_the_key",
+    "wire_problem",
+]
 
-# What asks whether the service is there, and for no animal: the client's own affair.
-PINGS: Final = frozenset({"HEAD", "OPTIONS"})
+_PINGS: Final = frozenset({"HEAD", "OPTIONS"})
+NOT_MODIFIED: Final = 304
 
 # A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
 # a client that does not know when to stop.
@@ -81,9 +90,14 @@ def wire_problem(
     return None if len(entries) == 1 or shared else _repeated(call, entries)
 
 
+def is_ping(entry: Entry) -> bool:
+    """Whether a request asks whether the service is there, and for no animal: the client's own affair."""
+    return entry.method in _PINGS and entry.status != NOT_MODIFIED  # which tells of animals that the client holds
+
+
 def asks_for(call: Call, entry: Entry) -> bool:
     """Whether a request asks for just what the caller did."""
-    is_of_it = entry.operation == call.operation and entry.method not in PINGS
+    is_of_it = entry.operation == call.operation and not is_ping(entry)
     return is_of_it and _other_question(call, entry) is None
 
 
@@ -252,7 +266,7 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or None
 
 def _other_question(call: Call, entry: Entry) -> Problem | None:
     """Return a valid request that asks for something else than the caller did."""
-    if entry.method in PINGS:
+    if is_ping(entry):
         return None
     if entry.operation == call.operation:
         return {"createPet": _other_animal, "getPet": _other_id, "listPets": _other_list}[call.operation](call, entry)

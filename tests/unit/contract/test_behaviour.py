@@ -53,7 +53,7 @@ def test_policies_are_the_alternatives_of_the_gaps() -> None:
 
 
 def test_alternatives_are_of_the_types_that_policies_promise() -> None:
-    """What a table of 33 kinds of rows hides from a type checker."""
+    """What a table of 34 kinds of rows hides from a type checker."""
     names = {"ResponseFields": tuple, "Catalogue": object, "Random": object, "datetime": object}
     hints = typing.get_type_hints(Policies, {**vars(collections.abc), **names})
     for name, gap in GAPS.items():

@@ -1,0 +1,59 @@
+"""Validators of what is read, and what is answered to who holds it (gap ``validators``; RFC 9110 §8.8, §13). No I/O."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.messages.content_coding import is_coded
+from petstore_mock.messages.response import Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from petstore_mock.core.world import World
+    from petstore_mock.messages.request import ApiRequest
+    from petstore_mock.messages.response import ApiResponse
+
+__all__ = ["validate_answer"]
+
+_NOT_MODIFIED: Final = 304
+_ENTITY_TAG: Final = re.compile(r'(?:W/)?("[!#-~\x80-\xff]*")')  # RFC 9110 §8.8.3; group 1 is the opaque tag
+
+
+def validate_answer(world: World, request: ApiRequest, answer: ApiResponse, *, conditional: bool) -> None:
+    """Give an answer to GET or HEAD its validator; if the client holds it already, make it say just that.
+
+    Args:
+        world: whose behaviour chooses the validator.
+        request: asked for it.
+        answer: the whole answer, with status 200.
+        conditional: whether the request's condition counts; not where a fault is to spoil the content, which a 304
+            does not have.
+    """
+    make = world.rules.policies.validators
+    if make is None:
+        return
+    tag = make(answer.body)
+    if is_coded(request.fields, answer) and not tag.startswith("W/"):
+        tag = f"W/{tag}"  # compressed on the way out, the bytes are others than those it stands for (§8.8.3.3)
+    answer.head = answer.head.with_fields(("ETag", tag))
+    if conditional and _is_held(request.values("if-none-match"), tag):
+        # §15.4.5: the fields that its cache may need, and no content
+        answer.head = Head(_NOT_MODIFIED, answer.head.with_fields(("Content-Type", "")).fields)
+        answer.body = b""
+
+
+def _is_held(given: Iterable[str], tag: str) -> bool:
+    """Say whether ``If-None-Match`` names a tag, by weak comparison (RFC 9110 §13.1.2, §8.8.3.2).
+
+    Args:
+        given: the values of its fields; one that is neither ``*`` nor a list of tags is no condition.
+        tag: that of the answer.
+    """
+    text = ",".join(given)
+    if text.strip(" \t") == "*":
+        return True
+    if _ENTITY_TAG.sub("", text).strip(" \t,"):
+        return False
+    return tag.removeprefix("W/") in _ENTITY_TAG.findall(text)
