@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # The stub in a container: docker run -p 8080:8080 ghcr.io/petstore-mock/petstore-mock
 
-FROM python:3.13-slim AS build
+# One wheel for all: it is built where the builder runs, not under emulation.
+FROM --platform=$BUILDPLATFORM python:3.13-slim AS build
 WORKDIR /src
 COPY . .
 RUN pip install --no-cache-dir 'build>=1.2' && python -m build --wheel --outdir /dist
