@@ -59,6 +59,6 @@ def _settings() -> str:
         "pythonpath": str(ROOT),
         "markers": "".join(f"\n    {marker}" for marker in ours["markers"]),
         "asyncio_mode": ours["asyncio_mode"],
-        "filterwarnings": "error",
+        "filterwarnings": "".join(f"\n    {one}" for one in ours["filterwarnings"]),
     }
     return "[pytest]\n" + "".join(f"{name} = {value}\n" for name, value in values.items())

@@ -244,6 +244,11 @@ def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> No
     assert "got 'behavior'. Did you mean 'behaviour'?" in output(result)
 
 
+# What pytest 7.4 and 8.0 warn of whenever they refuse an option.
+_OLDER_PYTEST = pytest.mark.filterwarnings("default::pluggy.PluggyTeardownRaisedWarning")
+
+
+@_OLDER_PYTEST
 @pytest.mark.parametrize(
     ("option", "meant"),
     [
@@ -259,6 +264,7 @@ def test_a_misspelt_option_names_the_right_one(inner: Inner, option: str, meant:
     assert "secret-key" not in result.stderr.str()
 
 
+@_OLDER_PYTEST
 def test_an_option_of_nobody_is_left_to_pytest(inner: Inner) -> None:
     result = inner("def test_it(petstore): pass", "--performance")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
