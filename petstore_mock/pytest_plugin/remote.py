@@ -12,7 +12,7 @@ from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.core.starting_state import Seed, as_behaviour
 from petstore_mock.core.world_registry import Leak
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.remote.door import Door, DoorError
+from petstore_mock.remote.door import Door, NotThereError
 from petstore_mock.remote.encoding import world_options
 from petstore_mock.remote.petstore import RemotePetStore
 from petstore_mock.remote.world import RemoteWorld
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["RemoteFixture", "connect_fixture"]
-
-_NOT_FOUND = 404
 
 
 def connect_fixture(
@@ -116,11 +114,8 @@ class _SessionWorld(RemoteWorld):
             self._end(self.name)
 
     def _end(self, name: str) -> None:
-        try:
+        with suppress(NotThereError):
             self.door.ask("DELETE", "world", world=name)
-        except DoorError as error:
-            if error.status != _NOT_FOUND:
-                raise
 
     @property
     def leaks(self) -> list[Leak]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-__all__ = ["Door", "DoorError"]
+__all__ = ["Door", "NotThereError"]
 
 _TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _PATIENCE: Final = 30.0  # seconds for an answer, beyond those that the question itself takes
@@ -30,16 +30,8 @@ _BY_NAME: Final = re.compile(r"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:/v1|/__pet
 _REPEATABLE: Final = frozenset({"GET", "PUT", "DELETE"})  # RFC 9110 §9.2.2
 
 
-class DoorError(PetStoreMockError):
-    """The door refused what was asked.
-
-    Attributes:
-        status: the HTTP status.
-    """
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
+class NotThereError(PetStoreMockError):
+    """The door knows nothing of that name or number: there is none, or it is gone."""
 
 
 class Door:
@@ -104,8 +96,8 @@ class Door:
             patience: seconds that the answer itself may take.
 
         Raises:
-            DoorError: the door refuses.
-            PetStoreMockError: no door is there, or ``body`` is no JSON value.
+            NotThereError: what it is about is not there.
+            PetStoreMockError: the door refuses, no door is there, or ``body`` is no JSON value.
         """
         text = f"?{urlencode(query)}" if query else ""
         headers = {"Accept": "application/json"}
@@ -141,7 +133,8 @@ class Door:
         if status < _FIRST_ERROR and (kind == "application/json" or not answer):
             return value
         if kind == "application/problem+json" and isinstance(value, dict):
-            raise DoorError(status, str(value.get("detail") or value.get("title")))
+            refused = NotThereError if status == http.client.NOT_FOUND else PetStoreMockError
+            raise refused(str(value.get("detail") or value.get("title")))
         shown = cut(answer.decode("utf-8", "replace"), _SHOWN)
         raise PetStoreMockError(
             f"expected the control door of a stub of petstore-mock at {self.root}/__petstore/; got status {status} and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -10,7 +11,7 @@ from petstore_mock.core.clock import Clock
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.kinds import FaultSequence
 from petstore_mock.messages.handshake import Handshake
-from petstore_mock.remote.door import DoorError
+from petstore_mock.remote.door import NotThereError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteClock", "RemoteFaultHandle", "RemoteHandshake", "RemoteSnapshot"]
 
-_NOT_FOUND = 404
 _LONGEST_WAIT = 25.0  # seconds: as long as the door waits
 
 
@@ -117,28 +117,18 @@ class RemoteFaultHandle:
         off_contract: whether it may leave the interface.
     """
 
-    fault: Fault
-    id: int
-    on: str | None
-    times: int | None
-    after: int
-    where: dict[str, Any] | None
-    at: str
-    probability: float
-    off_contract: bool
-
     def __init__(self, world: RemoteWorld, fault: Fault, document: Mapping[str, Any]) -> None:
         self._world = world
         self._age = world.age
         self.fault = fault
-        self.id = document["id"]
-        self.on = document["on"]
-        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else document["times"]
-        self.after = document["after"]
-        self.where = document["where"]
-        self.at = document["at"]
-        self.probability = document["probability"]
-        self.off_contract = document["off_contract"]
+        self.id: int = document["id"]
+        self.on: str | None = document["on"]
+        self.times: int | None = len(fault.parts) if isinstance(fault, FaultSequence) else document["times"]
+        self.after: int = document["after"]
+        self.where: dict[str, Any] | None = document["where"]
+        self.at: str = document["at"]
+        self.probability: float = document["probability"]
+        self.off_contract: bool = document["off_contract"]
         self._words: str = document["words"]
         self._document = document
         self._cancelled = False
@@ -155,7 +145,7 @@ class RemoteFaultHandle:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        why_not = self._now()["why_not"] if self._is_there else None
+        why_not = self.refresh()["why_not"] if self._is_there else None
         self._cancel(required=kind is not None)
         if why_not and kind is None:
             __tracebackhide__ = True
@@ -165,7 +155,7 @@ class RemoteFaultHandle:
     def _is_there(self) -> bool:
         return not self._cancelled and self._age == self._world.age
 
-    def _now(self) -> Mapping[str, Any]:
+    def refresh(self) -> Mapping[str, Any]:
         """Return what has come of it; the last that is known, once it is gone."""
         if self._is_there:
             listed = self._world.ask("GET", "faults", query={"record": "true"})["faults"]
@@ -173,24 +163,20 @@ class RemoteFaultHandle:
             self._document = next((one for one in listed if one["id"] == self.id), gone)
         return self._document
 
-    def refresh(self) -> None:
-        """Look at it once more, before it is gone."""
-        self._now()
-
     @property
     def hits(self) -> int:
         """How often it fired."""
-        return int(self._now()["hits"])
+        return int(self.refresh()["hits"])
 
     @property
     def spent(self) -> bool:
         """Whether it has fired as often as it may."""
-        return bool(self._now()["spent"])
+        return bool(self.refresh()["spent"])
 
     def cancel(self) -> None:
         """Take the fault away; harmless when it is gone already."""
         if self._is_there:
-            self._now()
+            self.refresh()
         self._cancel(required=False)
 
     def _cancel(self, *, required: bool) -> None:
@@ -198,11 +184,8 @@ class RemoteFaultHandle:
         if not self._is_there:
             return
         self._cancelled = True
-        try:
+        with suppress(NotThereError):
             self._world.ask("DELETE", f"faults/{self.id}", query={"required": "true"} if required else None)
-        except DoorError as error:
-            if error.status != _NOT_FOUND:
-                raise
 
 
 @dataclass(frozen=True, slots=True)

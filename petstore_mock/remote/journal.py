@@ -34,6 +34,9 @@ class RemoteJournal(Journal):
         ask: sends a request to the world's door: method, path, and the keywords of ``Door.ask``.
         keys: gives the keys to be masked.
         handshakes: fetches the TLS handshakes.
+
+    Attributes:
+        their_clears: how often the numbers began anew, as the door counts; None if nothing was asked yet.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class RemoteJournal(Journal):
         self._busy = True  # while the base sets up
         self._over = False
         self._complete = 0  # the number of the last entry before the first that may still change
-        self._their_clears: int | None = None  # None until the first look
+        self.their_clears: int | None = None
         super().__init__(keys=keys)
         self._busy = False
 
@@ -73,11 +76,6 @@ class RemoteJournal(Journal):
         """
         return () if self._over else self._fetch_handshakes()
 
-    @property
-    def their_clears(self) -> int | None:
-        """How often the numbers began anew, as the door counts; None if nothing was asked yet."""
-        return self._their_clears
-
     def _kept(self) -> tuple[Entry, ...]:
         self.pull()
         return super()._kept()
@@ -95,7 +93,7 @@ class RemoteJournal(Journal):
     def _forget(self) -> None:
         super().clear()
         self._complete = 0
-        self._their_clears = None
+        self.their_clears = None
 
     def pull(self) -> None:
         """Fetch what is new.
@@ -116,12 +114,12 @@ class RemoteJournal(Journal):
         after = self._complete
         while True:
             page = self._ask("GET", "requests", query={"after": after, "limit": _PAGE, "record": "true"})
-            if self._their_clears is not None and self._began_anew(page):
+            if self.their_clears is not None and self._began_anew(page):
                 self._forget()
                 if after:  # what was asked for stood behind numbers of before
                     after = 0
                     continue
-            self._their_clears = page["clears"]
+            self.their_clears = page["clears"]
             self._take([one["record"] for one in page["requests"]])
             if len(page["requests"]) < _PAGE:
                 break
@@ -131,7 +129,7 @@ class RemoteJournal(Journal):
 
     def _began_anew(self, page: dict[str, Any]) -> bool:
         """Say whether somebody else has reset the world, or made it anew, since the last look."""
-        return bool(page["clears"] != self._their_clears or page["total"] < self._total)
+        return bool(page["clears"] != self.their_clears or page["total"] < self._total)
 
     def _take(self, records: list[dict[str, Any]]) -> None:
         known = {entry.number: entry for entry in self._entries}

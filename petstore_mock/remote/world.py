@@ -6,6 +6,7 @@ import dataclasses
 import secrets
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import coerce, to_data
 from petstore_mock.journal.expectation import expected_violation
 from petstore_mock.journal.failure_note import error_of
-from petstore_mock.remote.door import DoorError
+from petstore_mock.remote.door import NotThereError
 from petstore_mock.remote.encoding import animals_of, as_json, as_text, world_options
 from petstore_mock.remote.handles import RemoteClock, RemoteFaultHandle, RemoteHandshake, RemoteSnapshot
 from petstore_mock.remote.journal import RemoteJournal
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from petstore_mock.remote.door import Door
 
 __all__ = ["RemoteWorld", "made_up_name"]
-
-_NOT_FOUND = 404
 
 
 class RemoteWorld:
@@ -138,9 +137,7 @@ class RemoteWorld:
         """
         try:
             self._become(self.ask("GET", "world"))
-        except DoorError as error:
-            if error.status != _NOT_FOUND:
-                raise
+        except NotThereError:
             self.make({})
 
     def _become(self, document: Mapping[str, Any]) -> None:
@@ -189,11 +186,8 @@ class RemoteWorld:
             self.at_end(self)
         self.journal.end()
         self.age += 1
-        try:
+        with suppress(NotThereError):
             self.ask("DELETE", "world")
-        except DoorError as error:
-            if error.status != _NOT_FOUND:
-                raise
 
     # What must be answered for
 
@@ -294,9 +288,7 @@ class RemoteWorld:
         """Make ``key`` invalid from now on; without one, :attr:`key`."""
         try:
             self.ask("DELETE", f"keys/{quote(self.key if key is None else str(key), safe='')}")
-        except DoorError as error:
-            if error.status != _NOT_FOUND:
-                raise
+        except NotThereError:
             raise PetStoreMockError(
                 "expected a key of this mock, api_key or one that issue_key() returned; got one that it never had"
             ) from None
