@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -17,9 +17,23 @@ from petstore_mock.contract.violations import describe, json_type
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.core.world import World
 
-__all__ = ["Seed", "as_behaviour", "behaviour_of", "check_count", "check_type", "fill", "seed_each", "seed_of"]
+__all__ = [
+    "Seed",
+    "as_behaviour",
+    "behaviour_of",
+    "check_animals",
+    "check_count",
+    "check_lasts",
+    "check_type",
+    "each_of_file",
+    "fill",
+    "seed_each",
+    "seed_of",
+]
 
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
@@ -117,7 +131,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
         for _ in range(seed):
             world.animals.seed_sample()
     elif isinstance(seed, (str, PathLike)):
-        _seed_file(world, seed)
+        each_of_file(seed, lambda pet: world.animals.seed(pet, {}))
     else:
         seed_each(world, seed, "seed")
     if mark:
@@ -135,14 +149,7 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
     Raises:
         PetStoreMockError: ``pets`` is no list of animals, or one of them is wrong; says which.
     """
-    given: object = pets  # a test author may pass anything
-    if isinstance(given, (Mapping, str, bytes)) or not isinstance(given, Iterable):
-        advice = ": put the one animal into a list" if isinstance(given, Mapping) else ""
-        if isinstance(given, str):
-            advice = ": a file of animals goes into PetStoreMock(seed=...)"
-        raise PetStoreMockError(
-            f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
-        )
+    check_animals(pets, source)
     added: list[dict[str, Any]] = []
     with world.lock:
         before = world.animals.seeding()
@@ -156,15 +163,42 @@ def seed_each(world: World, pets: Iterable[Mapping[str, Any]], source: str) -> l
 
 
 def _seed(world: World, pet: Mapping[str, Any] | None) -> dict[str, Any]:
-    if isinstance(pet, RepeatedMembers):  # of a file; the last of them was kept
-        raise PetStoreMockError(f"expected each field once; got {', '.join(map(repr, pet.repeated))} twice")
     if pet is None:  # what a list may hold by mistake; left out of a call, it would mean a plausible animal
         raise PetStoreMockError("expected an animal as a mapping; got None")
     return world.animals.seed(pet, {})
 
 
-def _seed_file(world: World, path: str | PathLike[str]) -> None:
-    """Seed each animal of a JSON file that holds a list of them; an error says which line is wrong."""
+def check_animals(pets: object, source: str) -> None:
+    """Refuse what is no list of animals; ``source`` is what the caller's own argument is called.
+
+    Raises:
+        PetStoreMockError: it is none.
+    """
+    if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
+        advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
+        if isinstance(pets, str):
+            advice = ": a file of animals goes into PetStoreMock(seed=...)"
+        raise PetStoreMockError(
+            f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
+        )
+
+
+def check_lasts(seed: Seed | None) -> None:
+    """Refuse an iterator as the animals of a test: it would be used up by the first of several resets, or examples.
+
+    Raises:
+        PetStoreMockError: it is one.
+    """
+    if isinstance(seed, Iterator):
+        raise PetStoreMockError("expected a list of animals as the seed of a test; got an iterator, which lasts once")
+
+
+def each_of_file(path: str | PathLike[str], take: Callable[[dict[str, Any]], object]) -> None:
+    """Call ``take`` with each animal of a JSON file that holds a list of them.
+
+    Raises:
+        PetStoreMockError: it is no such file, or ``take`` raises; says which line is wrong.
+    """
     try:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
         animals = json.loads(text, object_pairs_hook=members_of)
@@ -176,7 +210,7 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
         raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {json_type(animals)}")
     for index, animal in enumerate(animals):
         try:
-            _seed(world, _object(animal))
+            take(_object(animal))
         except PetStoreMockError as error:
             raise PetStoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
 
@@ -184,6 +218,8 @@ def _seed_file(world: World, path: str | PathLike[str]) -> None:
 def _object(animal: object) -> dict[str, Any]:
     if not isinstance(animal, dict):
         raise PetStoreMockError(f"expected an animal as a JSON object; got {describe(animal)}")
+    if isinstance(animal, RepeatedMembers):  # the last of them was kept
+        raise PetStoreMockError(f"expected each field once; got {', '.join(map(repr, animal.repeated))} twice")
     return animal
 
 

@@ -6,11 +6,18 @@ here what a world must answer for; none of them reaches into a world.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.core.starting_state import Seed, as_behaviour, check_count, check_type, fill, seed_each
+from petstore_mock.core.starting_state import (
+    Seed,
+    as_behaviour,
+    check_count,
+    check_lasts,
+    check_type,
+    fill,
+    seed_each,
+)
 from petstore_mock.core.verification import Verification
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.errors import PetStoreMockError
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.journal.journal import Journal
 
-__all__ = ["Ending", "Tenant", "WorldEvent", "WorldOptions"]
+__all__ = ["Ending", "OwnStart", "Tenant", "WorldEvent", "WorldOptions"]
 
 WorldEvent = Literal["made", "reset", "cleared", "ended"]
 
@@ -66,6 +73,26 @@ class WorldOptions(TypedDict, total=False):
     strict: bool
     self_check: bool
     random_seed: int
+    mutant: str | None
+
+
+class OwnStart(TypedDict, total=False):
+    """What the starting state of one test has of its own, where that of all of them says something else.
+
+    Attributes:
+        behaviour: instead of the behaviour of all.
+        gaps: alternatives that differ from either.
+        seed: animals beside those of all.
+        at: the date at the start.
+        strict: whether the test fails for contract violations.
+        mutant: the mutant that answers.
+    """
+
+    behaviour: Behaviour | str | PathLike[str] | None
+    gaps: Mapping[str, str] | None
+    seed: Seed | None
+    at: str | date | datetime | None
+    strict: bool | None
     mutant: str | None
 
 
@@ -313,41 +340,24 @@ class Tenant:
             if self._added is not None:
                 fill(self.world, self._added, mark=False)
 
-    def renew(
-        self,
-        owner: str | None,
-        *,
-        behaviour: Behaviour | str | PathLike[str] | None = None,
-        gaps: Mapping[str, str] | None = None,
-        seed: Seed | None = None,
-        at: str | date | datetime | None = None,
-        strict: bool | None = None,
-        mutant: str | None = None,
-    ) -> None:
+    def renew(self, owner: str | None, **start: Unpack[OwnStart]) -> None:
         """Begin the world of another test: the starting state under a new key, unless the key is fixed.
 
         Args:
             owner: who answers for the world.
-            behaviour: the behaviour of this test's starting state, instead of the tenant's.
-            gaps: alternatives that differ from that behaviour.
-            seed: animals of this test's starting state, beside the tenant's.
-            at: the date of this test's start, instead of the tenant's.
-            strict: whether this test fails for contract violations, instead of what the tenant was told.
-            mutant: the mutant that answers in this test, instead of the tenant's.
+            start: what this test's starting state has of its own.
 
         Raises:
             PetStoreMockError: an option can't be right.
         """
-        world = self.world
+        world, behaviour, at = self.world, start.get("behaviour"), start.get("at")
+        strict, mutant = start.get("strict"), start.get("mutant")
         chosen = self._base_behaviour if behaviour is None else as_behaviour(behaviour)
-        world.start_behaviour = chosen.replace(gaps)
+        world.start_behaviour = chosen.replace(start.get("gaps"))
         world.clock.start_at(self._base_at if at is None else at)
         self.strict = self._base_strict if strict is None else strict
-        if isinstance(seed, Iterator):  # it would be used up by the first of several resets
-            raise PetStoreMockError(
-                "expected a list of animals as the seed of a test; got an iterator, which lasts once"
-            )
-        self._added = seed
+        check_lasts(start.get("seed"))
+        self._added = start.get("seed")
         world.owner = owner
         world.mutation = _mutation(self._base_mutant if mutant is None else mutant)
         self.worlds.begin_test(world)

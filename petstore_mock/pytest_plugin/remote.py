@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from petstore_mock.contract.behaviour import Behaviour
-from petstore_mock.core.starting_state import Seed, as_behaviour
+from petstore_mock.core.starting_state import as_behaviour, check_lasts
 from petstore_mock.core.world_registry import Leak
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.remote.door import Door, NotThereError
@@ -18,9 +17,10 @@ from petstore_mock.remote.petstore import RemotePetStore
 from petstore_mock.remote.world import RemoteWorld
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
-    from os import PathLike
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from petstore_mock.core.tenant import OwnStart
 
 __all__ = ["RemoteFixture", "connect_fixture"]
 
@@ -67,29 +67,17 @@ class _SessionWorld(RemoteWorld):
         self._count = 0
         self._owners: dict[str, str] = {}  # the test of each world
 
-    def renew(  # the keywords of Tenant.renew
-        self,
-        owner: str | None,
-        *,
-        behaviour: Behaviour | str | PathLike[str] | None = None,
-        gaps: Mapping[str, str] | None = None,
-        seed: Seed | None = None,
-        at: str | date | datetime | None = None,
-        strict: bool | None = None,
-        mutant: str | None = None,
-    ) -> None:
+    def renew(self, owner: str | None, **start: Unpack[OwnStart]) -> None:
         """Begin the world of another test, or anew for another example of it; see ``Tenant.renew``.
 
         Raises:
             PetStoreMockError: an option can't be right, or the stub is gone.
         """
-        if isinstance(seed, Iterator):  # it would be used up by the first of several examples
-            raise PetStoreMockError(
-                "expected a list of animals as the seed of a test; got an iterator, which lasts once"
-            )
-        told = {**self._base, **world_options({"seed": seed, "at": at, "strict": strict, "mutant": mutant})}
+        behaviour, seed = start.get("behaviour"), start.get("seed")
+        check_lasts(seed)
+        told = {**self._base, **world_options({name: start.get(name) for name in ("seed", "at", "strict", "mutant")})}
         chosen = Behaviour(**self._base.get("behaviour", {})) if behaviour is None else as_behaviour(behaviour)
-        told["behaviour"] = dataclasses.asdict(chosen.replace(gaps))
+        told["behaviour"] = dataclasses.asdict(chosen.replace(start.get("gaps")))
         name, former = self.name, self.name
         if name is None or (owner != self.owner and "api_key" not in self._base):
             self._count += 1

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.dates import as_moment
-from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.core.starting_state import as_behaviour, check_count
+from petstore_mock.core.starting_state import as_behaviour, check_animals, check_count, each_of_file
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import Fault, to_data
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date, datetime
 
     from petstore_mock.core.starting_state import Seed
@@ -62,27 +61,18 @@ def _seed(seed: Seed) -> int | list[Any]:
         return seed
     if not isinstance(seed, (str, PathLike)):
         return animals_of(seed, "seed")
-    path = as_path(seed, "seed")
-    try:
-        animals = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from None
-    if not isinstance(animals, list):
-        raise PetStoreMockError(f"expected a JSON array of animals in {path}; got {type(animals).__name__}")
+    animals: list[Any] = []
+    each_of_file(seed, animals.append)
     return animals
 
 
-def animals_of(pets: object, source: str) -> list[Any]:
+def animals_of(pets: Iterable[Mapping[str, Any]], source: str) -> list[Any]:
     """Return a list of animals as JSON values; ``source`` is what the caller's own argument is called.
 
     Raises:
         PetStoreMockError: it is no list.
     """
-    if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
-        advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
-        raise PetStoreMockError(
-            f"expected a list of animals, or how many, for {source}; got {type(pets).__name__}{advice}"
-        )
+    check_animals(pets, source)
     return [as_json(pet) for pet in pets]
 
 
