@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import pkgutil
 import sys
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import petstore_mock
+
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
 pytest_plugins = ["pytester"]
 
@@ -33,31 +36,88 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-def pytest_collection_finish() -> None:
+class _Tracing:
+    """Coverage's tracer, which takes half of the time: on for tests and fixtures, and off for pytest's own part.
+
+    That is the collection, the calls of hooks and the reports, and all of the process that only gives xdist's workers
+    their tests.
+    """
+
+    def __init__(self) -> None:
+        self._tracers = sys.gettrace(), threading.gettrace()
+
+    def on(self) -> None:
+        sys.settrace(self._tracers[0])
+        threading.settrace(self._tracers[1])
+
+    def off(self) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+
+
+_TRACING = pytest.StashKey[_Tracing]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if sys.gettrace() is not None:
+        for module in pkgutil.walk_packages(petstore_mock.__path__, "petstore_mock."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)  # what a module does on import is measured here
+    config.stash[_TRACING] = _Tracing()
+    config.stash[_TRACING].off()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[_TRACING].on()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Keep the thousands of tests out of each collection of garbage that a test, or the machine, asks for."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure no coverage of an ``untraced`` test, nor in the processes that it starts."""
     if item.get_closest_marker("untraced") is None:
         return (yield)
-    with _untraced():
-        return (yield)
-
-
-@contextmanager
-def _untraced() -> Iterator[None]:
-    """Measure no coverage meanwhile, nor in the threads and processes that begin: tracing takes half of the time."""
-    before = sys.gettrace(), threading.gettrace(), os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
-    sys.settrace(None)
-    threading.settrace(None)
+    of_processes = os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
     try:
-        yield
+        return (yield)
     finally:
-        tracer, of_threads, of_processes = before
-        sys.settrace(tracer)
-        threading.settrace(of_threads)
         if of_processes is not None:
             os.environ["COVERAGE_PROCESS_CONFIG"] = of_processes
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _traced(item))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _traced(item))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _traced(item))
+
+
+def _traced(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("untraced") is not None:
+        return (yield)
+    tracing = item.config.stash[_TRACING]
+    tracing.on()
+    try:
+        return (yield)
+    finally:
+        tracing.off()
