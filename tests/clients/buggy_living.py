@@ -258,7 +258,10 @@ class ListReused(HttpClientPets):
         self.pets: list[Any] = []
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Json:
-        self.pets[:] = super().list_pets(limit=limit, status=status)
+        found = super().list_pets(limit=limit, status=status)
+        if not isinstance(found, list):
+            raise TypeError(f"expected an array of animals; got {found!r}")
+        self.pets[:] = found
         return self.pets
 
 

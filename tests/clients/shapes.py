@@ -98,6 +98,13 @@ def snake_case(pet: Json) -> Json:
     return {"category_id" if name == "categoryId" else name: value for name, value in pet.items()}
 
 
+def an_array(document: Json) -> list[Json]:
+    """Return what can be gone through: an object could be as well, and its names would come."""
+    if not isinstance(document, list):
+        raise TypeError(f"expected an array of animals; got {document!r}")
+    return document
+
+
 class Shaped(HttpClientPets):
     """Makes something of each animal, and of each list."""
 
@@ -105,7 +112,7 @@ class Shaped(HttpClientPets):
     pets: Any = staticmethod(list)
 
     def list_pets(self, **query: Json) -> Json:
-        return self.pets([self.pet(pet) for pet in super().list_pets(**query)])
+        return self.pets([self.pet(pet) for pet in an_array(super().list_pets(**query))])
 
     def create_pet(self, **given: Json) -> Json:
         return self.pet(super().create_pet(**given))
@@ -137,7 +144,7 @@ class Generates(HttpClientPets):
     """Asks when its iterator is gone through, as generators do."""
 
     def list_pets(self, **query: Json) -> Iterator[Json]:
-        yield from super().list_pets(**query)
+        yield from an_array(super().list_pets(**query))
 
 
 class AsyncPets:

@@ -2,9 +2,10 @@
 
 A proxy, a login page or a queue answers some; a service that breaks the interface answers others, as its mutants do
 (:mod:`petstore_mock.contract.mutants`): a field is called otherwise or null, one animal comes in an array, many in an
-object. A client that raises is right, whatever it raises; one that hands on what came, or the names of its
-members, is no worse than its caller, who sees that these are no animals. What is told is unmistakable: a result that
-nobody has answered.
+object. A client that raises is right, whatever it raises; one that hands on what came with the operation's own status
+is no worse than its caller, who sees that these are no animals. What is told is unmistakable: what came with another
+status, taken for a result, and a result that nobody has answered, such as the list of an object's names, which is
+what a client gets that makes a list of whatever came.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def is_broken_answer(entry: Entry) -> bool:
 def broken_answer_problem(call: Call, outcome: Outcome, entry: Entry, reader: ResultReader) -> Problem | None:
     """Return what is wrong with a result that was made of such an answer.
 
-    A client may hand on the JSON that came, in whatever object: its caller sees that it is nothing. What reads like
-    animals, or like none, nobody has answered.
+    A client may hand on the JSON that came with the operation's own status, in whatever object: its caller sees that it
+    is nothing. What reads like animals, or like none, nobody has answered.
     """
     operation = OPERATIONS[call.operation]
     lines = [
@@ -71,17 +72,23 @@ def broken_answer_problem(call: Call, outcome: Outcome, entry: Entry, reader: Re
         "else:",
     ]
     body = entry.response_body.decode(errors="replace")
-    try:
-        document = json.loads(body)
-    except ValueError:
+    if entry.status != operation.success or not _is_json(body):
         lines.append("    raise AssertionError(f'returned {result!r}')")
-    else:
-        if not _is_made_up(call, outcome.value, document, reader):
-            return None
+    elif _is_made_up(call, outcome.value, json.loads(body), reader):
         lines.append("    assert result == json.loads({journal}.last.response_body)")
+    else:
+        return None
     came = f"{entry.status} {f'with {shortened(body)}' if body else 'without a body'}"
     words = f"{operation.success}: {BODIES[call.operation]}: nothing else that is answered is a result"
     return Problem(f"{call} {outcome} although the service answered {came}", operation.section, words, lines)
+
+
+def _is_json(body: str) -> bool:
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_made_up(call: Call, value: Any, document: Any, reader: ResultReader) -> bool:  # noqa: ANN401
@@ -92,6 +99,8 @@ def _is_made_up(call: Call, value: Any, document: Any, reader: ResultReader) -> 
         if isinstance(value, (str, bytes, Mapping)) and call.operation == "listPets":
             return False
         items = value if call.operation == "listPets" else [value]
+        if isinstance(document, Mapping) and list(items) == list(document):
+            return True
         pets = [reader.pet(item) or {} for item in items]
         if not all(isinstance(pet.get("id"), int) for pet in pets):
             return False
