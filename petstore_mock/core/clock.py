@@ -48,7 +48,8 @@ class Clock:
 
     def begin_request(self) -> float:
         """Return the fake's time, which is :attr:`present` for all that is asked while a request is answered."""
-        self.present = now = self.now()
+        frozen = self._frozen
+        self.present = now = time.time() + self._offset if frozen is None else frozen
         return now
 
     def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:

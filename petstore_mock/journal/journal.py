@@ -103,16 +103,14 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """Append an entry; its number is the next one. The world's lock is held."""
-        if entry.number != self.total + 1:  # a `when` has reset the world since
-            entry.number = self.total + 1
+        entry.number = number = self.total + 1  # another than it was made with if a `when` has reset the world
         entry.keys = self._keys
         entry.secure = self.secure
-        entries = self._entries
-        entries.append(entry)
-        self.total = entry.number
         entry.weight = weight = entry.size
         self._size += weight
-        if len(entries) > self._limit or self._size > BYTES_LIMIT:
+        self._entries.append(entry)
+        self.total = number
+        if len(self._entries) > self._limit or self._size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:
             listener(entry)
@@ -137,8 +135,9 @@ class Journal:
         while len(entries) > 1 and (len(entries) > self._limit or self._size > BYTES_LIMIT):
             gone = entries.popleft()
             self._size -= gone.weight
-            self._gone_by_operation[gone.operation] = self._gone_by_operation.get(gone.operation, 0) + 1
-            if gone.is_violation:
+            operation = gone.request.operation
+            self._gone_by_operation[operation] = self._gone_by_operation.get(operation, 0) + 1
+            if gone.condition is not None and gone.is_violation:
                 self._evict_violation(gone)
 
     def _evict_violation(self, gone: Entry) -> None:

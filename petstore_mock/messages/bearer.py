@@ -7,15 +7,12 @@ a request is refused: what a valid key costs is one look-up.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import ISSUED_KEY, NO_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from petstore_mock.messages.request import RequestFields
 
 __all__ = ["KEY_TEXT", "bearer_key", "key_fault"]
 
@@ -40,19 +37,13 @@ _ENCLOSING: Final = {
 }
 
 
-def bearer_key(fields: RequestFields) -> tuple[str | None, str]:
-    """Return the API key that a request bears, or None and the condition that says why there is none (§5)."""
-    found = fields.by_name.get(b"authorization")
-    if found is None:
+def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
+    """Return the API key that the ``values`` of the Authorization fields bear, or None and the condition why not."""
+    if not values:
         return None, "missing_key"
-    if len(found) > 1:  # no list header: two of them are no valid credentials
+    if len(values) > 1:  # no list header: two of them are no valid credentials
         return None, "malformed_credentials"
-    return _credentials(found[0])
-
-
-@lru_cache(maxsize=64)  # a client sends the same ones with every request
-def _credentials(value: bytes) -> tuple[str | None, str]:
-    match = _BEARER.fullmatch(value)
+    match = _BEARER.fullmatch(values[0])
     return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
 
 

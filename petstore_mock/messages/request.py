@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
+from petstore_mock.messages.bearer import bearer_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,6 +54,11 @@ class RequestFields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those 
             size += len(name) + len(value)
         self.by_name = MappingProxyType(by_name)  # a `when=` of the test author gets it, and others share it
         self.size = size + max(0, len(self) - _USUAL_FIELDS) * _FIELD_WEIGHT
+
+    @cached_property
+    def bearer(self) -> tuple[str | None, str]:
+        """The API key that they bear, or None and the condition that says why there is none (§5)."""
+        return bearer_key(self.by_name.get(b"authorization", ()))
 
     @cached_property
     def credentials(self) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.contract.violations import Violation
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.validation import validate, validate_body, validate_head
-from petstore_mock.messages.bearer import bearer_key
 from petstore_mock.messages.request import ApiRequest, RequestFields
 
 JSON = (b"Content-Type", b"application/json")
@@ -43,7 +42,7 @@ def post(body: bytes, *fields: tuple[bytes, bytes]) -> ApiRequest:
 def test_key_is_read_from_one_authorization_field(
     fields: list[tuple[bytes, bytes]], read: tuple[str | None, str]
 ) -> None:
-    assert bearer_key(RequestFields(fields)) == read
+    assert RequestFields(fields).bearer == read
 
 
 @pytest.mark.parametrize("length", [None, 0, 1024 * 1024])
