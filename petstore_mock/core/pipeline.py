@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
-from petstore_mock.core.operations import execute
+from petstore_mock.core.operations import execute, execute_again
 from petstore_mock.core.responses import bare_response, fault_response, refusal_response, refused
 from petstore_mock.core.routing import METHODS, Refusal
 from petstore_mock.core.self_check import check_error
@@ -64,7 +64,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
 
 
 def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) -> None:
-    if isinstance(answer, ApiResponse):
+    if type(answer) is ApiResponse:
         _answered(world, entry, answer)
     entry.duration = RealTime.perf_counter() - entry.request.started
     world.journal.add(entry)
@@ -74,7 +74,8 @@ def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
     """Take note of an answer as it goes out."""
     if world.mutation is not None:
         world.mutation.spoil(world, entry, response)
-    tell_browser(world, entry.request, response)
+    if world.cors is not None:
+        tell_browser(world, entry.request, response)
     entry.response = response
 
 
@@ -105,7 +106,7 @@ def _answer(
     if retry_after is not None:
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:
-        return execute(world, route, document, entry, commit=True)
+        return execute_again(world, route, document, entry)
     return _Exchange(world, request, route, document, entry).run()
 
 

@@ -68,7 +68,7 @@ class Refusal:
     fields: ResponseFields = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # each is one of its own: what was answered is kept by it
 class Route:
     """Where a method and a target lead.
 
@@ -122,6 +122,8 @@ class Rules:
         self.lists_lowest_first = chosen.list_order is lowest_first
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
+        # Whether a list is answered alike each time, as long as nothing changes; a get always is.
+        self.repeats_itself = not self.rewrites and self.lists_lowest_first and chosen.paging_headers is None
 
     # Heads
 

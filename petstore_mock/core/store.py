@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from random import Random
 
+    from petstore_mock.core.routing import Route
+    from petstore_mock.messages.response import ApiResponse
+
 __all__ = ["LARGEST_ID", "SortedIds", "Store", "StoreSnapshot"]
 
 LARGEST_ID: Final = 2**63 - 1  # §2: int64
@@ -106,7 +109,7 @@ class Store:
     Every animal is kept as its canonical bytes, made once; whoever reads one as a dict gets a fresh copy.
     """
 
-    __slots__ = ("_index", "_pets", "_start_last", "_start_size", "last", "orders", "pages", "undo")
+    __slots__ = ("_index", "_pets", "_start_last", "_start_size", "answers", "last", "orders", "pages", "undo")
 
     def __init__(self) -> None:
         self._pets: dict[int, bytes] = {}
@@ -115,6 +118,7 @@ class Store:
         # By their ids, and the first page of a status by that and its length: the one that nearly everybody asks for.
         self.pages: dict[tuple[int | str | None, ...], bytes] = {}
         self.orders: dict[str | None, list[int]] = {}
+        self.answers: dict[Route, ApiResponse] = {}  # see operations.execute_again
         # What each changed animal was at the starting state, so that a reset costs what changed.
         self.undo: dict[int, bytes | None] = {}
         self._start_last = 0
@@ -262,7 +266,15 @@ class Store:
             self.last = max(self.last, pet_id)
         self._forget_pages()
 
+    def keep_answer(self, route: Route, answer: ApiResponse) -> None:
+        """Keep what ``route`` was answered until the next change."""
+        if len(self.answers) >= _KEPT_PAGES:
+            self.answers.clear()
+        self.answers[route] = answer
+
     def _forget_pages(self) -> None:
+        if self.answers:
+            self.answers.clear()
         if self.orders:
             self.orders.clear()
         if self.pages:

@@ -122,15 +122,18 @@ class ApiResponse:
         body: the bytes of the body. For a HEAD request the adapter sends their length and leaves them out.
         date: the value of ``Date`` by the fake's clock (RFC 9110 §6.6.1).
         wire_format: how the behaviour sends it.
+        wire: all of it as one write, kept by the adapter that made it; empty when that is still to be made, and None
+            for an answer that is given once: nobody would use it again.
     """
 
-    __slots__ = ("body", "date", "head", "wire_format")
+    __slots__ = ("body", "date", "head", "wire", "wire_format")
 
     def __init__(self, head: Head, body: bytes, date: bytes, wire_format: WireFormat = PLAIN) -> None:
         self.head = head
         self.body = body
         self.date = date
         self.wire_format = wire_format
+        self.wire: bytes | None = None
 
     def __repr__(self) -> str:
         return f"<ApiResponse {self.head.status} {len(self.body)} bytes>"

@@ -39,6 +39,17 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _UNKNOWN: Final = RequestHead("-", "-", NO_FIELDS, modern=True)  # what a refusal answers when no request line was read
 
 
+def _plain_wire(response: ApiResponse) -> bytes:
+    """Return ``response`` as it goes out in one write to a plain request; nothing if it can't go out so."""
+    head, body = response.head, response.body
+    if response.wire_format is not PLAIN or head.status in UNSIZED_STATUSES:
+        return b""
+    wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (head.wire, response.date, len(body), body)
+    if response.wire is not None:
+        response.wire = wire
+    return wire
+
+
 class _Incoming:
     """A request whose head has come and whose body has not, or not all of it."""
 
@@ -299,14 +310,7 @@ class HttpConnection(TcpConnection):
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
             response = self._state.failed(error, request)
         self._touched = request.started
-        if (
-            head.plain
-            and isinstance(response, ApiResponse)
-            and response.wire_format is PLAIN
-            and response.head.status not in UNSIZED_STATUSES
-        ):
-            fixed, body = response.head, response.body
-            wire = b"%bDate: %b\r\nContent-Length: %d\r\n\r\n%b" % (fixed.wire, response.date, len(body), body)
+        if head.plain and isinstance(response, ApiResponse) and (wire := response.wire or _plain_wire(response)):
             if self._advancing:  # others may follow, in order and while the client takes them
                 self.send(wire)
             else:

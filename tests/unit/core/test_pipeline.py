@@ -14,6 +14,8 @@ from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.core import responses as answers
+from petstore_mock.core.cors import cors_of
+from petstore_mock.core.mutation import mutation_of
 from petstore_mock.core.store import Store
 from petstore_mock.messages.request import ApiRequest, RequestFields
 from tests.core import Core, deferred, whole
@@ -532,6 +534,71 @@ def test_duration_is_that_since_the_first_byte(petstore: PetStoreMock, *, is_ref
     assert 100 <= petstore.journal.last.duration < 200
 
 
+# The answer that was made before
+
+
+CHANGES: dict[str, Callable[[Core], object]] = {
+    "nothing": lambda core: core.get(7),
+    "create": lambda core: core.create(),
+    "update": lambda core: core.world.animals.update(1, {"name": "Tom"}),
+    "remove": lambda core: core.world.animals.remove(1),
+    "reset": lambda core: core.world.reset([core.key]),
+    "behaviour": lambda core: core.world.set_behaviour(Behaviour(json_style="pretty")),
+    "second": lambda core: core.world.clock.advance(seconds=1),
+    "removal": lambda core: core.world.clock.travel_to("2030-12-06"),
+    "fault": lambda core: core.world.plan.add(faults.malformed_json(), times=1),
+    "mutants": lambda core: setattr(core.world, "mutation", mutation_of("list-of-ids")),
+    "pages": lambda core: setattr(core.world, "cors", cors_of("*")),
+    "key": lambda core: core.world.keys.discard(core.key),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_answer_is_given_again_only_where_it_is_the_same(change: str) -> None:
+    told = []
+    for again in (True, False):
+        core = Core(key="key", at="2026-03-04", self_check=False)
+        core.world.clock.freeze()
+        core.world.clock.travel_to("2026-03-04")
+        core.world.animals.seed(None, {"name": "Rex", "categoryId": 1})
+        core.world.animals.seed(None, {"name": "Luna", "categoryId": 2})
+        asked = []
+        for number in range(4):
+            if number == 2:
+                CHANGES[change](core)
+            for ask in (core.list, core.get):
+                if not again:
+                    core.world.animals.store.answers.clear()
+                answer = ask()
+                asked.append((answer.head.status, answer.head.fields, answer.body, answer.date))
+        told.append(asked)
+    assert told[0] == told[1]
+    assert (told[0][:4] == told[0][4:]) is (change == "nothing")
+
+
+def test_same_request_is_answered_with_the_same_object_while_nothing_changes() -> None:
+    core = Core()
+    core.world.clock.freeze()
+    core.create()
+    assert core.list() is core.list()
+    assert core.get() is core.get()
+    assert core.get(7) is not core.get(7)
+    assert [entry.decision for entry in core.journal][1:5] == ["executed"] * 4
+
+
+def test_animal_that_a_restore_hides_is_not_in_the_list_that_was_made_before() -> None:
+    core = Core(behaviour=Behaviour(visibility="delayed"))
+    core.world.clock.freeze()
+    core.create()
+    hidden = core.world.snapshot()
+    for _ in range(3):
+        core.list()
+    assert core.list() is core.list()
+    core.world.restore(hidden, core.key)
+    assert core.list().body == b"[]"
+    assert core.list().body != b"[]"
+
+
 # The self-check
 
 
@@ -558,7 +625,7 @@ def test_self_check_lets_pass_a_refusal_that_a_fault_spoils() -> None:
 
 def test_failures_of_the_fake_are_kept_of_the_first_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     core = Core()
-    monkeypatch.setattr("petstore_mock.core.pipeline.execute", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("petstore_mock.core.pipeline.execute_again", lambda *_, **__: 1 / 0)
     assert [core.list().status for _ in range(200)] == [500] * 200
     assert len(core.world.errors) == 100
 
