@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-__all__ = ["SCHEMA_NAMES", "Schemas", "default_schemas"]
+__all__ = ["SCHEMA_NAMES", "Schemas", "assertions_of", "by_jsonschema", "default_schemas", "gather", "validator_class"]
 
 SCHEMA_NAMES: Final = (
     "Error",
@@ -64,11 +64,8 @@ class Schemas:
         if check:
             check_requirements(self.resolved)
         self._asserting = {name: assertions_of(schema) for name, schema in self.resolved.items()}
-        self._fast_validators = {
-            name: compile_fast_validator(schema) or _unsure for name, schema in self._asserting.items()
-        }
-        self._plain = frozenset(name for name, schema in self._asserting.items() if is_plain(schema))
-        self._validators: dict[str, Validator] = {}
+        self._fast_validators = {name: compile_fast_validator(schema) for name, schema in self._asserting.items()}
+        self._finders: dict[str, Callable[[Any], Iterable[SchemaError]]] = {}  # made when first asked
 
     def __repr__(self) -> str:
         return f"<Schemas {self.directory}>"
@@ -77,12 +74,8 @@ class Schemas:
         """Return the schema that a ``$ref`` of these schemas leads to."""
         return follow(self.documents, reference, "the schemas")[1]
 
-    def accepts(self, name: str, value: Any) -> bool:  # noqa: ANN401  # a JSON value is any value
-        """Say quickly that ``value`` is valid by the schema ``name``; when this is False, :meth:`validate` knows."""
-        return self._fast_validators[name](value)
-
     def fast_validator(self, name: str) -> Callable[[Any], bool]:
-        """Return what says as :meth:`accepts` does whether a value is valid by the schema ``name``."""
+        """Return what says quickly that a value is valid by the schema ``name``; else :meth:`validate` knows."""
         return self._fast_validators[name]
 
     def validate(self, name: str, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
@@ -95,29 +88,19 @@ class Schemas:
             value: a decoded JSON value.
             location: where it was found, ``body`` or ``query`` or ``path``: the first part of each path.
         """
-        if self.accepts(name, value):
+        if self._fast_validators[name](value):
             return Violations()
-        schema = self._asserting[name]
-        if name in self._plain:
-            return _gather(find_errors(schema, value), location)
-        validator = self._validators.get(name)
-        if validator is None:
-            validator = self._validators[name] = validator_class()(schema)
-        errors = [_plain_error(error) for error in validator.iter_errors(value)]
-        # What else: an enumeration, or the bounds of an integer that came as a float.
-        mistyped = {error.path for error in errors if error.keyword == "type"}
-        return _gather((error for error in errors if error.keyword == "type" or error.path not in mistyped), location)
+        find = self._finders.get(name)
+        if find is None:
+            schema = self._asserting[name]
+            find = self._finders[name] = partial(find_errors, schema) if is_plain(schema) else by_jsonschema(schema)
+        return gather(find(value), location)
 
     def properties(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the properties of the object schema ``name``, with their references resolved."""
         found: Mapping[str, Any] = self.resolved[name].get("properties", {})
         # `true` and `false` are schemas, too; whoever asks here wants keywords, of which they have none.
         return {field: schema if isinstance(schema, dict) else {} for field, schema in found.items()}
-
-
-def _unsure(_: object) -> bool:
-    """Vouch for no value, of a schema that is too much for a fast validator."""
-    return False
 
 
 def assertions_of(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
@@ -134,6 +117,7 @@ def assertions_of(node: Any) -> Any:  # noqa: ANN401  # walks any JSON value
 
 @cache
 def validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator classes as Any
+    """Return jsonschema's validator, with our notion of an integer."""
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first used
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
@@ -162,12 +146,23 @@ def validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator 
     return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 
 
-def _plain_error(error: ValidationError) -> SchemaError:
-    schema: Any = error.schema  # an object, for the keywords that are told
-    return SchemaError(tuple(error.absolute_path), str(error.validator), error.validator_value, error.instance, schema)
+def by_jsonschema(schema: Any) -> Callable[[Any], list[SchemaError]]:  # noqa: ANN401  # `true` is a schema, too
+    """Return what finds the errors of any schema as :func:`find_errors` does of a plain one."""
+    validator = validator_class()(schema)
+
+    def find(value: Any) -> list[SchemaError]:  # noqa: ANN401  # a JSON value is any value
+        errors = [
+            SchemaError(tuple(one.absolute_path), one.validator, one.validator_value, one.instance, one.schema)
+            for one in validator.iter_errors(value)
+        ]
+        # What else: an enumeration, or the bounds of an integer that came as a float.
+        mistyped = {error.path for error in errors if error.keyword == "type"}
+        return [error for error in errors if error.keyword == "type" or error.path not in mistyped]
+
+    return find
 
 
-def _gather(errors: Iterable[SchemaError], location: str) -> Violations:
+def gather(errors: Iterable[SchemaError], location: str) -> Violations:
     """Make the violations, in path order. A client can add unknown members without end: they take what room is left."""
     made: dict[Violation, None] = {}
     unknown = []
