@@ -8,7 +8,7 @@ from pathlib import Path
 
 from petstore_mock.errors import PetStoreMockError
 
-__all__ = ["as_path"]
+__all__ = ["as_path", "write_text"]
 
 
 def as_path(path: object, name: str) -> Path:
@@ -31,3 +31,16 @@ def as_path(path: object, name: str) -> Path:
     raise PetStoreMockError(
         f"expected {name} to be a path, as text or a path object; got {name}={path!r} ({type(path).__name__})"
     )
+
+
+def write_text(path: object, text: str) -> None:
+    """Write ``text`` to the file of a test author's; what UTF-8 can't carry becomes a question mark.
+
+    Raises:
+        PetStoreMockError: it is no path, or the file can't be written.
+    """
+    file = as_path(path, "path")
+    try:
+        file.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import member_path, no_such_name
@@ -34,15 +34,12 @@ def _shown(pet_id: object) -> str:
     return "a number of hundreds of digits" if isinstance(pet_id, int) and pet_id.bit_length() > 1000 else repr(pet_id)
 
 
-class AnimalsSnapshot:
-    """A copy of a world's animals; immutable, for :meth:`Animals.restore`."""
+class AnimalsSnapshot(NamedTuple):
+    """A copy of a world's animals, for :meth:`Animals.restore`."""
 
-    __slots__ = ("hidden", "seeded", "store")
-
-    def __init__(self, store: StoreSnapshot, hidden: dict[int, int], seeded: int) -> None:
-        self.store = store
-        self.hidden = hidden
-        self.seeded = seeded
+    store: StoreSnapshot
+    hidden: dict[int, int]
+    seeded: int
 
 
 class Animals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -176,16 +176,8 @@ class KeyRing:
                 key.revoked, key.expires, key.uses = revoked, expires, uses
 
 
-class KeyRingSnapshot:
-    """A copy of a world's keys."""
+class KeyRingSnapshot(NamedTuple):
+    """A copy of a world's keys: by the name of each whether it was revoked, when it expires, how often it was used."""
 
-    __slots__ = ("first_used", "keys")
-
-    def __init__(self, first_used: str | None, keys: dict[str, tuple[bool, float | None, int]]) -> None:
-        self.first_used = first_used
-        self.keys = keys
-
-    @property
-    def names(self) -> list[str]:
-        """The keys themselves."""
-        return list(self.keys)
+    first_used: str | None
+    keys: dict[str, tuple[bool, float | None, int]]

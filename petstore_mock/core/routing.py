@@ -76,7 +76,6 @@ class Route:
         operation: the operation, or None when the interface has none there.
         refusal: what is wrong with the path or the method; answered without a key.
         allow: the methods of this path, for ``Allow``.
-        options: whether this is an OPTIONS request, answered without a key.
         invalid: what is wrong with the parameters; answered after the key.
         limit: how many animals at most (§4.1).
         status: the status filter; None for none (§4.1).
@@ -86,7 +85,6 @@ class Route:
     operation: Operation | None = None
     refusal: Refusal | None = None
     allow: str = ""
-    options: bool = False
     invalid: Refusal | None = None
     limit: int = 0
     status: str | None = None
@@ -156,7 +154,7 @@ class Rules:
         if method not in KNOWN_METHODS:
             return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
-            return Route(allow=METHODS, options=True)
+            return Route(allow=METHODS)
         if method == "CONNECT" and not target.startswith("/"):  # RFC 9110 §9.3.6: its target is an authority
             return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
@@ -178,7 +176,7 @@ class Rules:
                 return Route(refusal=Refusal(condition, detail=f"{method} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
         allow = ", ".join(_METHODS_BY_PATH[kind])
         if method == "OPTIONS":
-            return Route(allow=allow, options=True)
+            return Route(allow=allow)
         operation = _OPERATION_BY_PATH.get((kind, method))
         if operation is None:
             detail = f"{method} {cut(path, _SHOWN_PATH)}; the methods are {allow}"

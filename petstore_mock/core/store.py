@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, insort
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.wording import counted
 from petstore_mock.contract.strict_json import encode_flat
@@ -93,14 +93,11 @@ class SortedIds:
         return list(islice(reversed(self), limit))
 
 
-class StoreSnapshot:
-    """A copy of a store's animals; immutable, for :meth:`Store.restore`."""
+class StoreSnapshot(NamedTuple):
+    """A copy of a store's animals, for :meth:`Store.restore`."""
 
-    __slots__ = ("last", "pets")
-
-    def __init__(self, pets: dict[int, bytes], last: int) -> None:
-        self.pets = pets
-        self.last = last
+    pets: dict[int, bytes]
+    last: int
 
 
 class Store:

@@ -396,7 +396,7 @@ class Tenant:
         """
         if not isinstance(snapshot, Snapshot):
             raise PetStoreMockError(f"expected a snapshot, as snapshot() returns it; got {type(snapshot).__name__}")
-        self.world.restore(snapshot, self.key, self.worlds.lost_keys(self.world, snapshot.keys.names))
+        self.world.restore(snapshot, self.key, self.worlds.lost_keys(self.world, snapshot.keys.keys))
 
     def keep_snapshot(self) -> int:
         """Keep a copy of the state, and return its number."""

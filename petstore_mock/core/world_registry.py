@@ -111,6 +111,7 @@ class Worlds:
 
     Attributes:
         keys: the keys of all of them.
+        named: those that have an address ``/w/NAME``, by name.
         leaks: the first requests that bore a key, or went to the address, of a world that is over.
         tls: whether the listener speaks TLS.
         own_certificate: whether it does so under a certificate of the user's own, of which nobody can make a wrong one.
@@ -257,10 +258,6 @@ class Worlds:
         world.reset(())
 
     # Worlds by address
-
-    def world_at(self, name: str) -> World | None:
-        """Return the world at the address ``/w/NAME``."""
-        return self.named.get(name)
 
     def add_named(self, name: str, world: World) -> None:
         """Let requests to ``/w/NAME`` reach ``world``, and those at the root that bear its keys."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from petstore_mock import faults
-from petstore_mock.common.masking import mask_field, mask_parameter
+from petstore_mock.common.masking import cut, mask_field, mask_parameter
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.interface import OPERATIONS, require_operation
@@ -147,11 +147,7 @@ class Criteria:
 
 
 def _show(value: object) -> str:
-    return _short(repr(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return cut(repr(value), _SHOWN)
 
 
 def _same(first: Any, second: Any) -> bool:  # noqa: ANN401  # two JSON values
@@ -228,7 +224,7 @@ def _status(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
         if entry.status == value:
             return None
         came = entry.status if entry.status is not None else f"missing ({entry.outcome or 'no answer yet'})"
-        return f"status was {came}, expected {value}{f' ({_short(entry.reason)})' if entry.reason else ''}"
+        return f"status was {came}, expected {value}{f' ({cut(entry.reason, _SHOWN)})' if entry.reason else ''}"
 
     return check
 

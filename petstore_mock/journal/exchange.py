@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import cut, printable
-from petstore_mock.common.wording import counted
 from petstore_mock.messages.response import reason_phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["Exchange", "Mark", "Note", "exchanges", "left_out", "took"]
+__all__ = ["Exchange", "Mark", "Note", "exchanges", "took"]
 
 Arrival = Literal["whole", "corrupted", "cut", "lost", "pending"]
 Mark = Literal["commit", "refusal", "fault", "plain"]
@@ -76,12 +75,6 @@ class Exchange:
 def took(seconds: float) -> str:
     """Return a time as people read it: ``0.4 ms``, ``1.25 s``."""
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def left_out(entries: Sequence[Entry]) -> str:
-    """Say how many requests came before those of a picture; empty for none."""
-    gone = entries[0].number - 1 if entries else 0
-    return f"left out: {counted(gone, 'earlier request')}" if gone else ""
 
 
 def exchanges(entries: Iterable[Entry]) -> list[Exchange]:

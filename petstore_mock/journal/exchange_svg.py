@@ -12,19 +12,17 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import CUT
-from petstore_mock.common.paths import as_path
 from petstore_mock.common.wording import counted
-from petstore_mock.errors import PetStoreMockError
-from petstore_mock.journal.exchange import exchanges, left_out, took
+from petstore_mock.journal.exchange import exchanges, took
+from petstore_mock.journal.rendering import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from os import PathLike
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.journal.exchange import Exchange, Mark, Note
 
-__all__ = ["exchange_svg", "write_svg"]
+__all__ = ["exchange_svg"]
 
 # Pixels, of which a letter is about seven wide: the widest that stand between the lifelines and right of them.
 _WIDTH: Final = 1000
@@ -53,19 +51,6 @@ _COLOURS: Final[dict[Mark, tuple[str, str]]] = {
     "plain": ("ink", _INK),
 }
 _DESCRIBED: Final = 20  # requests that are told in the description, the latest; a table beside it tells all
-
-
-def write_svg(path: str | PathLike[str], svg: str) -> None:
-    """Write a picture to ``path``.
-
-    Raises:
-        PetStoreMockError: the file can't be written.
-    """
-    file = as_path(path, "path")
-    try:
-        file.write_text(svg, encoding="utf-8")
-    except OSError as error:
-        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from None
 
 
 def exchange_svg(entries: Sequence[Entry]) -> str:

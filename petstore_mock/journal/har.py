@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from petstore_mock.common.paths import as_path
+from petstore_mock.common.paths import as_path, write_text
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.urls import is_base_url, url_of
 from petstore_mock.messages.response import reason_phrase
@@ -33,12 +33,9 @@ def write_har(path: str | PathLike[str], entries: Iterable[Entry], *, base_url: 
     Raises:
         PetStoreMockError: the file can't be written, or ``base_url`` is none.
     """
-    file = as_path(path, "path")
+    as_path(path, "path")  # first: to make the text may take its time
     text = json.dumps(har_document(entries, base_url=base_url), ensure_ascii=False, indent=2)
-    try:
-        file.write_text(text + "\n", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise PetStoreMockError(f"expected a file that can be written; got path={str(path)!r}: {error}") from None
+    write_text(path, f"{text}\n")
 
 
 def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> dict[str, Any]:
@@ -52,8 +49,8 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
     Raises:
         PetStoreMockError: ``base_url`` is none.
     """
-    if base_url is not None:
-        _check_base_url(base_url)
+    if base_url is not None and not is_base_url(base_url):
+        raise PetStoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
     return {
         "log": {
             "version": "1.2",
@@ -62,11 +59,6 @@ def har_document(entries: Iterable[Entry], *, base_url: str | None = None) -> di
             "entries": [_entry(entry, base_url) for entry in entries],
         }
     }
-
-
-def _check_base_url(base_url: object) -> None:
-    if not isinstance(base_url, str) or not is_base_url(base_url):
-        raise PetStoreMockError(f"expected base_url with a scheme and a host; got base_url={base_url!r}")
 
 
 def _version() -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.common.masking import printable
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults import KINDS
-from petstore_mock.journal.exchange import exchanges, left_out, took
+from petstore_mock.journal.exchange import exchanges, took
 from petstore_mock.journal.exchange_svg import exchange_svg
 from petstore_mock.journal.outcomes import DOCUMENTED
-from petstore_mock.journal.rendering import render_curl
+from petstore_mock.journal.rendering import left_out, render_curl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

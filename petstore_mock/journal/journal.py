@@ -13,6 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
+from petstore_mock.common.paths import write_text
 from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import require_operation
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -486,12 +487,12 @@ class Journal:
         Raises:
             PetStoreMockError: ``last`` is no count, or the file can't be written.
         """
-        from petstore_mock.journal.exchange_svg import exchange_svg, write_svg  # noqa: PLC0415  # few tests draw
+        from petstore_mock.journal.exchange_svg import exchange_svg  # noqa: PLC0415  # few tests draw
 
         _check_count(last, 1, "last")
         svg = exchange_svg(self._kept()[-last:])
         if path is not None:
-            write_svg(path, svg)
+            write_text(path, svg)
         return svg
 
 

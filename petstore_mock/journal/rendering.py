@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "around_duration",
+    "left_out",
     "render_curl",
     "render_handshakes",
     "render_journal",
@@ -121,9 +122,15 @@ def render_journal(entries: Iterable[Entry]) -> str:
 
 def render_kept(entries: Sequence[Entry]) -> str:
     """Return the report of what a journal still has, and how much came before it."""
+    gone = left_out(entries)
+    report = render_journal(entries)
+    return f"{gone}, since the journal keeps the latest\n{report}" if gone else report
+
+
+def left_out(entries: Sequence[Entry]) -> str:
+    """Say how many requests came before ``entries``; empty for none."""
     gone = entries[0].number - 1 if entries else 0
-    left_out = [f"left out: {counted(gone, 'earlier request')}, since the journal keeps the latest"] if gone else []
-    return "\n".join([*left_out, render_journal(entries)])
+    return f"left out: {counted(gone, 'earlier request')}" if gone else ""
 
 
 def render_handshakes(handshakes: Iterable[Handshake]) -> list[str]:

@@ -14,10 +14,10 @@ DEFAULT_BASE_URL: Final = "http://127.0.0.1:8080"  # the stub's; for a request t
 _URL_SAFE: Final = "/:?#[]@!$&'()*+,;=%-._~"  # what a URL may hold, encoded already (RFC 3986 §2)
 
 
-def is_base_url(text: str) -> bool:
-    """Say whether ``text`` has a scheme of HTTP and a host."""
+def is_base_url(url: object) -> bool:
+    """Say whether ``url`` is text with a scheme of HTTP and a host."""
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(url if isinstance(url, str) else "")
     except ValueError:  # of brackets without an address
         return False
     return parts.scheme in {"http", "https"} and bool(parts.netloc)

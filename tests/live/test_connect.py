@@ -183,7 +183,7 @@ def test_a_snapshot_of_another_world_is_refused(stub: PetStoreMock) -> None:
 def test_what_was_seen_stays_when_the_stub_forgets_it_and_what_was_not_is_no_guess(stub: PetStoreMock) -> None:
     door = connect(stub.url, world="default")
     with connect(stub.url) as petstore:
-        world = stub.host.worlds.world_at(urlsplit(petstore.url).path.split("/")[2])
+        world = stub.host.worlds.named.get(urlsplit(petstore.url).path.split("/")[2])
         assert world is not None
         world.journal = Journal(3, ring=True)  # a thousand requests would show the same
         ask(petstore, "/pets?limit=x")

@@ -144,4 +144,4 @@ def test_body_is_refused_by_the_rules_of_its_world(petstore: PetStoreMock) -> No
 def test_address_needs_a_key_that_can_be_sent(petstore: PetStoreMock) -> None:
     with pytest.raises(PetStoreMockError, match="expected an API key"):
         world(petstore, "one", api_key="a key")
-    assert petstore.host.worlds.world_at("one") is None
+    assert petstore.host.worlds.named.get("one") is None
