@@ -45,7 +45,7 @@ from petstore_mock.contract.strict_json import encode_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GAPS", "INTEGER_TEXT", "Catalogue", "Gap", "ResponseFields", "Stage"]
+__all__ = ["GAPS", "INTEGER_TEXT", "VARIED", "Catalogue", "Gap", "ResponseFields", "Stage"]
 
 Stage = Literal["validate", "content", "encode", "wire", "event"]
 
@@ -427,3 +427,9 @@ _ROWS: Final = (
 )
 
 GAPS: Final[Mapping[str, Gap]] = MappingProxyType({gap.name: gap for gap in _ROWS})
+
+# Those that exploration and strategies vary unasked: events want handling of their own, and the two rules would refuse
+# what a test means to send.
+VARIED: Final = tuple(
+    gap.name for gap in _ROWS if gap.step != "event" and gap.name not in {"name_rule", "category_rule"}
+)

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from petstore_mock.pytest_plugin.isolation import ISOLATION, IsolationManager, StartCheck
 from petstore_mock.pytest_plugin.options import (
     assumed_gaps,
-    check_at,
-    check_explore,
-    check_mutants,
-    check_percentages,
+    check_options,
     covers,
     leak_mode,
     mistakes_in_markers,
@@ -39,10 +36,7 @@ def isolation_of(config: pytest.Config) -> IsolationManager:
     if isolation is not None:
         return isolation
     leaks = leak_mode(config)
-    check_at(config)
-    check_explore(config)
-    check_mutants(config)
-    check_percentages(config)
+    check_options(config)
     assumed = assumed_gaps(config)
     isolation = config.stash[ISOLATION] = IsolationManager(assumed)
     register = config.pluginmanager.register

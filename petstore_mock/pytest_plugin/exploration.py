@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.gaps import GAPS, VARIED
 from petstore_mock.pytest_plugin.run import (
     AS_IT_IS,
     FIXTURE,
@@ -22,7 +22,7 @@ from petstore_mock.pytest_plugin.run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from petstore_mock.pytest_plugin.isolation import IsolationManager
 
@@ -30,14 +30,13 @@ __all__ = [
     "Exploration",
     "is_failure",
     "is_multiplied",
+    "listed",
     "mistakes_in_each",
     "multiply",
     "tell_hypothesis",
     "write_tests",
 ]
 
-# A refused body is no assumption: these would refuse what the tests themselves send.
-_NEVER_VARIED: Final = frozenset({"name_rule", "category_rule"})
 _ATTRIBUTE: Final = "petstore_exploration"  # of a report: it crosses xdist
 _SHOWN_TESTS: Final = 20
 
@@ -48,8 +47,8 @@ def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[s
     They depend on the test's name and the seed alone, so that a failing id can be run again by itself.
     """
     random = Random(f"{seed} {nodeid}")  # noqa: S311  # reproducible on purpose
-    skipped = {*_NEVER_VARIED, *held}
-    gaps = [gap for gap in GAPS.values() if gap.step != "event" and gap.name not in skipped]
+    skipped = {*held}
+    gaps = [GAPS[name] for name in VARIED if name not in skipped]
     random.shuffle(gaps)
     columns = [random.sample(others, len(others)) for others in (list(gap.alternatives)[1:] for gap in gaps)]
     rounds = max(map(len, columns), default=0)
@@ -129,7 +128,7 @@ class Exploration:
         self._assumed = assumed
         self._failed: dict[str, dict[str, bool]] = {}  # test -> variant -> whether it failed; "" is as it is
         self._declared: dict[str, list[str]] = {}  # gap=alternative -> tests
-        self._not_explored: list[str] = []
+        self._not_explored: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -155,8 +154,7 @@ class Exploration:
             return
         test = noted["test"]
         if not noted["multiplied"]:
-            if test not in self._not_explored:
-                self._not_explored.append(test)
+            self._not_explored.add(test)
         else:
             variants = self._failed.setdefault(test, {})
             failed = is_failure(report) and not noted["excused"]
@@ -197,7 +195,7 @@ class Exploration:
             write(f"The client, or a test of it, leans on {name} (§{gap.section}): {gap.sentence}", yellow=True)
             write(f"  It must not assume {gap.lesson}.")
             for variant, tests in alternatives.items():
-                write(f"  {variant}: {_listed(tests)}")
+                write(f"  {variant}: {listed(tests)}")
         write_tests(
             write,
             "Fail as they are, so that their variants tell nothing:",
@@ -209,7 +207,7 @@ class Exploration:
             for name, alternative in self._assumed.items():
                 write(f"  {name}={alternative}: the setting petstore_assumes")
             for variant, tests in sorted(self._declared.items()):
-                write(f"  {variant}: {_listed(tests)}")
+                write(f"  {variant}: {listed(tests)}")
         title = "Not explored (unittest classes, steps of pytest-bdd, getfixturevalue):"
         write_tests(write, title, self._not_explored)
         if self._not_explored:
@@ -225,12 +223,13 @@ def is_failure(report: pytest.TestReport) -> bool:
     return report.skipped and hasattr(report, "wasxfail")
 
 
-def _listed(tests: list[str]) -> str:
-    more = len(tests) - _SHOWN_TESTS
-    return ", ".join(tests[:_SHOWN_TESTS]) + (f" and {more} more" if more > 0 else "")
+def listed(tests: list[str], most: int = _SHOWN_TESTS) -> str:
+    """Return the first of some tests by name, and how many more there are."""
+    more = len(tests) - most
+    return ", ".join(tests[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def write_tests(write: Callable[..., None], title: str, tests: list[str]) -> None:
+def write_tests(write: Callable[..., None], title: str, tests: Collection[str]) -> None:
     """Write a list of tests under a title, if there are any."""
     if tests:
         write("")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.tenant import Ending
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.pytest_plugin.subject import Subject
+    from petstore_mock.pytest_plugin.run import Subject
 
 __all__ = ["ISOLATION", "IsolationManager", "StartCheck"]
 

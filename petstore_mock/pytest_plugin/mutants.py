@@ -11,7 +11,7 @@ import pytest
 
 from petstore_mock.common.wording import counted
 from petstore_mock.contract.mutants import MUTANTS
-from petstore_mock.pytest_plugin.exploration import is_failure, is_multiplied, write_tests
+from petstore_mock.pytest_plugin.exploration import is_failure, is_multiplied, listed, write_tests
 from petstore_mock.pytest_plugin.goal import Goal, percent
 from petstore_mock.pytest_plugin.run import mutant_of, name_without_variant
 
@@ -82,7 +82,7 @@ class Mutants:
         self._isolation = isolation
         self._chosen = choose(self._count, self._seed)
         self._tests: dict[str, _Test] = {}
-        self._not_multiplied: list[str] = []
+        self._not_multiplied: set[str] = set()
         isolation.observers.append(self._observe)
 
     def _of(self, name: str) -> _Test:
@@ -151,8 +151,7 @@ class Mutants:
             return
         name = noted["test"]
         if not noted["multiplied"]:
-            if name not in self._not_multiplied:
-                self._not_multiplied.append(name)
+            self._not_multiplied.add(name)
             return
         test = self._of(name)
         if "mutant" not in noted:
@@ -272,7 +271,9 @@ class Mutants:
                 title = ""
             write(f"  {clause}", yellow=True)
             for name in missed:
-                write(f"    {name}: {MUTANTS[name].words}; {_asked(self._asked_by(name))}")
+                tests = self._asked_by(name)
+                asked = f"asked by {listed(tests, _SHOWN_TESTS)}" if tests else "no test asks for it"
+                write(f"    {name}: {MUTANTS[name].words}; {asked}")
         if unasked:
             write("")
             write("No test asks for these:")
@@ -286,12 +287,6 @@ def _says_nothing(error: BaseException) -> bool:
         return any(map(_says_nothing, error.exceptions))
     kind = type(error)
     return isinstance(error, pytest.xfail.Exception) or (kind.__module__, kind.__name__) == _TOO_SLOW
-
-
-def _asked(tests: list[str]) -> str:
-    more = len(tests) - _SHOWN_TESTS
-    shown = ", ".join(tests[:_SHOWN_TESTS]) + (f" and {more} more" if more > 0 else "")
-    return f"asked by {shown}" if tests else "no test asks for it"
 
 
 def _clauses() -> dict[str, Clause]:

@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from petstore_mock.pytest_plugin.subject import Subject
+    from petstore_mock.pytest_plugin.run import Subject
 
 __all__ = [
     "LEAK_MODES",
     "assumed_gaps",
-    "check_at",
-    "check_explore",
-    "check_mutants",
-    "check_percentages",
+    "check_options",
     "covers",
     "leak_mode",
     "mistakes_in_markers",
@@ -43,23 +40,6 @@ _OF_THE_PLUGIN: Final = ("leaks", "remote", "remote_token", "remote_ca")
 _KEYWORD_SETTINGS: Final = tuple(name for name in SETTINGS if name not in _OF_THE_PLUGIN)  # those of PetStoreMock
 _OPTIONS: Final = ("at", "random_seed")  # the same, of the command line
 _MARK_KEYWORDS: Final = ("behaviour", "seed", "at", "strict")
-_PREFIX: Final = "petstore_"
-_MOCK_KEYWORDS: Final = (
-    "host",
-    "port",
-    "api_key",
-    "seed",
-    "behaviour",
-    "at",
-    "strict",
-    "self_check",
-    "random_seed",
-    "mutant",
-    "schemas",
-    "cors",
-    "tls",
-    "control",
-)
 
 
 def _setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
@@ -98,8 +78,8 @@ def refuse_misspelt(args: list[str], parser: pytest.Parser) -> None:
     from petstore_mock.common.suggestions import nearest  # noqa: PLC0415  # for a mistake only
 
     known, unknown = parser.parse_known_and_unknown_args(args)
-    ours = {_flag_of(name): f"-o petstore_{name}=..." for name in SETTINGS}
-    options = [_flag_of(name.removeprefix(_PREFIX)) for name in vars(known) if name.startswith(_PREFIX)]
+    ours = {_flag_of(f"petstore_{name}"): f"-o petstore_{name}=..." for name in SETTINGS}
+    options = [_flag_of(name) for name in vars(known) if name.startswith("petstore_")]
     ours |= zip(options, options, strict=True)
     for option in unknown:
         name = option.partition("=")[0]  # what follows may be a key
@@ -120,13 +100,13 @@ def report_header(config: pytest.Config) -> str | None:
         if text:
             found.append((name, mask(text) if name in _SECRETS else text, source))
     asked = [(name, config.getoption(f"petstore_{name}")) for name in (*_OPTIONS, "remote")]
-    found += [(name, str(value), _flag_of(name)) for name, value in asked if value not in {None, ""}]
+    found += [(name, str(value), _flag_of(f"petstore_{name}")) for name, value in asked if value not in {None, ""}]
     told = [printable(f"{name}={cut(text, _SHOWN)} from {source}") for name, text, source in found]
     return f"petstore-mock: {'; '.join(told)}" if told else None
 
 
-def _flag_of(name: str) -> str:
-    return f"--petstore-{name.replace('_', '-')}"
+def _flag_of(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def leak_mode(config: pytest.Config) -> str:
@@ -183,19 +163,18 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> Subject:
 def _remote_of(config: pytest.Config) -> tuple[str, str]:
     """Return the address of the stub that the fixture is to steer, empty for none, and where it comes from."""
     asked = config.getoption("petstore_remote")
-    return (asked, _flag_of("remote")) if asked else _setting(config, "remote")[:2]
+    return (asked, _flag_of("petstore_remote")) if asked else _setting(config, "remote")[:2]
 
 
-def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[str, str]) -> dict[str, Any]:
+def _options_of(config: pytest.Config, given: Any, origins: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401  # by a test
     """Return the keywords of the session's ``PetStoreMock``, and note where each of them comes from.
 
     Raises:
         PetStoreMockError: a number of animals is too large.
         pytest.UsageError: a setting or a keyword can't be right.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise pytest.UsageError(f"petstore_options: expected a dict of keywords of PetStoreMock; got {given!r}")
-    _check_names("petstore_options", given, _MOCK_KEYWORDS)
     options: dict[str, Any] = {}
     for name in _KEYWORD_SETTINGS:
         text, source, base = _setting(config, name)
@@ -208,7 +187,7 @@ def _options_of(config: pytest.Config, given: Mapping[str, Any], origins: dict[s
     for name in _OPTIONS:
         if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
             options[name] = value
-            origins[name] = _flag_of(name)
+            origins[name] = _flag_of(f"petstore_{name}")
     return options
 
 
@@ -236,14 +215,13 @@ def _value_of(name: str, text: str, source: str, base: Path) -> Any:  # noqa: AN
             return text
 
 
-def check_at(config: pytest.Config) -> None:
-    """Refuse a ``--petstore-at`` that is no date, before any test runs.
+def check_options(config: pytest.Config) -> None:
+    """Refuse options that can't be right, before any test runs.
 
     Raises:
-        pytest.UsageError: it is none.
+        pytest.UsageError: one can't.
     """
-    at = config.getoption("petstore_at")
-    if at:
+    if at := config.getoption("petstore_at"):
         from petstore_mock.common.dates import as_moment  # noqa: PLC0415
         from petstore_mock.errors import PetStoreMockError  # noqa: PLC0415
 
@@ -251,48 +229,21 @@ def check_at(config: pytest.Config) -> None:
             as_moment(at, "at")
         except PetStoreMockError as error:
             raise pytest.UsageError(f"--petstore-at: {error}") from None
-
-
-def check_explore(config: pytest.Config) -> None:
-    """Refuse a negative ``--petstore-explore``.
-
-    Raises:
-        pytest.UsageError: it is negative.
-    """
-    count = config.getoption("petstore_explore")
-    if count < 0:
+    if (count := config.getoption("petstore_explore")) < 0:
         raise pytest.UsageError(f"--petstore-explore: expected how many behaviours, 0 or more; got {count}")
-
-
-def check_mutants(config: pytest.Config) -> None:
-    """Refuse a ``--petstore-mutants`` that is no number, and what says something of mutants where there are none.
-
-    Raises:
-        pytest.UsageError: an option can't be right.
-    """
-    count = config.getoption("petstore_mutants")
-    if count is None:
+    mutants = config.getoption("petstore_mutants")
+    if mutants is None:
         for name in ("petstore_mutants_all", "petstore_mutants_fail_under", "petstore_mutants_json"):
             if config.getoption(name) not in {None, False}:
-                raise pytest.UsageError(
-                    f"{_flag_of(name.removeprefix(_PREFIX))}: expected --petstore-mutants=N, or all, beside it"
-                )
-    elif count != "all" and not (count.isdecimal() and count.isascii() and len(count) < _DIGITS and int(count)):
-        raise pytest.UsageError(f"--petstore-mutants: expected how many mutants, 1 or more, or all; got {count!r}")
-
-
-def check_percentages(config: pytest.Config) -> None:
-    """Refuse a share that is none.
-
-    Raises:
-        pytest.UsageError: it is no number from 0 to 100.
-    """
+                raise pytest.UsageError(f"{_flag_of(name)}: expected --petstore-mutants=N, or all, beside it")
+    elif mutants != "all" and not (
+        mutants.isdecimal() and mutants.isascii() and len(mutants) < _DIGITS and int(mutants)
+    ):
+        raise pytest.UsageError(f"--petstore-mutants: expected how many mutants, 1 or more, or all; got {mutants!r}")
     for name in ("petstore_mutants_fail_under", "petstore_coverage_fail_under"):
         share = config.getoption(name)
         if share is not None and not 0 <= share <= 100:
-            raise pytest.UsageError(
-                f"{_flag_of(name.removeprefix(_PREFIX))}: expected a percentage, 0 to 100; got {share:g}"
-            )
+            raise pytest.UsageError(f"{_flag_of(name)}: expected a percentage, 0 to 100; got {share:g}")
 
 
 def covers(config: pytest.Config) -> bool:
@@ -333,7 +284,14 @@ def mistakes_in_markers(item: pytest.Item) -> Iterator[str]:
 def _check_start(where: str, mark: pytest.Mark) -> None:
     if mark.args:
         raise pytest.UsageError(f"{where}: expected keywords only, of {', '.join(_MARK_KEYWORDS)}")
-    _check_names(where, mark.kwargs, _MARK_KEYWORDS)
+    for name in mark.kwargs:
+        if name not in _MARK_KEYWORDS:
+            from petstore_mock.common.suggestions import did_you_mean  # noqa: PLC0415  # for a mistake only
+
+            raise pytest.UsageError(
+                f"{where}: expected keywords of {', '.join(_MARK_KEYWORDS)}; "
+                f"got {name!r}{did_you_mean(name, _MARK_KEYWORDS)}"
+            )
     strict = mark.kwargs.get("strict")
     if strict is not None and not isinstance(strict, bool):
         raise pytest.UsageError(f"{where}: expected strict to be True or False; got strict={strict!r}")
@@ -365,16 +323,6 @@ def mistakes_in_options(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.I
                 "and give some tests another start with @pytest.mark.petstore(...), or a module with pytestmark"
             )
             yield item, text
-
-
-def _check_names(where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in known:
-            from petstore_mock.common.suggestions import did_you_mean  # noqa: PLC0415  # for a mistake only
-
-            raise pytest.UsageError(
-                f"{where}: expected keywords of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
-            )
 
 
 def _check_gaps(where: str, gaps: Mapping[str, Any]) -> None:

@@ -219,7 +219,7 @@ class Removal:
         isolation.observers.append(self._observe)
         self._isolation = isolation
         self._needing: list[str] = []  # of this process, by test
-        self._reported: list[str] = []
+        self._reported: set[str] = set()
 
     def _observe(self, run: Run, entries: list[Entry]) -> None:
         from petstore_mock.contract.interface import REMOVAL_DATE  # noqa: PLC0415  # every pytest run imports this module
@@ -240,9 +240,8 @@ class Removal:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a report into account."""
-        test = getattr(report, _NEEDS_GET_PET, None)
-        if test is not None and test not in self._reported:
-            self._reported.append(test)
+        if (test := getattr(report, _NEEDS_GET_PET, None)) is not None:
+            self._reported.add(test)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List them."""

@@ -7,7 +7,7 @@ import re
 import warnings
 import zlib
 from collections import deque
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -15,12 +15,15 @@ import pytest
 from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
     from petstore_mock.journal.journal import Journal
-    from petstore_mock.pytest_plugin.subject import Subject
+    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.pytest_plugin.remote import RemoteFixture
+
+    Subject = PetStoreMock | RemoteFixture  # what a run tests against, in this process or in another
 
 __all__ = [
     "AS_IT_IS",
@@ -125,28 +128,6 @@ class Run:
         noticed: whether a phase of it has failed under that mutant.
         asked: whether something was asked of that mutant that it does otherwise.
     """
-
-    __slots__ = (
-        "_uses",
-        "_warned",
-        "asked",
-        "began",
-        "clears",
-        "examples",
-        "has_own_mock",
-        "item",
-        "leaks_before",
-        "looked",
-        "mutant",
-        "noted",
-        "noticed",
-        "petstore",
-        "problems",
-        "seen",
-        "shown",
-        "start",
-        "start_error",
-    )
 
     def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
         self.item = item
@@ -265,7 +246,7 @@ class Run:
         path, line = _line_of(self.item)
         # The test as it is has warned of the same as it does under a mutant.
         known = once in self._warned or len(self._warned) >= _WARNED_REASONS or self.mutant is not None
-        with warnings.catch_warnings(record=True) if known else _nothing():
+        with warnings.catch_warnings(record=True) if known else nullcontext():
             warnings.warn_explicit(
                 warning,
                 category=type(warning),
@@ -296,8 +277,3 @@ def raise_at(item: pytest.Item, error: BaseException) -> None:
     code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
     __tracebackhide__ = True
     exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words
-
-
-@contextmanager
-def _nothing() -> Generator[None]:
-    yield

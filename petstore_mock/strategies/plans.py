@@ -6,7 +6,7 @@ Part of :mod:`petstore_mock.strategies`, from where they are imported.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour, check_gap
-from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.gaps import GAPS, VARIED
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.errors import PetStoreMockError
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlannedFault", "behaviours", "fault_plans", "faults", "varied_gaps"]
 
-# As for exploration: events want handling of their own, and these two refuse what a test means to send.
-_VARIED: Final = tuple(
-    name for name, gap in GAPS.items() if gap.step != "event" and name not in {"name_rule", "category_rule"}
-)
-
 
 @when_drawn
 def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behaviour]:
@@ -49,7 +44,7 @@ def behaviours(*, vary: Collection[str] | None = None) -> SearchStrategy[Behavio
     Raises:
         PetStoreMockError: there is no such gap; suggests the nearest.
     """
-    chosen = varied_gaps(vary, _VARIED)
+    chosen = varied_gaps(vary, VARIED)
     if not chosen:
         return st.just(Behaviour())
     return _behaviours(tuple(chosen))
@@ -117,6 +112,9 @@ def faults(*, allow_wire: bool = True, allow_waits: bool = True) -> SearchStrate
     return st.one_of(drawn)
 
 
+_QUICK_FAULTS: Final = faults(allow_waits=False)
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedFault:
     """A fault and when it meets a request: the arguments of ``petstore.inject()``.
@@ -130,10 +128,11 @@ class PlannedFault:
     """
 
     fault: Fault
-    on: OperationName | None = field(default=None, kw_only=True)
-    times: int = field(default=1, kw_only=True)
-    after: int = field(default=0, kw_only=True)
-    at: CommitPoint = field(default="before_commit", kw_only=True)
+    _: KW_ONLY
+    on: OperationName | None = None
+    times: int = 1
+    after: int = 0
+    at: CommitPoint = "before_commit"
 
     def inject(self, petstore: PetStoreMock) -> FaultHandle:
         """Plan it in the current world of ``petstore``; a test does not answer for it if no request meets it."""
@@ -155,12 +154,8 @@ def fault_plans(
         faults: draws the faults; the default is :func:`faults` without those that take real time.
         max_size: the longest plan.
     """
-    kinds = _default_faults() if faults is None else require_strategy(faults, "faults")
+    kinds = _QUICK_FAULTS if faults is None else require_strategy(faults, "faults")
     return st.lists(_planned(kinds), max_size=max_size).map(tuple)
-
-
-def _default_faults() -> SearchStrategy[Fault]:
-    return faults(allow_waits=False)
 
 
 @st.composite

@@ -240,8 +240,9 @@ def test_a_truth_value_that_is_none_names_its_setting(inner: Inner, output: Outp
 def test_unknown_options_name_the_right_ones(inner: Inner, output: Output) -> None:
     result = inner(_SHOWS_SEED.format(options={"behavior": "hostile"}, expected=0))
     result.assert_outcomes(errors=1)
-    assert "petstore_options: expected keywords of host, port" in output(result)
+    assert "petstore: expected keywords of PetStoreMock, from host, port" in output(result)
     assert "got 'behavior'. Did you mean 'behaviour'?" in output(result)
+    assert "(behavior comes from petstore_options)" in output(result)
 
 
 # What pytest 7.4 and 8.0 warn of whenever they refuse an option.
