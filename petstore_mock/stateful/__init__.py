@@ -28,6 +28,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.at_once import at_once
 from petstore_mock.stateful.bug_report import ClientBugError
+from petstore_mock.stateful.checks.program import program_unchanged
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.machine import ClientMachine
 from petstore_mock.stateful.model.adapter import adapted, check_methods
@@ -68,6 +69,7 @@ __all__ = [
     "client_machine",
     "environment",
     "holds_key",
+    "program_unchanged",
     "read_pet",
     "time_zone",
 ]

@@ -38,6 +38,7 @@ from petstore_mock.stateful.checks.lifecycle import (
 )
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.output import output_problem
+from petstore_mock.stateful.checks.program import program_problem
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
@@ -461,6 +462,7 @@ class Example:
             clients.clear()
             if not self._failed:
                 self._check_closed()
+                self._check_program()
         finally:
             self.scene.close()
 
@@ -500,6 +502,16 @@ class Example:
             return
         problem = unclosed_problem(listeners.open_connections() - self._before)
         self._fail(self.scene.actor.last or NO_CALL, problem, Outcome())
+
+    def _check_program(self) -> None:
+        known = self._run.variables
+        changes = [
+            one for one in self.scene.program.end() if one.is_sure and not (one.variables and one.variables <= known)
+        ]
+        problem = program_problem("the client", changes)
+        if problem is not None:
+            self.scene.script.with_program()
+            self._fail(NO_CALL, problem, Outcome())
 
 
 def _size(value: Any) -> int:  # noqa: ANN401  # whatever a client returns

@@ -23,6 +23,7 @@ from petstore_mock.stateful.checks.certificates import (
 )
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.output import OutputCapture, output_problem
+from petstore_mock.stateful.checks.program import Change, ProgramSettings, program_problem, program_unchanged
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
@@ -69,6 +70,7 @@ class CheckRun:
         threads_were_left: examples that have left threads behind.
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
         lasting_threads: times that threads have outlasted the call that began them.
+        variables: of the environment, which ``make_client`` sets.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class CheckRun:
         self.report = CheckReport()
         self.threads_were_left = 0
         self.lasting_threads = 0
+        self.variables: set[str] = set()
         self.begins_threads = False
         self._has_made_one = False
         self._has_frozen = False
@@ -134,6 +137,7 @@ class CheckRun:
             "at_once": at_once,
             "environment": environment,
             "holds_key": holds_key,
+            "program_unchanged": program_unchanged,
             "time_zone": time_zone,
         }
 
@@ -170,22 +174,51 @@ class CheckRun:
         """
         self.watchdog.start()
         with self.listeners.service.fresh() as petstore:
-            output = self.output
+            output, program = self.output, ProgramSettings()
             output.start_over()
             output.keys.add(petstore.api_key)
-            client = self.new_client(petstore)
-            self._look_at(client, petstore.api_key)
-            problem = made_problem("petstore", petstore.journal) or output_problem(
-                output, "make_client", "make_client({petstore})"
-            )
-            made = len(petstore.journal)
-            outcome = attempt(self.watchdog, petstore, "close", client.close)
+            try:
+                client = self.new_client(petstore)
+                self._look_at(client, petstore.api_key)
+                problem = made_problem("petstore", petstore.journal) or output_problem(
+                    output, "make_client", "make_client({petstore})"
+                )
+                made = len(petstore.journal)
+                outcome = attempt(self.watchdog, petstore, "close", client.close)
+            finally:
+                changes = program.end()
             script = Script(self.given, petstore.behaviour, tls=self.tls)
             script.needs_adapter = not client.is_plain
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
             problem = problem or output_problem(output, "close()", "{client}.close()")
+            if problem is None:
+                problem = program_problem("make_client", self._changed(changes))
+                script.with_program()
             if problem is not None:
                 raise _explained(problem, script, outcome, petstore.journal)
+
+    def _changed(self, changes: list[Change]) -> list[Change]:
+        """Return the settings of the whole program that a client changes while it is made, or closed."""
+        unsure = [change for change in changes if not change.is_sure]
+        if unsure:  # what an imported library has changed does not come again
+            for change in unsure:
+                change.undo()
+            program = ProgramSettings()
+            with self._trying():
+                pass
+            again = program.end()
+            for change in unsure:
+                if change.setting not in {one.setting for one in again}:
+                    change.redo()
+            changes = [*(change for change in changes if change.is_sure), *again]
+        for change in changes:
+            self.variables |= change.variables
+        if self.variables:  # often the test's own way to tell a client its address and key
+            self.report.ask(
+                f"make_client changed os.environ ({', '.join(sorted(self.variables))}): does the test do so, or the "
+                "client? All that runs in the program has one environment; a client leaves it as it is"
+            )
+        return [change for change in changes if not change.variables]
 
     def _look_at(self, client: AdaptedClient, key: str) -> None:
         """Ask whether a client means to show its key wherever it is shown itself."""

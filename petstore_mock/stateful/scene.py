@@ -9,6 +9,7 @@ from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import respond
 from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.checks.program import ProgramSettings
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
 from petstore_mock.stateful.model.actor import Actor
 from petstore_mock.stateful.model.call import NO_CALL, Outcome, Problem
@@ -48,6 +49,7 @@ class Scene:
         actor: the client whose turn it is.
         faults: those that were planned.
         elsewhere: where redirections have led to, if they have.
+        program: the settings of the whole program, before there was a client.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Scene:
             if where is not None:
                 self._stack.enter_context(environment(where))
             self._service = self._stack.enter_context(run.listeners.at(IPV6_HOST if where == "ipv6" else None))
+            self.program = ProgramSettings()
+            self._stack.callback(self.program.end)
             self.actors = [self._new_actor("client", "petstore")]
         except BaseException:  # a mistake in make_client
             self._stack.close()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.stateful.at_once import at_once
+from petstore_mock.stateful.checks.program import program_unchanged
 from petstore_mock.stateful.model.adapter import adapted
 from petstore_mock.stateful.model.call import literal
 from petstore_mock.stateful.model.error_classification import classify_exception
@@ -53,6 +54,7 @@ _OURS: Final = (
     at_once,
     environment,
     holds_key,
+    program_unchanged,
     time_zone,
 )  # that people find in petstore_mock.stateful
 
@@ -119,6 +121,7 @@ class Script:
         self._others = False
         self._elsewhere = False
         self._threads = False
+        self._program = False
         self._results = 0
         self.fingerprint = 0  # tells the steps so far from others: two examples of the same steps do the same
 
@@ -162,6 +165,10 @@ class Script:
         """Have the threads counted before there is a client."""
         self._threads = True
 
+    def with_program(self) -> None:
+        """Have the settings of the whole program looked at."""
+        self._program = True
+
     def _methods(self) -> str:
         """Return the argument that names the client's methods."""
         methods: Mapping[str, Any] | None = self._given.get("methods")
@@ -189,6 +196,8 @@ class Script:
             own = [*([f"api_key={_ODD_KEY.format(2)!r}"] if self.odd_keys else []), *behaviour]
             opened.append(f"petstore.fresh({', '.join(own)}) as other")
             clients.append("other_client = make_client(other)")
+        if self._program:
+            opened.append("program_unchanged()")
         if self._threads:
             clients.insert(0, "threads = threading.active_count()")
         body = [*clients, *_written(self._lines), *check]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import importlib
 import json
 import logging
+import signal
+import socket
 import sys
 import urllib.parse
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tests.clients.correct import Answer, ApiError, HttpClientPets, Json
@@ -146,6 +150,38 @@ class SaysEnough(HttpClientPets):
         return super().headers()
 
 
+class SilencesWarnings(HttpClientPets):
+    """Switches warnings off, and not its own alone (the habit of ``urllib3.disable_warnings()``)."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        warnings.simplefilter("ignore", ImportWarning)
+
+
+class ForcesIpv4(HttpClientPets):
+    """Puts a resolver of its own in the place of everybody's, to get around IPv6."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        socket.getaddrinfo = partial(socket.getaddrinfo)  # the bug
+
+
+class EndsGracefully(HttpClientPets):
+    """Closes itself when the program is told to end, which the program no longer does."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        signal.signal(signal.SIGTERM, lambda *_: self.close())
+
+
+class ImportsLate(HttpClientPets):
+    """Correct: imports a library when it is made, which has a filter of its own for warnings."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        importlib.import_module("library_that_filters")
+
+
 @dataclass
 class ShowsItsKey:
     """Is a dataclass, whose text has every field: a question."""
@@ -160,6 +196,7 @@ class ShowsItsKey:
         self.get_pet, self.close = self.pets.get_pet, self.pets.close
 
 
+PROGRAM = (SilencesWarnings, ForcesIpv4, EndsGracefully)  # what they change is everybody's
 SLIPS = (
     PrintsForDebugging,
     PrintsFailures,

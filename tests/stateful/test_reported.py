@@ -24,15 +24,20 @@ from tests.stateful.playing import raised_by
 pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
-    "ConfiguresTheRootLogger",  # nobody looks at the settings of the whole program
     "ErrorsDoNotPickle",  # no error is handed to another process
     "KeyInItsRepresentation",  # nobody asks a client, rather than its results, how it is shown
     "SleepsAsLongAsTold",  # a hint to wait for a day is not given
     "ThreadOutlivesIt",  # the thread of an executor ends with the last that knows of it
-    "TimeoutForTheWholeProgram",  # as with the logger
     "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow
 }
-QUICK = {"NoneForNoContent", "NoRowsForAnythingElse", "RefreshesUntilItWorks", "FalsyLeftOut", "LogsRequests"}
+QUICK = {
+    "NoneForNoContent",
+    "NoRowsForAnythingElse",
+    "RefreshesUntilItWorks",
+    "FalsyLeftOut",
+    "LogsRequests",
+    "ConfiguresTheRootLogger",
+}
 
 
 def correct_like(client: Any) -> Any:  # noqa: ANN401  # what makes a client

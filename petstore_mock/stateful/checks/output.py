@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["OutputCapture", "key_is_absent", "output_problem"]
+__all__ = ["OutputCapture", "key_is_absent", "more_runs_than_one", "output_problem", "root_level", "set_root_level"]
 
 _SILENT: Final = -1  # below the level of every handler
+_EVERYTHING: Final = 1  # a level that nobody else sets, so that whoever sets the root logger's is seen
 
 
 class OutputCapture:
@@ -110,7 +111,7 @@ class _Captures:
                 self._make = logging.getLogRecordFactory()
                 self._level, self._disabled = logging.root.level, logging.root.manager.disable
                 logging.setLogRecordFactory(self._make_record)
-                logging.root.setLevel(logging.DEBUG)
+                logging.root.setLevel(_EVERYTHING)
                 logging.disable(logging.NOTSET)
                 self._watch()
             self._captures = (*self._captures, capture)
@@ -124,6 +125,16 @@ class _Captures:
                 logging.root.setLevel(self._level)
                 logging.setLogRecordFactory(self._make)
                 self._look_away()
+
+    @property
+    def count(self) -> int:
+        """How many runs are under way."""
+        return len(self._captures)
+
+    @property
+    def former_level(self) -> int:
+        """The root logger's level before the first."""
+        return self._level
 
     def _watch(self) -> None:
         """Look at what is printed and warned of."""
@@ -164,6 +175,22 @@ class _Captures:
 
 
 _captures: Final = _Captures()
+
+
+def more_runs_than_one() -> bool:
+    """Say whether several runs are under way, in threads."""
+    return _captures.count > 1
+
+
+def root_level() -> int:
+    """Return the level of the root logger, or what it was before the machine has changed it."""
+    level = logging.root.level
+    return _captures.former_level if level == _EVERYTHING and _captures.count else level
+
+
+def set_root_level(level: int) -> None:
+    """Set it back to what :func:`root_level` returned."""
+    logging.root.setLevel(_EVERYTHING if _captures.count and level == _captures.former_level else level)
 
 
 def key_is_absent(text: str, form: str) -> str:

@@ -1,0 +1,233 @@
+"""Settings of the whole program, which a client shares with all that runs beside it: it leaves them as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import locale
+import logging
+import os
+import signal
+import socket
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.stateful.checks.output import more_runs_than_one, root_level, set_root_level
+from petstore_mock.stateful.model.call import Problem, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Change", "ProgramSettings", "program_problem", "program_unchanged"]
+
+_ABSENT: Final = object()
+_BY_IMPORTS: Final = frozenset({"warnings.filters", "os.environ"})  # libraries add to these when they are imported
+_SIGNALS: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+# What somebody may set, or put something else in the place of; a library that nobody has imported is not looked for.
+_ATTRIBUTES: Final[tuple[tuple[str, str], ...]] = (
+    ("http.client", "HTTPConnection.debuglevel"),
+    ("http.client", "_MAXHEADERS"),
+    ("json", "JSONEncoder.default"),
+    ("logging", "_warnings_showwarning"),  # by which captureWarnings() knows that it was called
+    ("logging", "lastResort"),
+    ("logging", "raiseExceptions"),
+    ("logging", "root.manager.disable"),
+    ("requests.adapters", "DEFAULT_RETRIES"),
+    ("socket", "create_connection"),
+    ("socket", "getaddrinfo"),
+    ("socket", "socket"),
+    ("ssl", "_create_default_https_context"),
+    ("sys", "excepthook"),
+    ("sys", "stderr"),
+    ("sys", "stdout"),
+    ("sys", "unraisablehook"),
+    ("threading", "excepthook"),
+    ("urllib3.util.connection", "HAS_IPV6"),
+    ("urllib3.util.connection", "allowed_gai_family"),
+    ("warnings", "showwarning"),
+)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A setting: how it is called, read and set."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+def _read(module: str, path: str) -> Any:  # noqa: ANN401  # whatever the attribute is
+    return reduce(getattr, path.split("."), sys.modules[module]) if module in sys.modules else _ABSENT
+
+
+def _write(module: str, path: str, value: Any) -> None:  # noqa: ANN401
+    *way, name = path.split(".")
+    setattr(reduce(getattr, way, sys.modules[module]), name, value)
+
+
+def _set_filters(filters: list[Any]) -> None:
+    warnings.filters[:] = filters  # type: ignore[index]  # a list in truth
+    for name in ("_filters_mutated", "_filters_mutated_lock_held"):  # by the version of Python: what is remembered
+        getattr(warnings, name, list)()
+
+
+def _set_environment(values: dict[str, str]) -> None:
+    for name in os.environ.keys() - values.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in values.items() if os.environ.get(name) != value})
+
+
+def _policy() -> Any:  # noqa: ANN401  # a policy, or that there is to be none
+    return asyncio.get_event_loop_policy() if sys.version_info < (3, 14) else _ABSENT
+
+
+def _set_policy(policy: Any) -> None:  # noqa: ANN401  # as above
+    asyncio.set_event_loop_policy(policy)
+
+
+_HANDLERS: Final = "logging.root.handlers"
+_SETTINGS: Final = (
+    *(_Setting(f"{module}.{path}", partial(_read, module, path), partial(_write, module, path))
+      for module, path in _ATTRIBUTES),
+    *(_Setting(f"signal.getsignal(signal.{one.name})", partial(signal.getsignal, one), partial(signal.signal, one))
+      for one in _SIGNALS),
+    _Setting(_HANDLERS, lambda: list(logging.root.handlers), partial(logging.root.handlers.__setitem__, slice(None))),
+    _Setting("asyncio.get_event_loop_policy()", _policy, _set_policy),
+    _Setting("logging.root.level", root_level, set_root_level),
+    _Setting("locale.setlocale(locale.LC_ALL)", partial(locale.setlocale, locale.LC_ALL),
+             partial(locale.setlocale, locale.LC_ALL)),
+    _Setting("os.environ", lambda: dict(os.environ), _set_environment),
+    _Setting("os.getcwd()", os.getcwd, os.chdir),
+    _Setting("socket.getdefaulttimeout()", socket.getdefaulttimeout, socket.setdefaulttimeout),
+    _Setting("warnings.filters", lambda: list(warnings.filters), _set_filters),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """A setting that was changed.
+
+    Attributes:
+        setting: which it is.
+        before: what it was.
+        now: what it is.
+        is_sure: whether somebody meant it; what came with an import may be the imported library's.
+    """
+
+    setting: _Setting
+    before: Any
+    now: Any
+    is_sure: bool = True
+
+    @property
+    def name(self) -> str:
+        """The code that reads it."""
+        return self.setting.name
+
+    @property
+    def variables(self) -> set[str]:
+        """The variables of the environment that differ."""
+        if self.name != "os.environ":
+            return set()
+        return {name for name in {*self.before, *self.now} if self.before.get(name) != self.now.get(name)}
+
+    def __str__(self) -> str:
+        if self.variables:  # whose values may be secrets
+            return f"changed os.environ ({', '.join(sorted(self.variables))})"
+        if isinstance(self.now, list):
+            added = [item for item in self.now if item not in self.before]
+            if added:
+                return f"added {', '.join(map(shortened, added))} to {self.name}"
+        return f"left {self.name} at {shortened(self.now)} instead of {shortened(self.before)}"
+
+    def undo(self) -> None:
+        """Set it back."""
+        with suppress(Exception):  # a signal's handler may be none of Python's, or this no main thread
+            self.setting.write(self.before)
+
+    def redo(self) -> None:
+        """Change it again."""
+        self.setting.write(self.now)
+
+
+class ProgramSettings:
+    """The settings of the whole program, as they are now, until :meth:`end`.
+
+    Handlers of the root logger are put aside meanwhile: ``basicConfig()`` does nothing where there is one, as there is
+    under pytest. While two runs of the machine are under way in threads, nobody knows who changes what.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[_Setting, Any] = {}
+        self._modules = len(sys.modules)
+        if more_runs_than_one():
+            return
+        for setting in _SETTINGS:
+            with suppress(Exception):  # the current directory may be gone
+                self._before[setting] = setting.read()
+        logging.root.handlers[:] = []
+
+    def end(self) -> list[Change]:
+        """Return what was changed since, and restore it; nothing if it was asked before."""
+        before, self._before = self._before, {}
+        changes = []
+        for setting, value in before.items():
+            then = [] if setting.name == _HANDLERS else value
+            now = setting.read()
+            if value is _ABSENT or now is then or now == then:
+                continue
+            sure = setting.name not in _BY_IMPORTS or len(sys.modules) == self._modules
+            changes.append(Change(setting, then, now, sure))
+            if sure:
+                changes[-1].undo()
+        handlers = next((value for setting, value in before.items() if setting.name == _HANDLERS), None)
+        if handlers is not None:
+            logging.root.handlers[:] = handlers
+        return [] if more_runs_than_one() else changes
+
+
+def program_problem(who: str, changes: Sequence[Change]) -> Problem | None:
+    """Return what is wrong with settings of the whole program that a client has changed.
+
+    Args:
+        who: changed them.
+        changes: what was changed.
+    """
+    if not changes:
+        return None
+    words = (
+        "settings of the whole program are the program's own, and others in it go by them: a client sets its own "
+        "logger, connections and contexts"
+    )
+    return Problem(
+        f"{who} {' and '.join(map(str, changes))}", "1", words, ("getattr({client}, 'close', lambda: None)()",)
+    )
+
+
+@contextmanager
+def program_unchanged() -> Iterator[None]:
+    """Let a block leave the settings of the whole program as they are: logging, sockets, signals, warnings and others.
+
+    What it changes is restored at its end.
+
+    Raises:
+        AssertionError: it has changed something.
+    """
+    settings = ProgramSettings()
+    try:
+        yield
+    except BaseException:
+        settings.end()
+        raise
+    changes = [change for change in settings.end() if change.is_sure]
+    if changes:
+        told = " and ".join(map(str, changes))
+        raise AssertionError(f"expected the settings of the program to stay as they are; a client {told}")

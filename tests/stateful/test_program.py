@@ -1,0 +1,148 @@
+"""Settings of the whole program: a client leaves them as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import locale
+import logging
+import os
+import signal
+import socket
+import ssl
+import sys
+import threading
+import warnings
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from petstore_mock.stateful import ClientBugError, ClientQuestionWarning, check_client, program_unchanged
+from petstore_mock.stateful.checks.output import OutputCapture
+from petstore_mock.stateful.steps import GetUnknown, ListPets
+from tests.clients.correct import HttpClientPets, Json
+from tests.clients.shapes import by_key
+from tests.clients.slips import PROGRAM, ImportsLate
+from tests.stateful import leavings
+from tests.stateful.playing import raised_by, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from petstore_mock import PetStoreMock
+
+pytestmark = leavings.EXPECTED
+
+ONCE = settings(database=None)
+
+
+class AnotherPolicy(asyncio.DefaultEventLoopPolicy):
+    """One of a client's own."""
+
+
+def to_nothing(*_: object) -> None:
+    """Stand for a hook."""
+
+
+CHANGES: dict[str, Callable[[], object]] = {
+    "socket.getdefaulttimeout() at 3.0": lambda: socket.setdefaulttimeout(3),
+    "socket.getaddrinfo at": lambda: setattr(socket, "getaddrinfo", partial(socket.getaddrinfo)),
+    "warnings.filters": lambda: warnings.simplefilter("ignore", ImportWarning),
+    "warnings.showwarning at": lambda: logging.captureWarnings(capture=True),
+    "ssl._create_default_https_context at": lambda: setattr(ssl, "_create_default_https_context", to_nothing),
+    "changed os.environ (A_CLIENTS_OWN)": lambda: os.environ.update(A_CLIENTS_OWN="secret"),
+    "signal.getsignal(signal.SIGTERM) at": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+    "asyncio.get_event_loop_policy() at": lambda: asyncio.set_event_loop_policy(AnotherPolicy()),
+    "locale.setlocale(locale.LC_ALL) at": lambda: locale.setlocale(locale.LC_NUMERIC, "C.UTF-8"),
+    "sys.excepthook at": lambda: setattr(sys, "excepthook", to_nothing),
+    "threading.excepthook at": lambda: setattr(threading, "excepthook", to_nothing),
+    "http.client.HTTPConnection.debuglevel at -1": lambda: setattr(http.client.HTTPConnection, "debuglevel", -1),
+    "logging.root.handlers": lambda: logging.basicConfig(),  # noqa: PLW0108  # without arguments
+    "logging.root.level at 10": lambda: logging.getLogger().setLevel(logging.DEBUG),
+    "logging.root.manager.disable at 20": lambda: logging.disable(logging.INFO),
+    "os.getcwd() at '/'": lambda: os.chdir("/"),
+}
+
+
+@pytest.mark.parametrize("words", CHANGES)
+def test_what_a_call_changes_for_the_whole_program_is_told_and_restored(words: str) -> None:
+    class Changes(HttpClientPets):
+        def get_pet(self, pet_id: int) -> Json:
+            CHANGES[words]()
+            return super().get_pet(pet_id)
+
+    with program_unchanged():
+        error = told(Changes, GetUnknown())
+        assert error is not None
+        assert error.sentence.startswith("the client ")
+        assert words in error.sentence
+        assert "secret" not in error.sentence
+        assert isinstance(raised_by(error.test, by_key(Changes)), AssertionError), error.test
+        assert raised_by(error.test, by_key(HttpClientPets)) is None, error.test
+
+
+@pytest.mark.parametrize("client", PROGRAM)
+def test_what_is_changed_when_a_client_is_made_is_told(client: type[HttpClientPets]) -> None:
+    with pytest.raises(ClientBugError, match=r"^make_client (added|left) ") as caught:
+        check_client(by_key(client), settings=ONCE)
+    assert isinstance(raised_by(caught.value.test, by_key(client)), AssertionError), caught.value.test
+    assert raised_by(caught.value.test, by_key(HttpClientPets)) is None, caught.value.test
+
+
+@pytest.fixture
+def imported_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import warnings\nwarnings.simplefilter('ignore', BytesWarning)\n"
+    (tmp_path / "library_that_filters.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "library_that_filters", raising=False)
+
+
+@pytest.mark.usefixtures("imported_late")
+def test_what_an_imported_library_changes_is_its_own_and_stays() -> None:
+    before = list(warnings.filters)
+    try:
+        check_client(by_key(ImportsLate), max_examples=2, settings=ONCE)
+        assert [one for one in warnings.filters if one not in before] == [("ignore", None, BytesWarning, None, 0)]
+    finally:
+        warnings.filters[:] = before  # type: ignore[index]  # a list in truth
+
+
+def test_the_environment_that_make_client_sets_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make_client(petstore: PetStoreMock) -> Json:
+        monkeypatch.setenv("PETS_KEY", petstore.api_key)
+        return HttpClientPets(petstore.url, os.environ["PETS_KEY"])
+
+    with pytest.warns(ClientQuestionWarning, match=r"make_client changed os\.environ \(PETS_KEY\)"):
+        check_client(make_client, max_examples=3, settings=ONCE)
+
+
+def test_a_block_that_leaves_the_program_as_it_was_passes_and_one_that_fails_is_restored() -> None:
+    handlers, level = list(logging.root.handlers), logging.root.level
+    with program_unchanged():
+        logging.getLogger("pets").addHandler(logging.NullHandler())
+    with pytest.raises(AssertionError, match=r"expected the settings .* to stay as they are; a client left socket\."):  # noqa: SIM117
+        with program_unchanged():
+            socket.setdefaulttimeout(3)
+    with contextlib.suppress(KeyError), program_unchanged():
+        logging.basicConfig(level=logging.DEBUG)
+        raise KeyError
+    assert socket.getdefaulttimeout() is None
+    assert (logging.root.handlers, logging.root.level) == (handlers, level)
+
+
+def test_while_another_run_is_under_way_nobody_is_blamed() -> None:
+    """In a thread beside this one, say: who knows which of the two clients has changed something?"""
+    with program_unchanged(), ExitStack() as others:
+
+        class Changes(HttpClientPets):
+            def list_pets(self, **query: Json) -> Json:
+                others.enter_context(OutputCapture())
+                socket.setdefaulttimeout(3)
+                return super().list_pets(**query)
+
+        assert told(Changes, ListPets()) is None
