@@ -39,11 +39,13 @@ class Finding:
         error: what it raised, or None.
         examples: how many examples it took to find the bug, shrinking left out.
         seconds: how long finding and shrinking took.
+        question: the first that it asks, or None.
     """
 
     error: ClientBugError | None
     examples: int | None
     seconds: float
+    question: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -55,9 +57,10 @@ def find(name: str) -> Finding:
     return find_bug_of(make_buggy(name))
 
 
-def find_bug_of(make_client: Json, *, seed: int = 0, max_examples: int = 200) -> Finding:
-    """Run the machine against a client."""
-    machine = with_seed(seed)(client_machine(make_client))
+def find_bug_of(make_client: Json, *, seed: int = 0, max_examples: int = 200, **options: Json) -> Finding:
+    """Run the machine, with its options, against a client."""
+    machine = with_seed(seed)(client_machine(make_client, **options))
     started = time.perf_counter()
     verdict = find_bug(machine, settings(machine_settings(max_examples=max_examples), database=None))
-    return Finding(verdict.bug, verdict.report.examples, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Finding(verdict.bug, verdict.report.examples, seconds, next(iter(verdict.report.questions), None))
