@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from petstore_mock.contract.strict_json import encode_flat
 from petstore_mock.core.responses import json_response, refused
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_answer, check_error
 from petstore_mock.core.validators import validate_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from petstore_mock.contract.interface import Operation
+    from petstore_mock.core.new_pet import NewPet
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["execute", "execute_again"]
 
 
-def execute_again(world: World, route: Route, document: Mapping[str, Any] | None, entry: Entry) -> ApiResponse:
+def execute_again(world: World, route: Route, new_pet: NewPet | None, entry: Entry) -> ApiResponse:
     """Carry an operation out as :func:`execute` does, with the answer that it had before where that still holds.
 
     Clients ask the same again and again, and a list or a get is answered with the same bytes until an animal changes
@@ -31,30 +29,28 @@ def execute_again(world: World, route: Route, document: Mapping[str, Any] | None
     is nobody's to change: where answers are changed on their way out, none is kept.
     """
     animals = world.animals
-    repeats = document is None and world.rules.repeats_itself and not animals.hidden.first_seen
+    repeats = new_pet is None and world.rules.repeats_itself and not animals.hidden.first_seen
     if not repeats or world.mutation is not None or world.cors is not None:
-        return execute(world, route, document, entry, commit=True)
+        return execute(world, route, new_pet, entry, commit=True)
     answer = animals.store.answers.get(route)
     if answer is not None and answer.date is world.clock.http_date(world.clock.present):
         if answer.wire is None:
             answer.wire = b""  # worth keeping: it is given more than once
         entry.executed = True
         return answer
-    answer = execute(world, route, document, entry, commit=True)
+    answer = execute(world, route, new_pet, entry, commit=True)
     if entry.executed:
         animals.store.keep_answer(route, answer)
     return answer
 
 
-def execute(
-    world: World, route: Route, document: Mapping[str, Any] | None, entry: Entry, *, commit: bool
-) -> ApiResponse:
+def execute(world: World, route: Route, new_pet: NewPet | None, entry: Entry, *, commit: bool) -> ApiResponse:
     """Carry an operation out and render its answer, or refuse what can't be carried out; the entry says which.
 
     Args:
         world: whose state it meets; its lock is held.
         route: which operation it is, with its parameters.
-        document: the body, valid; None when the operation has none.
+        new_pet: what a valid body asks for; None when the operation has none.
         entry: the request's.
         commit: whether what it changes is kept.
     """
@@ -65,8 +61,8 @@ def execute(
         case "listPets":
             answer = _list(world, route, entry)
         case "createPet":
-            assert document is not None  # noqa: S101  # for the type checker: createPet has a body
-            answer = _create(world, document, entry, commit=commit)
+            assert new_pet is not None  # noqa: S101  # for the type checker: createPet has a body
+            answer = _create(world, new_pet, entry, commit=commit)
         case "getPet":
             answer = _get(world, operation, route.pet_id, entry)
     if isinstance(answer, Refusal):
@@ -76,9 +72,9 @@ def execute(
         return refusal
     if world.self_check:
         check_answer(world, operation, answer)
-    if document is None and world.rules.policies.validators is not None:
+    if new_pet is None and world.rules.policies.validators is not None:
         validate_answer(world, entry.request, answer, conditional=commit)
-    entry.executed = commit or document is None
+    entry.executed = commit or new_pet is None
     return answer
 
 
@@ -109,26 +105,17 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     return json_response(world, 200, page, fields)
 
 
-def _create(world: World, sent: Mapping[str, Any], entry: Entry, *, commit: bool) -> ApiResponse:
+def _create(world: World, new_pet: NewPet, entry: Entry, *, commit: bool) -> ApiResponse:
     """§4.2: the created animal with the id that the service assigned."""
     chosen = world.rules.policies
     store = world.animals.store
     pet_id = store.free_id(chosen.id_assignment, world.random)
-    document: dict[str, Any] = {"id": pet_id}
-    for name in world.rules.new_pet_fields:
-        if name in sent:
-            document[name] = sent[name]
-    if "status" not in sent:
-        status = chosen.status_when_omitted
-        if status is not None:
-            document["status"] = status
+    body, status = new_pet.animal(pet_id, chosen.status_when_omitted)
     if commit:
-        body = store.put(document)
+        store.write(pet_id, body, status)
         delay = chosen.visibility
         if delay:
             world.animals.hidden.hide(pet_id, _latest(world, entry), delay)
-    else:
-        body = encode_flat(document)
     location = chosen.location_header
     return json_response(world, 201, body, () if location is None else location(entry.request.mount, pet_id))
 

@@ -7,7 +7,7 @@ world's lock, so that the journal's order is the order of what happened; waiting
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.keys import Key
+    from petstore_mock.core.new_pet import NewPet
     from petstore_mock.core.routing import Route
     from petstore_mock.core.world import World
     from petstore_mock.faults import Fault
@@ -99,15 +100,15 @@ def _answer(
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
         return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
-    document = validate(rules, request, route)
-    if isinstance(document, Refusal):
-        return refused(world, entry, document)
+    new_pet = validate(rules, request, route)
+    if isinstance(new_pet, Refusal):
+        return refused(world, entry, new_pet)
     retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
     if retry_after is not None:
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:
-        return execute_again(world, route, document, entry)
-    return _Exchange(world, request, route, document, entry).run()
+        return execute_again(world, route, new_pet, entry)
+    return _Exchange(world, request, route, new_pet, entry).run()
 
 
 def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:
@@ -133,17 +134,15 @@ def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
 class _Exchange:
     """A valid request on its way through fault, execution and rendering."""
 
-    __slots__ = ("document", "entry", "pending", "request", "route", "world")
+    __slots__ = ("entry", "new_pet", "pending", "request", "route", "world")
 
     pending: DeferredResponses  # those that it is one of, if its answer is
 
-    def __init__(
-        self, world: World, request: ApiRequest, route: Route, document: dict[str, Any] | None, entry: Entry
-    ) -> None:
+    def __init__(self, world: World, request: ApiRequest, route: Route, new_pet: NewPet | None, entry: Entry) -> None:
         self.world = world
         self.request = request
         self.route = route
-        self.document = document
+        self.new_pet = new_pet
         self.entry = entry
 
     def run(self) -> ApiResponse | DeferredResponse:
@@ -166,13 +165,13 @@ class _Exchange:
         return self._corrupted(self._execute(commit=False), fault)
 
     def _execute(self, *, commit: bool) -> ApiResponse:
-        return execute(self.world, self.route, self.document, self.entry, commit=commit)
+        return execute(self.world, self.route, self.new_pet, self.entry, commit=commit)
 
     def proceed(self) -> ApiResponse | DeferredResponse:
         """Execute, then let a fault that waits for the commit have the answer."""
         world, entry = self.world, self.entry
         response = self._execute(commit=True)
-        if self.document is None or not entry.executed:
+        if self.new_pet is None or not entry.executed:
             return response
         fault = world.plan.choose("after_commit", entry, world.random)
         if fault is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.gaps import ResponseFields
     from petstore_mock.contract.interface import Operation
     from petstore_mock.contract.schemas import Schemas
+    from petstore_mock.core.new_pet import NewPet
 
 __all__ = ["SERVER", "Refusal", "Route", "Rules", "rules_for"]
 
@@ -105,6 +106,7 @@ class Rules:
         )
         limit = schemas.properties("listPets.parameters")["limit"]
         self.limit_bounds: tuple[int, int, int] = (limit["minimum"], limit["maximum"], limit["default"])  # §8
+        self.new_pets: dict[bytes, NewPet] = {}  # of bodies that were valid; see validation.validate_body
         self._routes: dict[tuple[str, str], Route] = {}
         self._heads: dict[tuple[int, ResponseFields, bool], Head] = {}
         chosen = self.policies
@@ -120,8 +122,13 @@ class Rules:
         self.lists_lowest_first = chosen.list_order is lowest_first
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
-        # Whether a list is answered alike each time, as long as nothing changes; a get always is.
-        self.repeats_itself = not self.rewrites and self.lists_lowest_first and chosen.paging_headers is None
+        # Whether the same request is answered alike each time, as long as nothing changes.
+        self.repeats_itself = (
+            not self.rewrites
+            and self.lists_lowest_first
+            and chosen.paging_headers is None
+            and chosen.validators is None
+        )
 
     # Heads
 

@@ -13,6 +13,7 @@ import pytest
 from petstore_mock import Behaviour, PetStoreMock, VerificationError, faults
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.error_conditions import CONDITIONS
+from petstore_mock.contract.gaps import GAPS
 from petstore_mock.core import responses as answers
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.mutation import mutation_of
@@ -584,6 +585,28 @@ def test_same_request_is_answered_with_the_same_object_while_nothing_changes() -
     assert core.get() is core.get()
     assert core.get(7) is not core.get(7)
     assert [entry.decision for entry in core.journal][1:5] == ["executed"] * 4
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_answer_is_given_again_under_no_behaviour_that_would_make_another(gap: str) -> None:
+    headers = [{}, {"If-None-Match": "*"}, {"Accept-Encoding": "gzip"}, {}]
+    for value in GAPS[gap].alternatives:
+        told = []
+        for again in (True, False):
+            core = Core(key="key", behaviour=Behaviour(**{gap: value}), self_check=False)  # type: ignore[arg-type]  # any gap
+            core.world.clock.freeze()
+            core.world.clock.travel_to("2026-03-04")
+            asked = []
+            for _ in range(2):
+                core.create()
+                for fields in headers:
+                    for ask in (core.list, core.get):
+                        if not again:
+                            core.world.animals.store.answers.clear()
+                        answer = ask(headers=fields)
+                        asked.append((answer.head.status, answer.head.fields, answer.body))
+            told.append(asked)
+        assert told[0] == told[1], value
 
 
 def test_animal_that_a_restore_hides_is_not_in_the_list_that_was_made_before() -> None:

@@ -9,7 +9,9 @@ import pytest
 from petstore_mock import Behaviour
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.contract.schemas import default_schemas
+from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import Violation
+from petstore_mock.core.new_pet import NewPet
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.validation import validate, validate_body, validate_head
 from petstore_mock.messages.request import ApiRequest, RequestFields
@@ -93,9 +95,12 @@ def test_body_that_an_adapter_cut_is_too_large() -> None:
 )
 def test_right_body_becomes_a_document(body: bytes, gaps: dict[str, str], document: dict[str, Any]) -> None:
     judged = validate_body(rules(**gaps), post(body))
-    assert judged == document
-    assert isinstance(judged, dict)
-    assert type(judged["categoryId"]) is int
+    assert isinstance(judged, NewPet)
+    assert judged.fields == document
+    assert judged.animal(7, None) == (encode_json({"id": 7, **document}), None)
+    sold = encode_json({"id": 7, **document, "status": "sold"})
+    assert judged.animal(7, "sold") == (sold, "sold")
+    assert type(judged.fields["categoryId"]) is int
 
 
 def test_rules_of_gaps_are_not_repeated_where_the_schema_speaks_already() -> None:
