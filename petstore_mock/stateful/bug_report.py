@@ -11,18 +11,18 @@ from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.journal.rendering import render_journal
 from petstore_mock.stateful import steps as steps_module
-from petstore_mock.stateful.model.call import Outcome
+from petstore_mock.stateful.model.call import NO_CALL, Outcome
 from petstore_mock.stateful.surroundings import ENVIRONMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.call import Call, Problem
     from petstore_mock.stateful.scenario import Scenario
     from petstore_mock.stateful.script import Script
 
-__all__ = ["ClientBugError", "explain", "explain_rule"]
+__all__ = ["ClientBugError", "explain", "explain_outside", "explain_rule"]
 
 # Ours and Hypothesis's, whose frames say nothing of the client.
 _LEFT_OUT: Final = (__file__.rpartition("stateful")[0], hypothesis.__file__.rpartition("__init__")[0])
@@ -113,6 +113,20 @@ def explain(  # what an explanation is made of
     if script.where is not None:
         sentence += f"\n{ENVIRONMENTS[script.where]}"
     return ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
+
+
+def explain_outside(
+    problem: Problem,
+    script: Script,
+    outcome: Outcome,
+    journal: Iterable[Entry],
+    *,
+    actor: str = "client",
+    petstore: str = "petstore",
+) -> ClientBugError:
+    """Explain a bug that shows outside of any call; see :func:`explain`."""
+    journals = {petstore: list(journal)}
+    return explain(problem, script, actor=actor, petstore=petstore, call=NO_CALL, outcome=outcome, journals=journals)
 
 
 def explain_rule(error: Exception, machine: type, journals: Mapping[str, Sequence[Entry]]) -> ClientBugError:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.faults import tls as tls_faults
-from petstore_mock.stateful.at_once import Companion, at_once
-from petstore_mock.stateful.bug_report import ClientBugError, explain
+from petstore_mock.stateful.at_once import Companion
+from petstore_mock.stateful.bug_report import explain_outside
 from petstore_mock.stateful.checks.certificates import (
     FLAWS,
     accepted_problem,
@@ -23,26 +23,25 @@ from petstore_mock.stateful.checks.certificates import (
 )
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.output import OutputCapture, output_problem
-from petstore_mock.stateful.checks.program import Change, ProgramSettings, program_problem, program_unchanged
+from petstore_mock.stateful.checks.program import Change, ProgramSettings, program_problem
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
-from petstore_mock.stateful.model.adapter import AdaptedClient, adapted
-from petstore_mock.stateful.model.call import NO_CALL, require_client
-from petstore_mock.stateful.model.key_forms import form_in, holds_key
+from petstore_mock.stateful.model.adapter import AdaptedClient
+from petstore_mock.stateful.model.call import require_client
+from petstore_mock.stateful.model.key_forms import form_in
 from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
-from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, environment
-from petstore_mock.stateful.time_zones import time_zone
+from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Self
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.model.call import Outcome, PetClient, Problem
+    from petstore_mock.stateful.model.call import Outcome, PetClient
     from petstore_mock.stateful.model.error_classification import Kind
 
 __all__ = ["CheckRun"]
@@ -127,18 +126,12 @@ class CheckRun:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What the run was given, or has instead, by the names that it has in a test."""
+        """What the run was given, by the names that it has in a test."""
         return {
             "make_client": self.make_client,
             "classify": self.classify,
             "read_pet": self.reader.function,
             "methods": self.methods,
-            "adapted": adapted,
-            "at_once": at_once,
-            "environment": environment,
-            "holds_key": holds_key,
-            "program_unchanged": program_unchanged,
-            "time_zone": time_zone,
         }
 
     def begin_example(self, behaviour: Behaviour, zone: str | None = None) -> None:
@@ -195,7 +188,7 @@ class CheckRun:
                 problem = program_problem("make_client", self._changed(changes))
                 script.with_program()
             if problem is not None:
-                raise _explained(problem, script, outcome, petstore.journal)
+                raise explain_outside(problem, script, outcome, petstore.journal)
 
     def _changed(self, changes: list[Change]) -> list[Change]:
         """Return the settings of the whole program that a client changes while it is made, or closed."""
@@ -249,13 +242,15 @@ class CheckRun:
                     accepted[flaw] = sent
                     journal = journal or list(petstore.journal)
         if accepted:
-            raise _explained(
+            raise explain_outside(
                 accepted_problem(list(accepted)), self._tls_script(), next(iter(accepted.values())), journal
             )
         with self._trying() as (petstore, client):
             waited = waits_in_handshake(petstore, client, self.watchdog)
             if waited is not None:
-                raise _explained(waiting_problem(self.watchdog.patience), self._tls_script(), waited, petstore.journal)
+                raise explain_outside(
+                    waiting_problem(self.watchdog.patience), self._tls_script(), waited, petstore.journal
+                )
 
     @contextmanager
     def _trying(self) -> Iterator[tuple[PetStoreMock, AdaptedClient]]:
@@ -273,19 +268,6 @@ class CheckRun:
         script = Script(self.given, Behaviour(), tls=True)
         script.needs_adapter = self._needs_adapter
         return script
-
-
-def _explained(problem: Problem, script: Script, outcome: Outcome, journal: Iterable[Entry]) -> ClientBugError:
-    """Explain a bug that shows outside of any call."""
-    return explain(
-        problem,
-        script,
-        actor="client",
-        petstore="petstore",
-        call=NO_CALL,
-        outcome=outcome,
-        journals={"petstore": list(journal)},
-    )
 
 
 def _sends_by_itself(petstore: PetStoreMock) -> bool:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import respond
-from petstore_mock.stateful.bug_report import explain
+from petstore_mock.stateful.bug_report import explain_outside
 from petstore_mock.stateful.checks.program import ProgramSettings
 from petstore_mock.stateful.checks.requests import MOST_REDIRECTIONS
 from petstore_mock.stateful.model.actor import Actor
-from petstore_mock.stateful.model.call import NO_CALL, Outcome, Problem
+from petstore_mock.stateful.model.call import Outcome, Problem
 from petstore_mock.stateful.script import Script, seed_code
 from petstore_mock.stateful.surroundings import IPV6_HOST, environment
 from petstore_mock.stateful.time_zones import time_zone
@@ -96,15 +96,7 @@ class Scene:
                 raise
             outcome = Outcome(error=error)
             problem = Problem(f"make_client {outcome}", "1", "the service has an address like any other", ())
-            raise explain(
-                problem,
-                self.script,
-                actor=name,
-                petstore=world,
-                call=NO_CALL,
-                outcome=outcome,
-                journals={world: list(petstore.journal)},
-            ) from None
+            raise explain_outside(problem, self.script, outcome, petstore.journal, actor=name, petstore=world) from None
         self.script.needs_adapter |= not client.is_plain
         return Actor(name, world, petstore, client, self.behaviour)
 

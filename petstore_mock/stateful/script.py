@@ -47,16 +47,8 @@ _MEANINGS: Final = {
     "read_pet": ": it reads an animal that the client returned",
     "methods": ": the client's own names of the three methods",
 }
-_OURS: Final = (
-    classify_exception,
-    read_pet,
-    adapted,
-    at_once,
-    environment,
-    holds_key,
-    program_unchanged,
-    time_zone,
-)  # that people find in petstore_mock.stateful
+# That people find in petstore_mock.stateful.
+_OURS: Final = (classify_exception, read_pet, adapted, at_once, environment, holds_key, program_unchanged, time_zone)
 
 
 @dataclass
@@ -226,6 +218,8 @@ def _written(steps: Iterable[_Line]) -> Iterator[str]:
 
 
 def _imports(code: str, given: Mapping[str, Any]) -> list[str]:
+    given = {**{function.__name__: function for function in _OURS}, **given}
+
     def used(names: Iterable[str]) -> list[str]:
         return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
 

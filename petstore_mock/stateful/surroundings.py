@@ -17,9 +17,17 @@ from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["DEFAULT_ENVIRONMENTS", "ENVIRONMENTS", "IPV6_HOST", "check_environments", "environment", "in_environment"]
+__all__ = [
+    "DEFAULT_ENVIRONMENTS",
+    "ENVIRONMENTS",
+    "IPV6_HOST",
+    "check_environments",
+    "environment",
+    "in_environment",
+    "variables",
+]
 
 # What may be drawn, and why it matters; a netrc file is for those who ask for it.
 ENVIRONMENTS: Final[dict[str, str]] = {
@@ -102,13 +110,20 @@ def environment(*names: str) -> Iterator[None]:
                 path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
                 path.chmod(0o600)
                 values["NETRC"] = str(path)
-        before = {name: os.environ.get(name) for name in values}
-        os.environ.update(values)
-        try:
+        with variables(values):
             yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
+
+
+@contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Let the environment have these values within a block; the others stay, since other threads may read them."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+
+from petstore_mock.stateful.surroundings import variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,14 +26,9 @@ def time_zone(name: str | None) -> Iterator[None]:
     if name is None or not hasattr(time, "tzset"):
         yield
         return
-    before = os.environ.get("TZ")
     try:
-        os.environ["TZ"] = name
-        time.tzset()
-        yield
+        with variables({"TZ": name}):
+            time.tzset()
+            yield
     finally:
-        if before is None:
-            del os.environ["TZ"]
-        else:
-            os.environ["TZ"] = before
         time.tzset()

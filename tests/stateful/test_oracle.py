@@ -15,7 +15,7 @@ def test_a_lost_animal_may_exist_or_not() -> None:
     oracle.may_have_created(REX)
     oracle.saw_list([], 20, None, 1)
     oracle.saw_list([{"id": 7, **REX}], 20, None, 2)
-    assert oracle.ids() == [7]
+    assert list(oracle.pets) == [7]
 
 
 def test_an_animal_that_was_seen_stays() -> None:
@@ -40,7 +40,7 @@ def test_a_lost_animal_is_recognised_by_its_status_first(lost: list[dict[str, ob
     for sent in lost:
         oracle.may_have_created(sent)
     oracle.saw_list([{"id": 7, **SOLD}, {"id": 8, **REX}], 20, None, 1)
-    assert oracle.ids() == [7, 8]
+    assert list(oracle.pets) == [7, 8]
 
 
 def test_a_new_animal_may_show_late() -> None:

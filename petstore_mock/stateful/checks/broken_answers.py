@@ -19,7 +19,7 @@ from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults.kinds import Answer
 from petstore_mock.stateful.model.call import Problem, shortened
 from petstore_mock.stateful.model.error_classification import SUCCESSES
-from petstore_mock.stateful.model.reading import as_sequence
+from petstore_mock.stateful.model.reading import FIELDS, as_sequence
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
@@ -33,7 +33,6 @@ BODIES: Final[dict[str, str]] = {  # §4
     "createPet": "body is the created Pet, including the assigned id",
     "getPet": "body is the Pet",
 }
-_FIELDS: Final = ("id", "name", "categoryId", "status")
 
 BROKEN_ANSWERS: Final = (
     # Of a proxy, a login page, a queue.
@@ -121,5 +120,5 @@ def _objects(document: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401  # a
 
 def _is_handed_on(pet: Mapping[str, Any], answered: Mapping[str, Any]) -> bool:
     """Whether an animal has nothing that an object has not: None is nothing, and text of a number is that number."""
-    given = {name: pet[name] for name in _FIELDS if pet.get(name) is not None}
+    given = {name: pet[name] for name in FIELDS if pet.get(name) is not None}
     return all(name in answered and str(answered[name]) == str(value) for name, value in given.items())

@@ -12,6 +12,7 @@ from petstore_mock.faults.kinds import Answer
 from petstore_mock.stateful.checks.broken_answers import BODIES, broken_answer_problem, is_broken_answer
 from petstore_mock.stateful.checks.requests import NOT_MODIFIED, is_ping
 from petstore_mock.stateful.checks.result import (
+    DEFAULT_LIMIT,
     Allowed,
     list_problem,
     outcome_problem,
@@ -43,7 +44,6 @@ _NOT_REPLACED: Final[dict[str, str]] = {
     "createPet": "every createPet adds an animal, whatever others there are",
 }
 _NO_PAGING: Final = "a list of as many animals as limit says: no paging and no order are shown"
-_DEFAULT_LIMIT: Final = 20  # §8
 _NOT_MODIFIED_SENTENCE: Final = (
     "RFC 9110 §15.4.5",
     "304 says that the answer which the client holds, and named by its validator, still holds: that is the result",
@@ -79,7 +79,7 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
             oracle.created(document, call.body, entry.number)
         elif entry.operation == "listPets":
             query = entry.query
-            oracle.saw_list(document, int(query.get("limit", _DEFAULT_LIMIT)), query.get("status"), entry.number)
+            oracle.saw_list(document, int(query.get("limit", DEFAULT_LIMIT)), query.get("status"), entry.number)
         else:
             oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
     return read

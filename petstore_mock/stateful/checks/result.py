@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.error_classification import Kind
     from petstore_mock.stateful.model.reading import ResultReader
 
-__all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
+__all__ = ["DEFAULT_LIMIT", "Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
 
 _LONG: Final = 20  # characters, from which on the first difference is shown
 _ASKED_AGAIN: Final = frozenset({"429", "503"})  # statuses after which many a library asks again (Retry-After)
-_DEFAULT_LIMIT: Final = 20  # §8
+DEFAULT_LIMIT: Final = 20  # §8
 _SHOWN_IDS: Final = 6
-_CHECKED: Final = ("id", "name", "categoryId", "status")
-_TYPES: Final = {"id": int, "categoryId": int, "name": str, "status": str}
+_TYPES: Final = {"id": int, "name": str, "categoryId": int, "status": str}
 
 
+@dataclass
 class Allowed:
     """What may come of a call, given the answers that it got.
 
@@ -36,14 +37,12 @@ class Allowed:
         asked_more: whether the client asked something else after the answer that matters.
     """
 
-    asked_more = False
-
-    def __init__(self, *, value: bool, kinds: frozenset[Kind], why: str, section: str, words: str) -> None:
-        self.value = value
-        self.kinds = kinds
-        self.why = why
-        self.section = section
-        self.words = words
+    value: bool
+    kinds: frozenset[Kind]
+    why: str
+    section: str
+    words: str
+    asked_more: bool = False
 
 
 def outcome_problem(call: Call, outcome: Outcome, allowed: Allowed) -> Problem | None:
@@ -162,7 +161,7 @@ def unreadable_problem(call: Call, outcome: Outcome, error: Exception, reader: R
         with contextlib.suppress(Exception):
             item = outcome.value[0]
     place = "pet" if is_list else "result"
-    names = f"[{', '.join(_code(reader, item, place, name) for name in _CHECKED)}]"
+    names = f"[{', '.join(_code(reader, item, place, name) for name in _TYPES)}]"
     read = f"len(result), [{names} for pet in result]" if is_list else names
     operation = OPERATIONS[call.operation]
     sentence = f"{call} {outcome}, which {Outcome(error=error)} when it was looked at"
@@ -191,7 +190,7 @@ def _item_problem(
     wanted = by_id.get(came) if isinstance(came, int) else None
     if wanted is None:
         read = reader.code(item, f"result[{index}]", "id")
-        is_all = len(by_id) < min(call.arguments.get("limit", _DEFAULT_LIMIT), _SHOWN_IDS)  # the same whoever asks
+        is_all = len(by_id) < min(call.arguments.get("limit", DEFAULT_LIMIT), _SHOWN_IDS)  # the same whoever asks
         known = str(sorted(by_id)) if is_all else "[pet['id'] for pet in {petstore}.pets]"
         check = ("result = {call}", f"assert {read} in {known}")
         sentence = f"{call} returned an animal with the id {literal(came)[:40]}, which the service did not answer"
@@ -207,7 +206,7 @@ def _item_problem(
 
 def _difference(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the first field that differs, and how; a status of None is as good as none."""
-    for name in _CHECKED:
+    for name in _TYPES:
         came, right = value.get(name), wanted.get(name)
         if came == right and (right is None or (isinstance(came, _TYPES[name]) and not isinstance(came, bool))):
             continue  # an enumeration's member that is text is as good

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.stateful.model.reading import FIELDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Contradiction", "Oracle"]
 
 Animal = dict[str, Any]
-_FIELDS: Final = ("id", "name", "categoryId", "status")
 _SETTLED: Final = 2  # a created animal can be read from the second request after its creation (gap visibility)
 
 
@@ -24,7 +25,7 @@ class Contradiction(Exception):  # noqa: N818  # what it says, not what went wro
 
 def known_fields(document: Mapping[str, Any]) -> Animal:
     """Return the part of an animal that the interface names; further fields say nothing (gap extra_response_fields)."""
-    return {name: document[name] for name in _FIELDS if name in document}
+    return {name: document[name] for name in FIELDS if name in document}
 
 
 class Oracle:
@@ -142,10 +143,6 @@ class Oracle:
         self.pets[animal["id"]] = animal
 
     # What may be asked
-
-    def ids(self) -> list[int]:
-        """Return the ids that exist for certain, the newest last."""
-        return list(self.pets)
 
     def free_id(self) -> int:
         """Return a small id that no known animal has."""

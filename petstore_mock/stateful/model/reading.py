@@ -15,10 +15,10 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ResultReader", "as_sequence", "read_pet"]
+__all__ = ["FIELDS", "ResultReader", "as_sequence", "read_pet"]
 
 # The fields of an animal, and what Python programs call them.
-_FIELDS: Final = {
+FIELDS: Final = {
     "id": ("id", "pet_id", "petId"),
     "name": ("name",),
     "categoryId": ("categoryId", "category_id"),
@@ -46,7 +46,7 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # whatever a cli
     if isinstance(value, Mapping) and "categoryId" in value:
         return value
     fields: dict[str, Any] = {}
-    for field, names in _FIELDS.items():
+    for field, names in FIELDS.items():
         for name in names:
             found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
             if found is not None and type(found).__name__ not in _NOTHING and not callable(found):
@@ -54,7 +54,7 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # whatever a cli
                 fields[field] = found.value if is_own else found
                 break
     if not fields and not isinstance(value, Mapping):
-        raise TypeError(f"expected an object with the fields {', '.join(_FIELDS)}; got {type(value).__name__}")
+        raise TypeError(f"expected an object with the fields {', '.join(FIELDS)}; got {type(value).__name__}")
     return fields
 
 
