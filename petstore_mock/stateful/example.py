@@ -39,6 +39,7 @@ from petstore_mock.stateful.checks.lifecycle import (
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.output import output_problem
 from petstore_mock.stateful.checks.program import program_problem
+from petstore_mock.stateful.checks.representation import shown_problem
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
@@ -469,12 +470,14 @@ class Example:
     def _close(self, actor: Actor) -> None:
         """Close a client, and check how it does it unless it has failed already."""
         watchdog = self._run.watchdog
+        shown = None if self._failed else shown_problem(actor.client.client, actor.petstore.api_key)
         outcome = attempt(watchdog, actor.petstore, "close", actor.client.close)
         tasks_left = actor.client.tasks_left
         del actor.client
         if self._failed:
             return
-        problem = output_problem(self._run.output, "close()", "{client}.close()") or left_tasks_problem(tasks_left)
+        problem = shown or output_problem(self._run.output, "close()", "{client}.close()")
+        problem = problem or left_tasks_problem(tasks_left)
         if problem is not None:
             self.scene.actor = actor
             self._fail(NO_CALL, problem, Outcome())

@@ -24,11 +24,11 @@ from petstore_mock.stateful.checks.certificates import (
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.output import OutputCapture, output_problem
 from petstore_mock.stateful.checks.program import Change, ProgramSettings, program_problem
+from petstore_mock.stateful.checks.representation import shown_problem, shown_question
 from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient
 from petstore_mock.stateful.model.call import require_client
-from petstore_mock.stateful.model.key_forms import form_in
 from petstore_mock.stateful.model.reading import ResultReader, read_pet
 from petstore_mock.stateful.script import Script
 from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS
@@ -172,10 +172,13 @@ class CheckRun:
             output.keys.add(petstore.api_key)
             try:
                 client = self.new_client(petstore)
-                self._look_at(client, petstore.api_key)
                 problem = made_problem("petstore", petstore.journal) or output_problem(
                     output, "make_client", "make_client({petstore})"
                 )
+                problem = problem or shown_problem(client.client, petstore.api_key)
+                question = shown_question(client.client, petstore.api_key)
+                if problem is None and question is not None:
+                    self.report.ask(question)
                 made = len(petstore.journal)
                 outcome = attempt(self.watchdog, petstore, "close", client.close)
             finally:
@@ -212,17 +215,6 @@ class CheckRun:
                 "client? All that runs in the program has one environment; a client leaves it as it is"
             )
         return [change for change in changes if not change.variables]
-
-    def _look_at(self, client: AdaptedClient, key: str) -> None:
-        """Ask whether a client means to show its key wherever it is shown itself."""
-        with suppress(Exception):  # its text may be its own
-            form = form_in(repr(client.client), key)
-            if form is not None:
-                kind = type(client.client).__name__
-                self.report.ask(
-                    f"repr() of the client, a {kind}, shows the API key: is that meant? Whoever logs it, or sees a "
-                    "traceback with its variables, reads the key; a dataclass leaves a field out with field(repr=False)"
-                )
 
     def try_certificates(self) -> None:
         """Ask whether a client checks certificates and host names, and has a timeout in the handshake.

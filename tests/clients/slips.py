@@ -88,6 +88,48 @@ class TellsTheUrl(HttpClientPets):
             raise
 
 
+class ShowsItsHeaders(HttpClientPets):
+    """Shows the headers that it has sent last, once it has."""
+
+    sent: dict[str, str] | None = None
+
+    def headers(self) -> dict[str, str]:
+        self.sent = super().headers()
+        return self.sent
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port} {self.sent or ''}"
+
+
+class RequestError(ApiError):
+    """Says little, and keeps what was asked among its arguments."""
+
+    def __str__(self) -> str:
+        return f"{self.status}"
+
+
+class KeepsWhatItAsked(HttpClientPets):
+    """Raises an error which has the request's headers in its representation, as logs and reports show it."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        try:
+            return super().checked(answer, success)
+        except ApiError as error:
+            refused = RequestError(error.status)
+            refused.args = (error.status, self.headers())
+            raise refused from None
+
+
+class WrapsWhatItAsked(KeepsWhatItAsked):
+    """Raises another error, behind which stands the one with the headers."""
+
+    def checked(self, answer: Answer, success: int) -> Answer:
+        try:
+            return super().checked(answer, success)
+        except RequestError as error:
+            raise ApiError(error.status) from error
+
+
 class RefreshTaskGoesOn(AsyncPets):
     """Refreshes something now and then, and does not stop at its close (slackapi/python-slack-sdk#1110)."""
 
@@ -205,6 +247,9 @@ SLIPS = (
     SendsBasicToo,
     SendsState,
     TellsTheUrl,
+    ShowsItsHeaders,
+    KeepsWhatItAsked,
+    WrapsWhatItAsked,
     RefreshTaskGoesOn,
     CancelledAndForgotten,
 )

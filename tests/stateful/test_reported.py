@@ -25,7 +25,6 @@ pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
     "ErrorsDoNotPickle",  # no error is handed to another process
-    "KeyInItsRepresentation",  # nobody asks a client, rather than its results, how it is shown
     "SleepsAsLongAsTold",  # a hint to wait for a day is not given
     "ThreadOutlivesIt",  # the thread of an executor ends with the last that knows of it
     "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow

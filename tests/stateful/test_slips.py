@@ -29,6 +29,9 @@ TOLD = {
     "SendsBasicToo": " sent the API key in another place, in base64, beside Authorization (§5",
     "SendsState": " sent the API key in another place, in base64, beside Authorization (§5",
     "TellsTheUrl": " raised ApiError with the API key in hexadecimal in its text (§5",
+    "ShowsItsHeaders": "str() of the client shows the API key: ",
+    "KeepsWhatItAsked": " raised RequestError with the API key in its representation (§5",
+    "WrapsWhatItAsked": " raised ApiError, and the RequestError behind it with the API key in its representation (§5",
     "RefreshTaskGoesOn": "went on after the client was closed: RefreshTaskGoesOn.refresh",
     "CancelledAndForgotten": "went on after the client was closed: CancelledAndForgotten.watch",
 }

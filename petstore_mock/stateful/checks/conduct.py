@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.stateful.checks.output import key_is_absent
+from petstore_mock.stateful.checks.representation import form_in_repr
 from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
 from petstore_mock.stateful.model.call import Problem
 from petstore_mock.stateful.model.key_forms import PLAIN, form_in, forms
@@ -111,11 +112,15 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
 
 def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | None:
     """Return an exception that holds the key: what it says ends in logs and reports."""
-    link = outcome.error
+    link, path = outcome.error, "error"
     for _ in range(_DEEPEST):
         if link is None:
             return None
         form = _held(link, key)
+        how, told = "text", "told = ''.join(traceback.format_exception(error))"
+        if form is None:
+            form = form_in_repr(link, key)
+            how, told = "representation", f"told = repr({path})"
         if form is not None:
             name = type(link).__name__
             where = "" if link is outcome.error else f", and the {name} behind it"
@@ -123,13 +128,14 @@ def key_in_error_problem(call: Call, outcome: Outcome, key: str) -> Problem | No
                 "try:",
                 "    {call}",
                 "except Exception as error:",
-                "    told = ''.join(traceback.format_exception(error))",
+                f"    {told}",
                 f"    {key_is_absent('told', form)}",
             )
             words = "the API key is sent as a bearer token; what an exception says ends in logs and reports"
             as_it_is = "" if form == PLAIN else f" {form}"
-            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key{as_it_is} in its text"
+            sentence = f"{call} raised {type(outcome.error).__name__}{where} with the API key{as_it_is} in its {how}"
             return Problem(sentence, "5", words, check)
+        path += ".__context__" if link.__cause__ is None else ".__cause__"
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
     return None
 

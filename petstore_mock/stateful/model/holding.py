@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator
     from types import FrameType
 
-__all__ = ["Hold", "driven"]
+__all__ = ["LIBRARIES", "Hold", "driven"]
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # looks at the same place after which it waits for what the held one has, as a lock
@@ -27,7 +27,7 @@ _STANDS_ON_LOOP: Final = 40  # the same on an event loop, where it may wait for 
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules where an answer is waited for
 # What is no client's own: the standard library, the libraries that clients are built on, and this one.
-_LIBRARIES: Final = sys.stdlib_module_names | frozenset(
+LIBRARIES: Final = sys.stdlib_module_names | frozenset(
     {
         "aiohttp", "anyio", "attr", "attrs", "certifi", "charset_normalizer", "h11", "h2", "httpcore", "httpx",
         "hypothesis", "idna", "multidict", "petstore_mock", "pydantic", "pydantic_core", "requests", "sniffio",
@@ -95,7 +95,7 @@ class Hold:
         if code is self._call or code.co_filename.startswith("<"):  # made by a library, as named tuples are
             return False
         name = frame.f_globals.get("__name__") or ""
-        return name.partition(".")[0] not in _LIBRARIES
+        return name.partition(".")[0] not in LIBRARIES
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
         if event == "line" and self._is_due():
