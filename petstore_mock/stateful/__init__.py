@@ -95,6 +95,7 @@ def client_machine(
     tls: bool = False,
     concurrent: bool = False,
     environment: Collection[str] = DEFAULT_ENVIRONMENTS,
+    longest_wait: float | None = None,
 ) -> type[ClientMachine]:
     """Return a Hypothesis state machine that checks a client; its ``TestCase`` is for pytest and unittest.
 
@@ -120,6 +121,9 @@ def client_machine(
         environment: what the client may meet in the process: ``"ipv6"``, an address with colons; ``"proxies"``, where
             HTTP_PROXY names one and NO_PROXY excepts the service; ``"time_zone"``, another than UTC; and ``"netrc"``,
             where a netrc file has an entry for the service's host, as none has unless somebody means it.
+        longest_wait: seconds after which a call has come to an end although ``Retry-After`` told it to wait for longer:
+            then hints are drawn of a day, of a thousand million seconds and beyond. Not without it: the interface shows
+            no rate limits, and a client may wait for as long as it is told.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -135,8 +139,9 @@ def client_machine(
     if not callable(read_pet):
         raise PetStoreMockError(f"expected read_pet to be a function of a result; got read_pet={read_pet!r}")
     check_methods(methods)
-    if max_seconds is not None and not _is_positive(max_seconds):
-        raise PetStoreMockError(f"expected max_seconds to be more than 0; got max_seconds={max_seconds!r}")
+    for name, seconds in (("max_seconds", max_seconds), ("longest_wait", longest_wait)):
+        if seconds is not None and not _is_positive(seconds):
+            raise PetStoreMockError(f"expected {name} to be seconds, more than 0; got {name}={seconds!r}")
     varied = _differences(vary)
     chosen = st.builds(
         Restrictions,
@@ -155,6 +160,7 @@ def client_machine(
         tls=tls,
         concurrent=concurrent,
         environments=environments,
+        longest_wait=longest_wait,
     )
 
     class Machine(ClientMachine):
@@ -169,7 +175,7 @@ def client_machine(
         def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
             super().begin(behaviour, restrictions, odd_keys=odd_keys)
 
-        @rule(step=any_step(faults, concurrent=concurrent))
+        @rule(step=any_step(faults, concurrent=concurrent, long_hints=longest_wait is not None))
         def take(self, step: Step) -> None:
             super().take(step)
 
@@ -228,6 +234,7 @@ def check_client(
     tls: bool = False,
     concurrent: bool = False,
     environment: Collection[str] = DEFAULT_ENVIRONMENTS,
+    longest_wait: float | None = None,
 ) -> CheckReport:
     """Check a client, and raise when it has a bug.
 
@@ -251,6 +258,8 @@ def check_client(
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates and host names.
         concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
         environment: what the client may meet in the process; ``"netrc"`` comes only if it is named.
+        longest_wait: seconds after which a call has come to an end, however long ``Retry-After`` told it to wait;
+            without it, no client is told to wait for more than a second.
 
     Returns:
         What the client was shown, with its examples, answers by operation, gaps and faults.
@@ -274,6 +283,7 @@ def check_client(
         tls=tls,
         concurrent=concurrent,
         environment=environment,
+        longest_wait=longest_wait,
     )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS

@@ -400,7 +400,7 @@ class Example:
             watchdog = self._run.watchdog
             stood, again = watchdog.stood, watchdog.comes_to_a_standstill
             watchdog.comes_to_a_standstill = True
-            return standstill_problem(call, stood, entries, again=again)
+            return standstill_problem(call, stood, entries, again=again, limit=watchdog.limit)
         return None
 
     def _changed_result(self, call: Call) -> Problem | None:

@@ -130,7 +130,7 @@ class ClientMachine(RuleBasedStateMachine):
         Raises:
             ClientBugError: the client has a bug.
         """
-        generator = StepGenerator(number, concurrent=cls.run.concurrent)
+        generator = StepGenerator(number, concurrent=cls.run.concurrent, long_hints=cls.run.draws_long_hints)
         behaviour, odd_keys = generator.behaviour(cls.differences), number % _ODD_KEYS == 1
         is_dated = behaviour.rate_limit == "retry_after_date"  # the one date that a client has to read
         allowed = cls.run.environments

@@ -62,8 +62,10 @@ class CheckRun:
         tls: whether the service speaks TLS, and the client is asked whether it checks certificates.
         concurrent: whether the client may be shared by threads or tasks, and is asked twice at once.
         environments: where the examples may be.
+        longest_wait: seconds after which a call has come to an end that was told to wait for longer.
 
     Attributes:
+        draws_long_hints: whether clients are told to wait for longer than that.
         companion: makes the first of two calls at once.
         report: what the client was shown.
         threads_were_left: examples that have left threads behind.
@@ -83,7 +85,9 @@ class CheckRun:
         tls: bool = False,
         concurrent: bool = False,
         environments: Collection[str] = DEFAULT_ENVIRONMENTS,
+        longest_wait: float | None = None,
     ) -> None:
+        self.draws_long_hints = longest_wait is not None
         self.concurrent = concurrent
         self.environments = frozenset(environments) - ({"ipv6"} if tls else set())  # whose names are on certificates
         self.companion = Companion()
@@ -94,7 +98,7 @@ class CheckRun:
         self.tls = tls
         self.listeners = Listeners(tls=tls)
         self.waiting = WaitingBudget()
-        self.watchdog = Watchdog(patience)
+        self.watchdog = Watchdog(patience, longest_wait)
         self.output = OutputCapture()
         self.report = CheckReport()
         self.threads_were_left = 0

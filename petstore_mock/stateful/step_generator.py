@@ -91,11 +91,20 @@ _QUICK_FAULTS: Final = (
     # What is sent by something in between, or by a later version.
     fault_kinds.rate_limited(None),
     fault_kinds.rate_limited("2020-01-01"),  # past: there is nothing to wait for
+    fault_kinds.respond(429, headers={"Retry-After": "-1"}),  # no such hint, and a 429 all the same
+    fault_kinds.respond(503, headers={"Retry-After": "soon"}),
     fault_kinds.respond(502, json={"error": "Bad gateway"}),
     fault_kinds.respond(502, json=["Bad gateway"]),
     fault_kinds.respond(502, body="<p>Passerelle d\u00e9fectueuse</p>".encode("latin-1")),
     fault_kinds.respond(401, headers={"WWW-Authenticate": "Bearer"}),  # whose realm is optional (RFC 6750 §3)
     *BROKEN_ANSWERS,
+)
+# What no client should wait for, whoever says so; for those who say themselves how long a call may take.
+_LONG_HINTS: Final = (
+    fault_kinds.rate_limited(86_400),
+    fault_kinds.respond(503, headers={"Retry-After": "1000000000"}),
+    fault_kinds.rate_limited("2999-12-31"),
+    fault_kinds.rate_limited(10**12),  # more than a clock can hold
 )
 _SLOW_FAULTS: Final = (
     fault_kinds.delay(0.02),
@@ -161,14 +170,17 @@ _MEANINGFUL_NAMES: Final = ("&amp;", "%41", "%s", "{0}", "\\u0041", "null", "1.0
 _MEANINGFUL: Final = 5
 
 
-def any_step(faults: SearchStrategy[Fault] | None, *, concurrent: bool = False) -> SearchStrategy[Step]:
+def any_step(
+    faults: SearchStrategy[Fault] | None, *, concurrent: bool = False, long_hints: bool = False
+) -> SearchStrategy[Step]:
     """Return a strategy for a step, for Hypothesis's own runner, which shrinks it to a plain call.
 
     Args:
         faults: draws the faults; the machine's own without it.
         concurrent: whether the client may be shared, and is asked twice at once.
+        long_hints: whether it is told to wait for longer than anybody should.
     """
-    drawn = st.sampled_from((*_QUICK_FAULTS, *_SLOW_FAULTS)) if faults is None else faults
+    drawn = st.sampled_from((*_faults(long_hints=long_hints), *_SLOW_FAULTS)) if faults is None else faults
     creations = st.builds(CreatePet, names(), category_ids(), st.sampled_from(_STATUSES))
     plans = st.tuples(drawn, st.sampled_from(_PLANS))
     injections = plans.map(lambda drawn: Inject(drawn[0], *drawn[1]))
@@ -180,15 +192,21 @@ def any_step(faults: SearchStrategy[Fault] | None, *, concurrent: bool = False) 
     return steps | st.builds(AtOnce, operations, operations, places, st.none() | places)
 
 
+def _faults(*, long_hints: bool) -> tuple[Fault, ...]:
+    return (*_QUICK_FAULTS, *_LONG_HINTS) if long_hints else _QUICK_FAULTS
+
+
 class StepGenerator:
     """Chooses what happens in one example.
 
     Args:
         number: the same one makes the same choices.
         concurrent: whether the client may be shared, and is asked twice at once.
+        long_hints: whether it is told to wait for longer than anybody should.
     """
 
-    def __init__(self, number: int, *, concurrent: bool = False) -> None:
+    def __init__(self, number: int, *, concurrent: bool = False, long_hints: bool = False) -> None:
+        self._quick_faults = _faults(long_hints=long_hints)
         self._meetings = _MEETINGS if concurrent else 0
         self._random = Random(number)  # noqa: S311  # nobody is to be kept from guessing
 
@@ -228,7 +246,7 @@ class StepGenerator:
             hold, then = (random.randint(1, random.choice(_PLACES)) for _ in operations)
             return AtOnce(*operations, hold, random.choice((None, then)))
         if faults is None:
-            faults = _SLOW_FAULTS if random.random() < 0.2 else _QUICK_FAULTS
+            faults = _SLOW_FAULTS if random.random() < 0.2 else self._quick_faults
         return Inject(random.choice(faults), *random.choice(_PLANS))
 
     def _name(self) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.model.call import Outcome
+from petstore_mock.stateful.model.retry_after import seconds_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ _RAISED_FOR: Final = 0.01  # seconds
 STANDSTILL: Final = 30.0  # seconds without a request: no client backs off for as long
 _SHORT_STANDSTILL: Final = 3.0  # seconds, once it is known that the client comes to one; more than Retry-After asks for
 _SHORT_STANDSTILL_OF_TWO: Final = 1.0
+_SHORT_LIMIT: Final = 0.5  # seconds; the same for one that was told to wait for longer than it may
 _AGAIN: Final = 1.0  # seconds after which a client is interrupted once more
 _ARRIVES: Final = 0.05  # seconds that an interrupt takes at most
 _DEBUGGERS: Final = frozenset({"bdb", "pydevd"})  # a client that somebody looks at stands still as long as he likes
@@ -53,10 +55,16 @@ class Watchdog:
 
     Args:
         patience: seconds after which a hang is ended.
+        longest_wait: seconds after which a call is ended that was told to wait for longer; as any other without it.
+
+    Attributes:
+        limit: the same, where it has ended the latest call.
     """
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, longest_wait: float | None = None) -> None:
         self.patience = patience
+        self.limit: float | None = None
+        self._longest_wait = longest_wait
         self.never_times_out: set[str] = set()  # operations: what is known need not be waited for again
         self.comes_to_a_standstill = False  # likewise
         self.stood = 0.0  # seconds, of the call that stood still last
@@ -102,7 +110,7 @@ class Watchdog:
 
     def watch(self, petstore: PetStoreMock, operation: str) -> None:
         """Look after a call that begins now, in this thread."""
-        self._fired = None
+        self._fired = self.limit = None
         self._hung_for, self._hung_at = 0.0, 0
         self._stood_for, self._stood_at = 0.0, 0
         self._watched = (petstore, len(petstore.journal), threading.get_ident(), operation)
@@ -168,10 +176,20 @@ class Watchdog:
             self._stood_for, self._stood_at = 0.0, requests
             return
         self._stood_for += tick
-        if self._stood_for >= self.standstill and not _is_debugged(thread):
-            self._fired, self._ends_a_call, self.stood = "stood still", True, self.standstill
-            self._stood_for = max(self.standstill - _AGAIN, 0.0)  # it may have caught the interrupt
+        limit = self._limit_after(last)
+        longest = self.standstill
+        if limit is not None:
+            longest = min(limit, _SHORT_LIMIT) if self.comes_to_a_standstill else limit
+        if self._stood_for >= longest and not _is_debugged(thread):
+            self._fired, self._ends_a_call, self.stood, self.limit = "stood still", True, longest, limit
+            self._stood_for = max(longest - _AGAIN, 0.0)  # it may have caught the interrupt
             self._interrupt(thread)
+
+    def _limit_after(self, last: Entry | None) -> float | None:
+        """Return after how long a call is ended that was told to wait for longer, if it was and somebody says so."""
+        if self._longest_wait is None or last is None:
+            return None
+        return self._longest_wait if (seconds_told(last) or 0) > self._longest_wait else None
 
     def _interrupt(self, thread: int) -> None:
         """End what another thread waits for; in the main thread a signal makes it give up even a lock."""

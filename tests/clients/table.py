@@ -19,7 +19,7 @@ from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
 from tests.clients.corpus import Finding, find_bug_of, make_buggy
-from tests.clients.trackers import KEPT, SHOWN, make_reported
+from tests.clients.trackers import ASKED_FOR, KEPT, SHOWN, make_reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -89,8 +89,12 @@ def table(document: str, names: Sequence[str]) -> str:
                 rows += re.findall(rf"^\| `{name}` .*\n", document, re.MULTILINE)
                 continue
             sys.stderr.write(f"{name}\n")
-            found = find_bug_of(group.make(client), **group.options)
-            rows.append(row(name, " ".join(str(client.__doc__).split()), found))
+            asked = ASKED_FOR.get(name, {})
+            found = find_bug_of(group.make(client), **group.options, **asked)
+            bug = " ".join(str(client.__doc__).split())
+            rows.append(
+                row(name, bug + "".join(f" With `{option}={value!r}`." for option, value in asked.items()), found)
+            )
         parts.append(f"## {group.title}\n\n{HEAD}{''.join(rows)}")
     return "\n".join([summary(parts), *parts])
 

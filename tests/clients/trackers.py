@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from petstore_mock import PetStoreMock
     from tests.clients.correct import Json
 
-__all__ = ["KEPT", "SHOWN", "make_reported"]
+__all__ = ["ASKED_FOR", "KEPT", "SHOWN", "make_reported"]
+
+# What the machine has to be asked for to see a bug: the interface leaves it open whether it is one.
+ASKED_FOR: dict[str, dict[str, Any]] = {"SleepsAsLongAsTold": {"longest_wait": 2}}
 
 
 def make_reported(client: Any) -> Json:  # noqa: ANN401  # a class of either half

@@ -16,7 +16,7 @@ from petstore_mock.stateful.search import find_bug, machine_settings, shrink
 from petstore_mock.stateful.steps import ListPets
 from tests.clients.correct import make_correct
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped
-from tests.clients.trackers import KEPT, SHOWN, make_reported
+from tests.clients.trackers import ASKED_FOR, KEPT, SHOWN, make_reported
 from tests.clients.trackers_kept import DatesAreLocal
 from tests.stateful import leavings
 from tests.stateful.playing import raised_by
@@ -25,7 +25,6 @@ pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
     "ErrorsDoNotPickle",  # no error is handed to another process
-    "SleepsAsLongAsTold",  # a hint to wait for a day is not given
     "ThreadOutlivesIt",  # the thread of an executor ends with the last that knows of it
     "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow
 }
@@ -56,7 +55,9 @@ def correct_like(client: Any) -> Any:  # noqa: ANN401  # what makes a client
 )
 def test_what_was_reported_of_real_clients_is_found_and_its_test_fails_when_pasted(client: Any) -> None:  # noqa: ANN401
     make_client = make_reported(client)
-    machine = seed(0)(client_machine(make_client))  # as for the table of the documents
+    machine = seed(0)(
+        client_machine(make_client, **ASKED_FOR.get(client.__name__, {}))
+    )  # as for the table of the documents
     found = find_bug(machine, machine_settings(settings(database=None), 200)).bug
     assert found is not None
     assert raised_by(found.test, make_client) is not None, found.test

@@ -77,7 +77,7 @@ def test_a_bug_is_found_within_max_seconds() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, True, "10"])
 def test_max_seconds_is_a_number_of_seconds(value: object) -> None:
-    with pytest.raises(PetStoreMockError, match="expected max_seconds to be more than 0; got max_seconds="):
+    with pytest.raises(PetStoreMockError, match="expected max_seconds to be seconds, more than 0; got max_seconds="):
         check_client(make_correct("http.client"), max_seconds=value)  # type: ignore[arg-type]
 
 

@@ -11,6 +11,7 @@ from petstore_mock.stateful.checks.representation import form_in_repr
 from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
 from petstore_mock.stateful.model.call import Problem
 from petstore_mock.stateful.model.key_forms import PLAIN, form_in, forms
+from petstore_mock.stateful.model.retry_after import hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,7 +171,9 @@ def runaway_problem(call: Call, entries: Sequence[Entry]) -> Problem:
     return Problem(f"{call} asked again without an end while it was {came}", "8", TOO_MANY, check)
 
 
-def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry], *, again: bool) -> Problem:
+def standstill_problem(
+    call: Call, seconds: float, entries: Sequence[Entry], *, again: bool, limit: float | None = None
+) -> Problem:
     """Return what is wrong with a call that had to be ended after it had done nothing for ``seconds``.
 
     Args:
@@ -178,6 +181,7 @@ def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry], *, 
         seconds: how long it did nothing.
         entries: its requests.
         again: whether the first to stand still was given longer.
+        limit: seconds that it may wait at most when it is told to wait for longer, if somebody says so.
     """
     check = (
         "def ask() -> None:",
@@ -186,23 +190,29 @@ def standstill_problem(call: Call, seconds: float, entries: Sequence[Entry], *, 
         "",
         "waiting = threading.Thread(target=ask, daemon=True)",
         "waiting.start()",
-        f"waiting.join({_STANDSTILL_SHOWN})",
+        f"waiting.join({_STANDSTILL_SHOWN if limit is None else limit:g})",
         "assert not waiting.is_alive(), 'waits for ever'",
     )
-    sentence = f"{call} neither returned nor sent a request for {seconds:.0f} s"
+    sentence = f"{call} neither returned nor sent a request for {seconds:g} s"
     if entries:
         last = entries[-1]
         came = f"was answered {last.status}" if last.status is not None else "had lost its answer"
-        sentence = f"{call} neither returned nor went on for {seconds:.0f} s after it {came}"
+        sentence = f"{call} neither returned nor went on for {seconds:g} s after it {came}"
+    section = "1"
     words = (
         "whatever went wrong before, a call comes to an end: what an earlier call took, a lock or a connection of the "
         "pool, is to be given back when it fails"
     )
     if entries:
         words += ", and a pause before it asks again is one of seconds"
+        hint = hint_of(entries[-1])
+        if hint is not None and limit is not None:
+            sentence += f" with 'Retry-After: {hint}'"
+            words = f"longest_wait={limit:g} s: a client that is told to wait for longer tells its caller so instead"
+            section = "RFC 9110 §10.2.3"
     if again:
         words += "; the first that stood still was given longer, so that later ones are ended sooner"
-    return Problem(sentence, "1", words, check)
+    return Problem(sentence, section, words, check)
 
 
 def timeout_problem(call: Call, patience: float, waited: float) -> Problem:

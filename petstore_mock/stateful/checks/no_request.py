@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.stateful.model.call import Problem
+from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, hint_of, moment_of, seconds_told
 
 if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
     from petstore_mock.stateful.model.call import Call, Outcome
     from petstore_mock.stateful.model.error_classification import Kind
 
-__all__ = ["TELL_TO_WAIT", "no_request_problem"]
+__all__ = ["no_request_problem"]
 
-TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
 # What no rule of a house refuses.
 _ORDINARY_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{1,19}")
 _ORDINARY_CATEGORIES: Final = range(1, 1_000)
@@ -119,17 +118,17 @@ def _is_told_to_wait(status: int, journal: Journal) -> bool:
     if status not in TELL_TO_WAIT:
         return False
     for entry in reversed(journal):
-        asked = entry.response_headers.get("retry-after") if entry.status == status else "0"
-        if asked is None:
+        if entry.status != status:
+            continue
+        told = seconds_told(entry)
+        if told is None:
             if status == _TOO_MANY_REQUESTS:
                 return True  # for as long as the client thinks right
-        elif asked != "0":
-            waited = RealTime.perf_counter() - entry.request.started
-            if asked.isdecimal():
-                left = float(asked) - waited
-            else:  # by the service's clock, or by the client's own
-                until = parsedate_to_datetime(asked).timestamp()
-                left = max(until - entry.timestamp - waited, until - time.time())
+        elif told:
+            left = told - (RealTime.perf_counter() - entry.request.started)
+            until = moment_of(hint_of(entry) or "")
+            if until is not None:  # by the service's clock, or by the client's own
+                left = max(left, until - time.time())
             if left > -_LATE:
                 return True
     return False

@@ -22,6 +22,7 @@ from petstore_mock.stateful.checks.result import (
 from petstore_mock.stateful.model.call import Problem
 from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
 from petstore_mock.stateful.model.oracle import Contradiction, known_fields
+from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,7 +267,8 @@ def _by_status(fault: Answer) -> Allowed:
         location = dict(fault.fields).get("Location", "")
         kinds |= {401} if location else set()
         kinds |= _LOST if location.startswith("http") else {"protocol"}
-    if status in SUCCESSES:
+    hint = dict(fault.fields).get("Retry-After", "0") if status in TELL_TO_WAIT else "0"
+    if status in SUCCESSES or not (hint.isdecimal() or moment_of(hint)):  # which a library may refuse to read
         kinds |= _LOST
     if fault.takes_time:
         kinds |= _TIMED_OUT

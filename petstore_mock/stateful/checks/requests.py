@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
-from petstore_mock.stateful.checks.no_request import TELL_TO_WAIT, no_request_problem
+from petstore_mock.stateful.checks.no_request import no_request_problem
 from petstore_mock.stateful.model.call import Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
 from petstore_mock.stateful.model.key_forms import PLAIN, forms
+from petstore_mock.stateful.model.retry_after import hint_of, seconds_told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -387,10 +387,9 @@ def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
 
 def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
     """Return a repeated request that came before the time that ``Retry-After`` gave (RFC 9110 §10.2.3)."""
-    asked = first.response_headers.get("retry-after") if first.status in TELL_TO_WAIT else None
-    if asked is None:
+    asked, wanted = hint_of(first), seconds_told(first)
+    if asked is None or wanted is None:
         return None
-    wanted = float(asked) if asked.isdecimal() else parsedate_to_datetime(asked).timestamp() - first.timestamp
     waited = second.request.started - first.request.started
     if waited >= wanted - _EARLY:
         return None
