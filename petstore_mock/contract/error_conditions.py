@@ -60,12 +60,7 @@ def _table(*conditions: Condition) -> Mapping[str, Condition]:
 CONDITIONS: Final[Mapping[str, Condition]] = _table(
     # §5: missing and invalid keys are one thing to the client and four to the journal.
     Condition(
-        "missing_key",
-        401,
-        "unauthorized",
-        "The API key is missing: send 'Authorization: Bearer <API_KEY>'",
-        "5",
-        "key",
+        "missing_key", 401, "unauthorized", "The API key is missing: send 'Authorization: Bearer <API_KEY>'", "5", "key"
     ),
     Condition(
         "malformed_credentials",

@@ -127,7 +127,7 @@ class Fault:
 
     def arguments(self) -> dict[str, Any]:
         """Return what its function has to be told to make it again; no more than that."""
-        return {}
+        return {self._unnamed: _plain(getattr(self, self._unnamed))} if self._unnamed else {}
 
     def code(self) -> str:
         """Return the code that makes it, all that it sends included."""
@@ -148,14 +148,12 @@ class Fault:
         return f"{self.kind}({', '.join(told)})"
 
 
-def _plain(number: float) -> float:
-    """Return a number as people write it: 2 for 2.0."""
+def _plain(number: float | Seconds) -> float | Seconds:
+    """Return a number as people write it: 2 for 2.0; of a range that is none, one of the two."""
+    if isinstance(number, tuple):
+        low, high = map(_plain, number)
+        return low if low == high else (low, high)  # type: ignore[return-value]  # two numbers
     return int(number) if abs(number) < _LARGEST_WHOLE and number == int(number) else number
-
-
-def _plain_seconds(seconds: Seconds) -> float | tuple[float, float]:
-    low, high = seconds
-    return _plain(low) if low == high else (_plain(low), _plain(high))
 
 
 # Those that answer instead of the operation
@@ -191,7 +189,7 @@ class Answer(Fault):
 
     def arguments(self) -> dict[str, Any]:
         """Return what is told to all of them: how long they are held back."""
-        return {} if self.delay is None else {"delay": _plain_seconds(self.delay)}
+        return {} if self.delay is None else {"delay": _plain(self.delay)}
 
 
 class Unauthorized(Answer):
@@ -324,16 +322,8 @@ class Hang(Fault):
 
     effect: ClassVar[str] = "the service never answered"
     loses_answer: ClassVar[bool] = True
-
-    @property
-    def delivery(self) -> Delivery:
-        """Nothing, on a connection that stays open."""
-        return Delivery("hang")
-
-    @property
-    def takes_time(self) -> bool:
-        """Until the client gives up."""
-        return True
+    delivery: ClassVar[Delivery] = Delivery("hang")
+    takes_time: ClassVar[bool] = True  # until the client gives up
 
 
 class Reset(Fault):
@@ -343,11 +333,7 @@ class Reset(Fault):
 
     effect: ClassVar[str] = "the service reset the connection instead of answering"
     loses_answer: ClassVar[bool] = True
-
-    @property
-    def delivery(self) -> Delivery:
-        """A RST."""
-        return Delivery("reset")
+    delivery: ClassVar[Delivery] = Delivery("reset")
 
 
 class EmptyReply(Fault):
@@ -357,11 +343,7 @@ class EmptyReply(Fault):
 
     effect: ClassVar[str] = "the service closed the connection without a byte of an answer"
     loses_answer: ClassVar[bool] = True
-
-    @property
-    def delivery(self) -> Delivery:
-        """A plain close."""
-        return Delivery("empty_reply")
+    delivery: ClassVar[Delivery] = Delivery("empty_reply")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -381,10 +363,6 @@ class Truncate(Fault):
     def delivery(self) -> Delivery:
         """The beginning of the body, and a close."""
         return Delivery("truncate", self.fraction)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return how much is sent."""
-        return {"fraction": _plain(self.fraction)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -407,10 +385,6 @@ class Dribble(Fault):
         """The body, little by little."""
         return Delivery("dribble", self.bytes_per_second)
 
-    def arguments(self) -> dict[str, Any]:
-        """Return how fast it is."""
-        return {"bytes_per_second": _plain(self.bytes_per_second)}
-
 
 class MalformedChunk(Fault):
     """A body in chunks, one of which has no valid size."""
@@ -418,11 +392,7 @@ class MalformedChunk(Fault):
     __slots__ = ()
 
     effect: ClassVar[str] = "a chunk of the answer had no valid size (RFC 9112 §7.1)"
-
-    @property
-    def delivery(self) -> Delivery:
-        """Chunks, and a close."""
-        return Delivery("malformed_chunk")
+    delivery: ClassVar[Delivery] = Delivery("malformed_chunk")
 
 
 # Those of the operation's own answer
@@ -468,10 +438,6 @@ class Delay(Fault):
 
     seconds: Seconds
 
-    def arguments(self) -> dict[str, Any]:
-        """Return how long it is."""
-        return {"seconds": _plain_seconds(self.seconds)}
-
 
 # Those of the TLS handshake
 
@@ -485,6 +451,8 @@ class HandshakeFault(Fault):
     """
 
     loses_answer: ClassVar[bool] = True
+    needs_socket: ClassVar[bool] = True
+    meets_handshakes: ClassVar[bool] = True
 
     flaw: Flaw
 
@@ -497,16 +465,6 @@ class HandshakeFault(Fault):
     def effect(self) -> str:
         """What the service did, in words."""
         return _EFFECTS[self.flaw]
-
-    @property
-    def needs_socket(self) -> bool:
-        """Whether only a real connection can show it: there is no handshake without one."""
-        return True
-
-    @property
-    def meets_handshakes(self) -> bool:
-        """Whether it meets connections."""
-        return True
 
     @property
     def takes_time(self) -> bool:

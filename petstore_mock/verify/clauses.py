@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.contract.interface import PET_STATUSES
+from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
 from petstore_mock.verify.exchange import NotJson, is_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from petstore_mock.verify.exchange import Exchange
     from petstore_mock.verify.facts import Facts
+
+    Check = Callable[[Exchange, Facts], "Breach | Silent | None"]
 
 __all__ = ["CLAUSES", "Breach", "Clause", "Silent"]
 
@@ -49,18 +51,21 @@ class Clause:
     """A sentence of the interface that can be seen from outside.
 
     Attributes:
-        id: stable, beginning with its section.
-        section: the section of the interface.
+        id: stable, beginning with the section of the interface.
         words: what it says.
         probes: the names of the probes that show it, as patterns of ``fnmatch``.
         check: says what an exchange of theirs shows.
     """
 
     id: str
-    section: str
     words: str
     probes: tuple[str, ...]
-    check: Callable[[Exchange, Facts], Breach | Silent | None]
+    check: Check
+
+    @property
+    def section(self) -> str:
+        """The section of the interface."""
+        return self.id.partition("-")[0]
 
     def is_shown_by(self, probe: str) -> bool:
         """Whether an exchange of the probe is checked."""
@@ -70,7 +75,7 @@ class Clause:
 # Checks
 
 
-def _status(*wanted: int) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+def _status(*wanted: int) -> Check:
     """Check the status of an answer alone."""
 
     def check(exchange: Exchange, _facts: Facts) -> Breach | None:
@@ -100,24 +105,20 @@ def _documents(exchange: Exchange) -> list[Any] | Silent:
     return Silent(f"{exchange.line} was answered {exchange.status}")
 
 
+def _is_declared(exchange: Exchange) -> bool:
+    """Whether the answer has a status that the interface declares for the operation."""
+    return exchange.operation is not None and exchange.status in OPERATIONS[exchange.operation].statuses
+
+
 def _json(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.answer is None or exchange.operation is None:
-        return Silent("no answer came")
-    if exchange.status not in _DECLARED[exchange.operation]:
-        return Silent(f"{exchange.status} is not of the interface")
+    if not _is_declared(exchange):
+        return Silent("no answer of the interface came")
     found = exchange.json
     return Breach(f"expected a JSON body; {found.why}") if isinstance(found, NotJson) else None
 
 
-_DECLARED: Final[Mapping[str, frozenset[int]]] = {
-    "listPets": frozenset({200, 401}),
-    "createPet": frozenset({201, 400, 401}),
-    "getPet": frozenset({200, 401, 404}),
-}
-
-
 def _media_type(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.answer is None or exchange.operation is None or exchange.status not in _DECLARED[exchange.operation]:
+    if exchange.answer is None or not _is_declared(exchange):
         return Silent("no answer of the interface came")
     came = exchange.answer.header("Content-Type")
     if came is not None and came.partition(";")[0].strip().lower() == "application/json":
@@ -145,9 +146,7 @@ def _objects(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
     return Breach(f"expected each animal to be a JSON object; one is {wrong[0]!r}") if wrong else None
 
 
-def _field(
-    name: str, is_right: Callable[[Any], bool], what: str, *, required: bool
-) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+def _field(name: str, is_right: Callable[[Any], bool], what: str, *, required: bool) -> Check:
     """Check a field of every animal in an answer."""
 
     def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
@@ -179,13 +178,11 @@ def _is_status(value: object) -> bool:
     return value in PET_STATUSES
 
 
-def _error(
-    name: str, is_right: Callable[[Any], bool], what: str
-) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+def _error(name: str, is_right: Callable[[Any], bool], what: str) -> Check:
     """Check a field of an Error body."""
 
     def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-        if exchange.status not in {400, 401, 404} or exchange.status not in _DECLARED[exchange.operation or "listPets"]:
+        if not _is_declared(exchange) or exchange.status not in {400, 401, 404}:
             return Silent("no such error came")
         found = exchange.json
         if not isinstance(found, dict):
@@ -208,7 +205,7 @@ def _status_carried(exchange: Exchange, _facts: Facts) -> Breach | Silent | None
     )
 
 
-def _error_of(status: int) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+def _error_of(status: int) -> Check:
     """Check an Error body as a whole, as it comes with a status."""
     fields = (("code", _is_text, _TEXT), ("message", _is_text, _TEXT), ("status", is_integer, "an integer"))
     checks = [*(_error(*field) for field in fields), _media_type]
@@ -283,7 +280,7 @@ def _new_id(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     return None
 
 
-def _echoed(name: str) -> Callable[[Exchange, Facts], Breach | Silent | None]:
+def _echoed(name: str) -> Check:
     """Check whether a field of a created animal is what was sent."""
 
     def check(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
@@ -416,16 +413,10 @@ def _largest(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     return _absent(exchange, facts)
 
 
-def _kept_int64(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status == 400:
-        return Silent("the category is refused, and which exist is not shown (§2)")
-    return _echoed("categoryId")(exchange, facts)
-
-
-def _kept_text(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status == 400:
-        return Silent("the name is refused, and which characters it may hold is not shown (§2)")
-    return _echoed("name")(exchange, facts)
+def _echoed_unless_refused(name: str, why: str) -> Check:
+    """Check whether a field of a created animal is what was sent, if a service may refuse that."""
+    echoed = _echoed(name)
+    return lambda exchange, facts: Silent(why) if exchange.status == 400 else echoed(exchange, facts)
 
 
 def _found_at(exchange: Exchange, _facts: Facts) -> Breach | None:
@@ -495,96 +486,90 @@ _REFUSED: Final = (
 
 CLAUSES: Final = (
     # §1
-    Clause("1-http", "1", "The service is an HTTP API", _ANY, _readable),
-    Clause("1-json-body", "1", "Response bodies are JSON", _ANY, _json),
-    Clause("1-media-type", "1", "Response bodies are application/json", _ANY, _media_type),
+    Clause("1-http", "The service is an HTTP API", _ANY, _readable),
+    Clause("1-json-body", "Response bodies are JSON", _ANY, _json),
+    Clause("1-media-type", "Response bodies are application/json", _ANY, _media_type),
     Clause(
         "1-base-address",
-        "1",
         "The base address includes the version path segment /v1",
         ("list", "create-available"),
         _found_at,
     ),
     # §2
-    Clause("2-pets-array", "2", "Pets: a JSON array", _LISTS, _array),
-    Clause("2-pet-object", "2", "Pets: an array of Pet objects", _ANY, _objects),
-    Clause("2-pet-id", "2", "Pet: id, integer, int64, required", _ANY, _field("id", _is_int64, _NUMBER, required=True)),
-    Clause("2-pet-name", "2", "Pet: name, string, required", _ANY, _field("name", _is_text, _TEXT, required=True)),
+    Clause("2-pets-array", "Pets: a JSON array", _LISTS, _array),
+    Clause("2-pet-object", "Pets: an array of Pet objects", _ANY, _objects),
+    Clause("2-pet-id", "Pet: id, integer, int64, required", _ANY, _field("id", _is_int64, _NUMBER, required=True)),
+    Clause("2-pet-name", "Pet: name, string, required", _ANY, _field("name", _is_text, _TEXT, required=True)),
     Clause(
         "2-pet-category",
-        "2",
         "Pet: categoryId, integer, int64, required",
         _ANY,
         _field("categoryId", _is_int64, _NUMBER, required=True),
     ),
     Clause(
         "2-pet-status",
-        "2",
         "Pet: status is one of available, pending, sold",
         _ANY,
         _field("status", _is_status, "one of available, pending, sold", required=False),
     ),
-    Clause("2-id-unique", "2", "id: unique identifier", _LISTS, _distinct),
-    Clause("2-id-assigned", "2", "id: assigned by the service on creation, unique", _MADE, _new_id),
-    Clause("2-error-code", "2", "Error: code, string, required", _ANY, _error("code", _is_text, _TEXT)),
-    Clause("2-error-message", "2", "Error: message, string, required", _ANY, _error("message", _is_text, _TEXT)),
-    Clause("2-error-status", "2", "Error: status, integer, required", _ANY, _error("status", is_integer, "an integer")),
-    Clause("2-name-echoed", "2", "Pet has all fields of NewPet: name", _MADE, _echoed("name")),
-    Clause("2-category-echoed", "2", "Pet has all fields of NewPet: categoryId", _MADE, _echoed("categoryId")),
-    Clause("2-status-echoed", "2", "Pet has all fields of NewPet: status", _MADE, _echoed("status")),
+    Clause("2-id-unique", "id: unique identifier", _LISTS, _distinct),
+    Clause("2-id-assigned", "id: assigned by the service on creation, unique", _MADE, _new_id),
+    Clause("2-error-code", "Error: code, string, required", _ANY, _error("code", _is_text, _TEXT)),
+    Clause("2-error-message", "Error: message, string, required", _ANY, _error("message", _is_text, _TEXT)),
+    Clause("2-error-status", "Error: status, integer, required", _ANY, _error("status", is_integer, "an integer")),
+    Clause("2-name-echoed", "Pet has all fields of NewPet: name", _MADE, _echoed("name")),
+    Clause("2-category-echoed", "Pet has all fields of NewPet: categoryId", _MADE, _echoed("categoryId")),
+    Clause("2-status-echoed", "Pet has all fields of NewPet: status", _MADE, _echoed("status")),
     Clause(
-        "2-category-int64", "2", "categoryId: format int64, beyond 2^53 too", ("create-category-large",), _kept_int64
+        "2-category-int64",
+        "categoryId: format int64, beyond 2^53 too",
+        ("create-category-large",),
+        _echoed_unless_refused("categoryId", "the category is refused, and which exist is not shown (§2)"),
     ),
-    Clause("2-name-text", "2", "name: string, letters beyond ASCII too", ("create-beyond-ascii",), _kept_text),
-    Clause("2-status-optional", "2", "NewPet: status is not required", ("create-without-status",), _created),
-    Clause("2-status-available", "2", "PetStatus: available is allowed", ("create-available",), _created),
-    Clause("2-status-pending", "2", "PetStatus: pending is allowed", ("create-pending",), _created),
-    Clause("2-status-sold", "2", "PetStatus: sold is allowed", ("create-sold",), _created),
+    Clause(
+        "2-name-text",
+        "name: string, letters beyond ASCII too",
+        ("create-beyond-ascii",),
+        _echoed_unless_refused("name", "the name is refused, and which characters it may hold is not shown (§2)"),
+    ),
+    Clause("2-status-optional", "NewPet: status is not required", ("create-without-status",), _created),
+    Clause("2-status-available", "PetStatus: available is allowed", ("create-available",), _created),
+    Clause("2-status-pending", "PetStatus: pending is allowed", ("create-pending",), _created),
+    Clause("2-status-sold", "PetStatus: sold is allowed", ("create-sold",), _created),
     # §4.1
-    Clause("4.1-list", "4.1", "GET /pets answers 200: body is Pets", ("list", "list-default-after"), _status(200)),
-    Clause("4.1-limit-minimum", "4.1", "limit: minimum 1", ("list-limit-1", "list-limit-1-after"), _accepted),
-    Clause("4.1-limit-maximum", "4.1", "limit: maximum 100", ("list-100", "list-after", "list-last"), _accepted),
+    Clause("4.1-list", "GET /pets answers 200: body is Pets", ("list", "list-default-after"), _status(200)),
+    Clause("4.1-limit-minimum", "limit: minimum 1", ("list-limit-1", "list-limit-1-after"), _accepted),
+    Clause("4.1-limit-maximum", "limit: maximum 100", ("list-100", "list-after", "list-last"), _accepted),
     Clause(
         "4.1-limit-within",
-        "4.1",
         "limit: from 1 to 100",
         ("list-limit-4*", "list-limit-20", "list-available-limit-1"),
         _accepted,
     ),
-    Clause(
-        "4.1-limit-counts",
-        "4.1",
-        "limit: maximum number of animals to return",
-        ("list-*",),
-        _counts,
-    ),
+    Clause("4.1-limit-counts", "limit: maximum number of animals to return", ("list-*",), _counts),
     Clause(
         "4.1-limit-default",
-        "4.1",
         "limit: default 20",
         ("list", "list-available", "list-pending", "list-sold", "list-default-after"),
         _at_most,
     ),
-    Clause("4.1-status-available", "4.1", "status=available is allowed", ("list-available*",), _accepted),
-    Clause("4.1-status-pending", "4.1", "status=pending is allowed", ("list-pending*",), _accepted),
-    Clause("4.1-status-sold", "4.1", "status=sold is allowed", ("list-sold*",), _accepted),
+    Clause("4.1-status-available", "status=available is allowed", ("list-available*",), _accepted),
+    Clause("4.1-status-pending", "status=pending is allowed", ("list-pending*",), _accepted),
+    Clause("4.1-status-sold", "status=sold is allowed", ("list-sold*",), _accepted),
     Clause(
         "4.1-status-filter",
-        "4.1",
         "status: returns only animals with this status",
         ("list-available*", "list-pending*", "list-sold*"),
         _only,
     ),
     Clause(
         "4.1-status-finds",
-        "4.1",
         "status: returns animals with this status",
         ("list-available*", "list-pending*", "list-sold*"),
         _finds,
     ),
     Clause(
         "4.1-list-finds",
-        "4.1",
         "Body is Pets, the array of Pet objects",
         ("list", "list-100", "list-limit-1", "list-limit-4*", "list-default-after", "list-after*", "list-last"),
         _finds,
@@ -592,64 +577,50 @@ CLAUSES: Final = (
     # §4.2
     Clause(
         "4.2-created",
-        "4.2",
         "POST /pets answers 201",
         ("create-available", "create-pending", "create-sold", "create-without-status"),
         _created,
     ),
-    Clause(
-        "4.2-kept", "4.2", "201: body is the created Pet, which is in the catalogue from then on", ("get-made*",), _kept
-    ),
-    *(Clause(f"4.2-{name}", "4.2", f"{words}; else 400", (probe,), _refused) for name, words, probe in _REFUSED),
+    Clause("4.2-kept", "201: body is the created Pet, which is in the catalogue from then on", ("get-made*",), _kept),
+    *(Clause(f"4.2-{name}", f"{words}; else 400", (probe,), _refused) for name, words, probe in _REFUSED),
     Clause(
         "4.2-refused-not-kept",
-        "4.2",
         "400, 401: what is refused is not added",
         ("list*after*", "list-last"),
         _refused_left_nothing,
     ),
     # §4.3
-    Clause("4.3-get", "4.3", "GET /pets/{petId} answers 200: body is the Pet", ("get-known", "get-known-after"), _got),
-    Clause("4.3-asked-for", "4.3", "petId: the identifier of the animal", _GOT, _asked_for),
+    Clause("4.3-get", "GET /pets/{petId} answers 200: body is the Pet", ("get-known", "get-known-after"), _got),
+    Clause("4.3-asked-for", "petId: the identifier of the animal", _GOT, _asked_for),
     Clause(
-        "4.3-same-animal",
-        "4.3",
-        "The Pet is the one that the list shows",
-        ("get-known", "get-known-after"),
-        _same_as_listed,
+        "4.3-same-animal", "The Pet is the one that the list shows", ("get-known", "get-known-after"), _same_as_listed
     ),
-    Clause("4.3-absent", "4.3", "404: the requested resource could not be found", ("get-absent",), _absent),
-    Clause("4.3-int64", "4.3", "petId: integer, format int64", ("get-largest",), _largest),
+    Clause("4.3-absent", "404: the requested resource could not be found", ("get-absent",), _absent),
+    Clause("4.3-int64", "petId: integer, format int64", ("get-largest",), _largest),
     # §5
     Clause(
         "5-key",
-        "5",
         "The API key is sent as Authorization: Bearer <API_KEY>",
         ("list", "get-absent", "create-available"),
         _not_refused,
     ),
-    Clause("5-missing-key", "5", "Key missing: 401, on listPets", _KEYLESS, _status(401)),
-    Clause("5-unknown-key", "5", "Key invalid: 401, on listPets", ("list-unknown-key",), _status(401)),
-    Clause("5-missing-key-get", "5", "Key missing: 401, on getPet", ("get-no-key",), _refused_get),
+    Clause("5-missing-key", "Key missing: 401, on listPets", _KEYLESS, _status(401)),
+    Clause("5-unknown-key", "Key invalid: 401, on listPets", ("list-unknown-key",), _status(401)),
+    Clause("5-missing-key-get", "Key missing: 401, on getPet", ("get-no-key",), _refused_get),
     Clause(
-        "5-unknown-key-get",
-        "5",
-        "Key invalid: 401, on getPet",
-        ("get-unknown-key", "get-absent-unknown-key"),
-        _refused_get,
+        "5-unknown-key-get", "Key invalid: 401, on getPet", ("get-unknown-key", "get-absent-unknown-key"), _refused_get
     ),
-    Clause("5-missing-key-create", "5", "Key missing: 401, on createPet", ("create-no-key",), _status(401)),
-    Clause("5-unknown-key-create", "5", "Key invalid: 401, on createPet", ("create-unknown-key",), _status(401)),
+    Clause("5-missing-key-create", "Key missing: 401, on createPet", ("create-no-key",), _status(401)),
+    Clause("5-unknown-key-create", "Key invalid: 401, on createPet", ("create-unknown-key",), _status(401)),
     Clause(
         "5-scheme",
-        "5",
         "Scheme: HTTP bearer, in the form Authorization: Bearer <API_KEY>",
         ("list-key-without-scheme", "list-key-other-scheme", "list-empty-key"),
         _status(401),
     ),
     # §7
-    Clause("7-status", "7", "The status field of the Error body carries the HTTP status", _ANY, _status_carried),
-    Clause("7-401-error", "7", "401: Error body, as application/json", ("*-no-key", "*-unknown-key"), _error_of(401)),
-    Clause("7-404-error", "7", "404: Error body, as application/json", ("get-absent", "get-largest"), _error_of(404)),
-    Clause("7-400-error", "7", "400: Error body, as application/json", ("create-*",), _error_of(400)),
+    Clause("7-status", "The status field of the Error body carries the HTTP status", _ANY, _status_carried),
+    Clause("7-401-error", "401: Error body, as application/json", ("*-no-key", "*-unknown-key"), _error_of(401)),
+    Clause("7-404-error", "404: Error body, as application/json", ("get-absent", "get-largest"), _error_of(404)),
+    Clause("7-400-error", "400: Error body, as application/json", ("create-*",), _error_of(400)),
 )

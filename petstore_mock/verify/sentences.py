@@ -215,11 +215,7 @@ SENTENCES: Final = (
         ("4.2-created", "4.2-kept", "2-id-assigned"),
         ("location_header", "visibility"),
     ),
-    Sentence(
-        "4.2",
-        "400: Error body.",
-        ("7-400-error",),
-    ),
+    Sentence("4.2", "400: Error body.", ("7-400-error",)),
     Sentence(
         "4.2",
         "The request body is missing required fields or contains invalid values.",
