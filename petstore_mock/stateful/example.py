@@ -32,6 +32,7 @@ from petstore_mock.stateful.checks.conduct import (
 from petstore_mock.stateful.checks.lifecycle import (
     Threads,
     close_problem,
+    held_threads_problem,
     left_tasks_problem,
     threads_problem,
     unclosed_problem,
@@ -68,7 +69,7 @@ _T = TypeVar("_T")
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
-_LASTING: Final = 3  # times that threads outlast their call before they are known to be no errand of it
+_LASTING: Final = 3  # times that threads outlast a call, or all clients, before they are known to do so
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
@@ -491,6 +492,7 @@ class Example:
                 self._fail(NO_CALL, problem, outcome)
 
     def _check_threads(self, clients: list[AdaptedClient]) -> None:
+        can_be_closed = clients and all(client.can_be_closed for client in clients)
         if not any(client.can_be_closed for client in clients):
             clients.clear()  # what can't be closed has but to be forgotten
         count = self._threads.left(brief=self._run.threads_were_left > 0)
@@ -498,6 +500,13 @@ class Example:
         if count and self._run.threads_were_left > 1:  # the first may have filled a pool that all examples share
             self.scene.script.with_threads()
             self._fail(NO_CALL, threads_problem(count), Outcome())
+        if can_be_closed and not count and self._threads.go_on and self._run.held_threads < _LASTING:
+            self._run.held_threads += 1  # each look takes its time, and those of a pool of all clients never end
+            held = self._threads.ended_by(clients.clear)
+            if held:
+                self._run.held_threads = 0
+                self.scene.script.with_threads()
+                self._fail(self.scene.actor.last or NO_CALL, held_threads_problem(held), Outcome())
 
     def _check_closed(self) -> None:
         listeners = self._run.listeners

@@ -71,6 +71,7 @@ class CheckRun:
         threads_were_left: examples that have left threads behind.
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
         lasting_threads: times that threads have outlasted the call that began them.
+        held_threads: times that threads went on after their client was closed.
         variables: of the environment, which ``make_client`` sets.
     """
 
@@ -103,6 +104,7 @@ class CheckRun:
         self.report = CheckReport()
         self.threads_were_left = 0
         self.lasting_threads = 0
+        self.held_threads = 0
         self.variables: set[str] = set()
         self.begins_threads = False
         self._has_made_one = False

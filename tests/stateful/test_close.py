@@ -115,7 +115,7 @@ def test_what_a_client_must_not_ask_while_it_is_made_is_told_of(client: Json, wo
 
 
 class Pooled(HttpClientPets):
-    """Has a pool of some threads that it never ends."""
+    """Has a pool of some threads, and does not wait for their end."""
 
     def __init__(self, url: str, key: str) -> None:
         super().__init__(url, key)
@@ -125,6 +125,11 @@ class Pooled(HttpClientPets):
         for _ in range(4):
             self.pool.submit(time.sleep, 0.001)
         return self.pool.submit(self.send, method, path, body).result(5)
+
+    def close(self) -> None:
+        super().close()
+        self.pool.shutdown(wait=False)
+        self.pool = ThreadPoolExecutor(4)
 
 
 def test_some_threads_and_those_of_others_are_not_blamed() -> None:

@@ -12,7 +12,7 @@ from petstore_mock.stateful.model.adapter import LOOP_THREAD
 from petstore_mock.stateful.model.call import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.stateful.model.call import Outcome
@@ -22,6 +22,7 @@ __all__ = [
     "MOST_THREADS",
     "Threads",
     "close_problem",
+    "held_threads_problem",
     "left_tasks_problem",
     "made_problem",
     "threads_problem",
@@ -67,10 +68,16 @@ class Threads:
 
     def end_soon(self, begun: Iterable[threading.Thread]) -> bool:
         """Wait a moment for threads that a call has begun, for what they ask is of it; say whether they have ended."""
-        deadline = RealTime.monotonic() + _ERRAND
-        for thread in begun:
-            thread.join(max(deadline - RealTime.monotonic(), 0))
-        return not any(thread.is_alive() for thread in begun)
+        return not _after(_ERRAND, begun)
+
+    def ended_by(self, forget: Callable[[], object]) -> int:
+        """Return how many end when the clients are forgotten, and have not ended when these were closed."""
+        going_on = _after(_THREADS_END_SOON, self.started)
+        if not going_on:
+            return 0
+        forget()
+        gc.collect()
+        return len(going_on) - len(_after(_THREADS_END_SOON, going_on))
 
     @property
     def were_begun(self) -> bool:
@@ -95,6 +102,15 @@ class Threads:
                 return count
             gc.collect(1)
             time.sleep(_PAUSE)
+
+
+def _after(seconds: float, threads: Iterable[threading.Thread]) -> list[threading.Thread]:
+    """Return those that go on after so many seconds; sooner if none does."""
+    deadline = RealTime.monotonic() + seconds
+    threads = list(threads)
+    for thread in threads:
+        thread.join(max(deadline - RealTime.monotonic(), 0))
+    return [thread for thread in threads if thread.is_alive()]
 
 
 def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], seconds: float) -> Problem | None:
@@ -156,6 +172,23 @@ def threads_problem(count: int) -> Problem:
     )
     words = f"threads that go on after their calls become ever more; {MOST_THREADS} are granted to a pool"
     return Problem(f"{count} threads went on after the client was closed", "1", words, check)
+
+
+def held_threads_problem(count: int) -> Problem:
+    """Return what is wrong with a client that keeps ``count`` threads beyond its close, for as long as it is known."""
+    check = (
+        "{client}.close()",
+        "deadline = time.monotonic() + 1",
+        "while threading.active_count() > threads and time.monotonic() < deadline:",
+        "    time.sleep(0.01)",
+        "assert threading.active_count() <= threads",
+    )
+    words = (
+        "a client ends its threads when it is closed, as an executor does by shutdown(): else they last as long as "
+        "somebody knows of it"
+    )
+    threads = "a thread" if count == 1 else f"{count} threads"
+    return Problem(f"{threads} went on after the client was closed, until it was forgotten", "1", words, check)
 
 
 def left_tasks_problem(names: Sequence[str]) -> Problem | None:
