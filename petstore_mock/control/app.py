@@ -15,9 +15,9 @@ from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.control.console import console_page
-from petstore_mock.control.handlers import Call, Handlers
+from petstore_mock.control.handlers import DoorCall, Handlers
 from petstore_mock.control.mount import BODY_LIMIT, PATH
-from petstore_mock.control.operations import OPERATIONS, Operation
+from petstore_mock.control.operations import OPERATIONS, DoorOperation
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError
 from petstore_mock.control.validation import checked_query, decoded_body
 from petstore_mock.core.tenants import FullError, Tenants, check_name
@@ -139,7 +139,7 @@ class ControlApp:
 
     def _route(
         self, request: Request, path: str, *, at_root: bool
-    ) -> tuple[Operation | None, dict[str, str], list[str]]:
+    ) -> tuple[DoorOperation | None, dict[str, str], list[str]]:
         """Return what a method and a path stand for, its arguments, or the methods that the path has."""
         adapter = self._routes.bind("localhost")
         method = "GET" if request.method == "HEAD" else request.method
@@ -155,11 +155,11 @@ class ControlApp:
         return operation, {name: unquote(text) for name, text in arguments.items()}, []  # matched before it is decoded
 
     def _carry_out(
-        self, request: Request, operation: Operation, name: str | None, arguments: dict[str, str]
+        self, request: Request, operation: DoorOperation, name: str | None, arguments: dict[str, str]
     ) -> Response:
         query = checked_query(request.args, operation.query)
         body = _body(request, operation)
-        call = Call(
+        call = DoorCall(
             name=DEFAULT_WORLD if name is None else name,
             at_root=name is None,
             origin=self._origin(request),
@@ -200,7 +200,7 @@ class ControlApp:
         return f"{'https' if service.speaks_tls else 'http'}://{bare}:{service.port}"
 
 
-def _rule(operation: Operation) -> str:
+def _rule(operation: DoorOperation) -> str:
     """Return the path of an operation as werkzeug writes it."""
     return "/" + operation.path.replace("{", "<").replace("}", ">")
 
@@ -215,7 +215,7 @@ def _parts(request: Request) -> tuple[str | None, str]:
     return None if name is None else unquote(name), match["rest"] or ""
 
 
-def _body(request: Request, operation: Operation) -> Any:  # noqa: ANN401  # a JSON value
+def _body(request: Request, operation: DoorOperation) -> Any:  # noqa: ANN401  # a JSON value
     """Read and validate the body; an operation without one takes an empty object as well."""
     if request.content_length is not None and request.content_length > BODY_LIMIT:
         raise ProblemError(413, f"expected at most {BODY_LIMIT} bytes; got {request.content_length}")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["Answer", "Call", "Handlers"]
+__all__ = ["DoorAnswer", "DoorCall", "Handlers"]
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DRAWN: Final = 50  # requests
@@ -52,7 +52,7 @@ _DEFAULT_WAIT: Final = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class DoorCall:
     """One request to the door, validated.
 
     Attributes:
@@ -73,7 +73,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DoorAnswer:
     """What an operation answers: a JSON value, a text, a stream of bytes, or nothing."""
 
     status: int = 200
@@ -110,20 +110,22 @@ class Handlers:
 
     # The stub
 
-    def health(self, _: Call) -> Answer:
+    def health(self, _: DoorCall) -> DoorAnswer:
         """Say that the stub serves."""
         uptime = round(RealTime.monotonic() - self._started, 3)
-        return Answer(body={"status": "ok", "version": self._version, "uptime": uptime, "worlds": len(self._tenants)})
+        return DoorAnswer(
+            body={"status": "ok", "version": self._version, "uptime": uptime, "worlds": len(self._tenants)}
+        )
 
-    def openapi(self, call: Call) -> Answer:
+    def openapi(self, call: DoorCall) -> DoorAnswer:
         """Describe the door itself."""
         from petstore_mock.control.openapi import door_document  # noqa: PLC0415  # for those who ask; and it knows us
 
-        return Answer(body=door_document(call.origin, self._version))
+        return DoorAnswer(body=door_document(call.origin, self._version))
 
     # Worlds
 
-    def make_world(self, call: Call) -> Answer:
+    def make_world(self, call: DoorCall) -> DoorAnswer:
         """Make the world, or make it anew."""
         options = dict(call.body)
         if isinstance(options.get("behaviour"), dict):
@@ -132,69 +134,69 @@ class Handlers:
         previous = None if former is None else _verification(former)
         tenant, made = self._tenants.make(call.name, **options)
         more = {} if previous is None else {"previous": previous}
-        return Answer(201 if made else 200, {**self._world(call, tenant), **more})
+        return DoorAnswer(201 if made else 200, {**self._world(call, tenant), **more})
 
-    def show_world(self, call: Call) -> Answer:
+    def show_world(self, call: DoorCall) -> DoorAnswer:
         """Show the world."""
-        return Answer(body=self._world(call, self._tenant(call)))
+        return DoorAnswer(body=self._world(call, self._tenant(call)))
 
-    def reset_world(self, call: Call) -> Answer:
+    def reset_world(self, call: DoorCall) -> DoorAnswer:
         """Return to the starting state."""
         tenant = self._tenant(call)
         tenant.reset()
-        return Answer(body=self._world(call, tenant))
+        return DoorAnswer(body=self._world(call, tenant))
 
-    def verify_world(self, call: Call) -> Answer:
+    def verify_world(self, call: DoorCall) -> DoorAnswer:
         """Say what a test would fail for."""
-        return Answer(body=_verification(self._tenant(call)))
+        return DoorAnswer(body=_verification(self._tenant(call)))
 
-    def tell_verification(self, call: Call) -> Answer:
+    def tell_verification(self, call: DoorCall) -> DoorAnswer:
         """Say what a test must fail for by now, and count it as told."""
         tenant = self._tenant(call)
         if call.body.get("excuse", False):
             tenant.excuse()
-            return Answer(body=_told([]))
-        return Answer(body=_told(tenant.tell(again=call.body.get("again", True))))
+            return DoorAnswer(body=_told([]))
+        return DoorAnswer(body=_told(tenant.tell(again=call.body.get("again", True))))
 
-    def end_world(self, call: Call) -> Answer:
+    def end_world(self, call: DoorCall) -> DoorAnswer:
         """End the world."""
         tenant = self._tenant(call)
         if tenant is self._tenants.default:
             raise ProblemError(409, "expected a world by address, /w/NAME; the default one lasts as long as the stub")
         verification = _verification(tenant)
         self._tenants.end(tenant)
-        return Answer(body=verification)
+        return DoorAnswer(body=verification)
 
-    def list_worlds(self, call: Call) -> Answer:
+    def list_worlds(self, call: DoorCall) -> DoorAnswer:
         """Show every world."""
         worlds = [{**self._world(call, tenant), "passed": not tenant.problems} for tenant in self._tenants]
-        return Answer(body={"worlds": worlds})
+        return DoorAnswer(body={"worlds": worlds})
 
-    def end_worlds(self, _: Call) -> Answer:
+    def end_worlds(self, _: DoorCall) -> DoorAnswer:
         """End every world but the default one."""
         self._tenants.end_all()
-        return Answer(204)
+        return DoorAnswer(204)
 
-    def list_leaks(self, _: Call) -> Answer:
+    def list_leaks(self, _: DoorCall) -> DoorAnswer:
         """Show requests to worlds that were over."""
         leaks = tuple(self._tenants.default.worlds.leaks)
-        return Answer(body={"leaks": [leak_document(leak) for leak in leaks]})
+        return DoorAnswer(body={"leaks": [leak_document(leak) for leak in leaks]})
 
-    def list_handshakes(self, call: Call) -> Answer:
+    def list_handshakes(self, call: DoorCall) -> DoorAnswer:
         """Show the TLS handshakes, oldest first, once those that are running have ended or `wait` seconds are over."""
         handshakes = self._tenants.default.world.journal.handshakes  # nobody knows which world a connection is for
         deadline = RealTime.monotonic() + call.query.get("wait", 0.0)
         for handshake in handshakes:
             handshake.has_settled(max(0.0, deadline - RealTime.monotonic()))
-        return Answer(body={"handshakes": [handshake_document(one) for one in handshakes]})
+        return DoorAnswer(body={"handshakes": [handshake_document(one) for one in handshakes]})
 
-    def _tenant(self, call: Call) -> Tenant:
+    def _tenant(self, call: DoorCall) -> Tenant:
         tenant = self._tenants.find(call.name)
         if tenant is None:
             raise ProblemError(404, f"expected the name of a world; got {call.name[:100]!r}: PUT world makes it")
         return tenant
 
-    def _world(self, call: Call, tenant: Tenant) -> dict[str, Any]:
+    def _world(self, call: DoorCall, tenant: Tenant) -> dict[str, Any]:
         world = tenant.world
         mount = "" if tenant.name is None else f"/w/{tenant.name}"
         with world.lock:
@@ -211,14 +213,14 @@ class Handlers:
 
     # Animals
 
-    def list_pets(self, call: Call) -> Answer:
+    def list_pets(self, call: DoorCall) -> DoorAnswer:
         """Show the animals."""
         world = self._tenant(call).world
         with world.lock:  # for the copy alone: the service waits for it
             pets = world.animals.store.bodies()
-        return Answer(body={"pets": list(map(json.loads, pets))})
+        return DoorAnswer(body={"pets": list(map(json.loads, pets))})
 
-    def add_pets(self, call: Call) -> Answer:
+    def add_pets(self, call: DoorCall) -> DoorAnswer:
         """Add animals, all or none."""
         tenant, sent = self._tenant(call), call.body
         if isinstance(sent, list):
@@ -227,30 +229,30 @@ class Handlers:
             added = tenant.seed_many(sent["count"])
         else:
             added = [tenant.seed(sent, {})]
-        return Answer(201, {"pets": added})
+        return DoorAnswer(201, {"pets": added})
 
-    def change_pet(self, call: Call) -> Answer:
+    def change_pet(self, call: DoorCall) -> DoorAnswer:
         """Change an animal as another actor would (§3)."""
         world = self._tenant(call).world
         with world.lock:
-            return Answer(body=world.animals.update(_pet_id(world, call), call.body))
+            return DoorAnswer(body=world.animals.update(_pet_id(world, call), call.body))
 
-    def remove_pet(self, call: Call) -> Answer:
+    def remove_pet(self, call: DoorCall) -> DoorAnswer:
         """Take an animal out as another actor would (§3)."""
         world = self._tenant(call).world
         with world.lock:
             world.animals.remove(_pet_id(world, call))
-        return Answer(204)
+        return DoorAnswer(204)
 
     # Faults
 
-    def list_faults(self, call: Call) -> Answer:
+    def list_faults(self, call: DoorCall) -> DoorAnswer:
         """Show the planned faults, spent ones too."""
-        return Answer(
+        return DoorAnswer(
             body={"faults": [_fault_document(handle, call) for handle in self._tenant(call).world.plan.every()]}
         )
 
-    def plan_fault(self, call: Call) -> Answer:
+    def plan_fault(self, call: DoorCall) -> DoorAnswer:
         """Plan a fault."""
         options = dict(call.body)
         fault = faults.from_data(options.pop("fault"))
@@ -262,14 +264,14 @@ class Handlers:
             )
         handle = tenant.inject(fault, **options)
         as_written = {"fault": call.body["fault"]}  # and not in its shortest form
-        return Answer(201, {**_fault_document(handle, call), **as_written})
+        return DoorAnswer(201, {**_fault_document(handle, call), **as_written})
 
-    def cancel_faults(self, call: Call) -> Answer:
+    def cancel_faults(self, call: DoorCall) -> DoorAnswer:
         """Take every fault away."""
         self._tenant(call).cancel_faults()
-        return Answer(204)
+        return DoorAnswer(204)
 
-    def cancel_fault(self, call: Call) -> Answer:
+    def cancel_fault(self, call: DoorCall) -> DoorAnswer:
         """Take a fault away."""
         plan = self._tenant(call).world.plan
         handles = plan.every()
@@ -282,11 +284,11 @@ class Handlers:
         handle.cancel()
         if unfired:
             plan.left_unfired(handle)
-        return Answer(204)
+        return DoorAnswer(204)
 
     # Requests
 
-    def list_requests(self, call: Call) -> Answer:
+    def list_requests(self, call: DoorCall) -> DoorAnswer:
         """Show the journal, oldest first."""
         journal, query = self._tenant(call).world.journal, call.query
         clears, kept, total = journal.clears, journal.kept, journal.total
@@ -295,7 +297,7 @@ class Handlers:
         last = query.get("last")
         found = found[: query.get("limit", 1000)] if last is None else found[-last:]
         with_record = query.get("record", False)
-        return Answer(
+        return DoorAnswer(
             body={
                 "requests": [entry_document(entry, with_record=with_record) for entry in found],
                 "total": total,
@@ -304,7 +306,7 @@ class Handlers:
             }
         )
 
-    def expect_requests(self, call: Call) -> Answer:
+    def expect_requests(self, call: DoorCall) -> DoorAnswer:
         """Let nobody answer for these violations."""
         world, numbers = self._tenant(call).world, set(call.body["numbers"])
         with world.lock:
@@ -313,14 +315,14 @@ class Handlers:
                 for entry in journal.kept:
                     if entry.number in numbers:
                         entry.expected = True
-        return Answer(204)
+        return DoorAnswer(204)
 
-    def clear_requests(self, call: Call) -> Answer:
+    def clear_requests(self, call: DoorCall) -> DoorAnswer:
         """Forget the journal."""
         self._tenant(call).clear_requests()
-        return Answer(204)
+        return DoorAnswer(204)
 
-    def wait_for_requests(self, call: Call) -> Answer:
+    def wait_for_requests(self, call: DoorCall) -> DoorAnswer:
         """Wait until there are so many requests."""
         tenant, asked = self._tenant(call), call.body
         world = tenant.world
@@ -341,9 +343,9 @@ class Handlers:
             )
         found = [entry for entry in journal.kept if criteria.matches(entry)]
         met = journal.clears == clears and is_met()
-        return Answer(body={"met": met, "requests": [entry_document(entry) for entry in found]})
+        return DoorAnswer(body={"met": met, "requests": [entry_document(entry) for entry in found]})
 
-    def assert_requests(self, call: Call) -> Answer:
+    def assert_requests(self, call: DoorCall) -> DoorAnswer:
         """Say whether requests came, and what came instead."""
         asked = call.body
         journal = self._tenant(call).world.journal
@@ -352,40 +354,40 @@ class Handlers:
             passed, message = journal.check(operation, times, where)
         except EvictedError as lost:
             raise ProblemError(409, str(lost)) from None
-        return Answer(body={"passed": passed, "message": message})
+        return DoorAnswer(body={"passed": passed, "message": message})
 
-    def show_archive(self, call: Call) -> Answer:
+    def show_archive(self, call: DoorCall) -> DoorAnswer:
         """Show the journal as HAR 1.2."""
-        return Answer(body=har_document(self._tenant(call).entries))
+        return DoorAnswer(body=har_document(self._tenant(call).entries))
 
-    def show_picture(self, call: Call) -> Answer:
+    def show_picture(self, call: DoorCall) -> DoorAnswer:
         """Draw the latest requests and answers between two lifelines."""
         kept = self._tenant(call).world.journal.kept
-        return Answer(text=exchange_svg(kept[-call.query.get("last", _DRAWN) :]))
+        return DoorAnswer(text=exchange_svg(kept[-call.query.get("last", _DRAWN) :]))
 
     # Choices and time
 
-    def show_behaviour(self, call: Call) -> Answer:
+    def show_behaviour(self, call: DoorCall) -> DoorAnswer:
         """Show every gap with its choice."""
-        return Answer(body=behaviour_document(self._tenant(call)))
+        return DoorAnswer(body=behaviour_document(self._tenant(call)))
 
-    def change_behaviour(self, call: Call) -> Answer:
+    def change_behaviour(self, call: DoorCall) -> DoorAnswer:
         """Choose alternatives for gaps."""
         tenant, gaps = self._tenant(call), dict(call.body)
         preset = gaps.pop("preset", None)
         tenant.configure(None if preset is None else Behaviour.preset(preset), gaps)
-        return Answer(body=behaviour_document(tenant))
+        return DoorAnswer(body=behaviour_document(tenant))
 
-    def list_gaps(self, call: Call) -> Answer:
+    def list_gaps(self, call: DoorCall) -> DoorAnswer:
         """Show the register of gaps."""
         self._tenant(call)
-        return Answer(body=gap_register())
+        return DoorAnswer(body=gap_register())
 
-    def show_clock(self, call: Call) -> Answer:
+    def show_clock(self, call: DoorCall) -> DoorAnswer:
         """Show the fake's time."""
-        return Answer(body=clock_document(self._tenant(call).world.clock))
+        return DoorAnswer(body=clock_document(self._tenant(call).world.clock))
 
-    def change_clock(self, call: Call) -> Answer:
+    def change_clock(self, call: DoorCall) -> DoorAnswer:
         """Change the fake's time."""
         world, asked = self._tenant(call).world, call.body
         clock = world.clock
@@ -402,11 +404,11 @@ class Handlers:
                 raise
             if "freeze" in asked:
                 (clock.freeze if asked["freeze"] else clock.unfreeze)()
-            return Answer(body=clock_document(clock))
+            return DoorAnswer(body=clock_document(clock))
 
     # Keys and copies
 
-    def list_keys(self, call: Call) -> Answer:
+    def list_keys(self, call: DoorCall) -> DoorAnswer:
         """Show the API keys."""
         world = self._tenant(call).world
         with world.lock:
@@ -419,45 +421,45 @@ class Handlers:
                 }
                 for key in keys
             ]
-        return Answer(body={"keys": shown})
+        return DoorAnswer(body={"keys": shown})
 
-    def issue_key(self, call: Call) -> Answer:
+    def issue_key(self, call: DoorCall) -> DoorAnswer:
         """Issue a further API key."""
         expires = call.body.get("expires")
-        return Answer(201, {"api_key": self._tenant(call).issue_key(expires)})
+        return DoorAnswer(201, {"api_key": self._tenant(call).issue_key(expires)})
 
-    def revoke_key(self, call: Call) -> Answer:
+    def revoke_key(self, call: DoorCall) -> DoorAnswer:
         """Revoke an API key."""
         tenant = self._tenant(call)
         if call.arguments["api_key"] not in tenant.world.keys:
             raise ProblemError(404, "expected a key of this world; got one that it never had")
         tenant.revoke_key(call.arguments["api_key"])
-        return Answer(204)
+        return DoorAnswer(204)
 
-    def take_snapshot(self, call: Call) -> Answer:
+    def take_snapshot(self, call: DoorCall) -> DoorAnswer:
         """Keep a copy of the state."""
         tenant = self._tenant(call)
-        return Answer(201, {"id": tenant.keep_snapshot()})
+        return DoorAnswer(201, {"id": tenant.keep_snapshot()})
 
-    def restore_snapshot(self, call: Call) -> Answer:
+    def restore_snapshot(self, call: DoorCall) -> DoorAnswer:
         """Return to a copy of the state."""
         tenant = self._tenant(call)
         tenant.restore(tenant.snapshots[_snapshot_id(tenant, call)])
-        return Answer(body=self._world(call, tenant))
+        return DoorAnswer(body=self._world(call, tenant))
 
-    def drop_snapshot(self, call: Call) -> Answer:
+    def drop_snapshot(self, call: DoorCall) -> DoorAnswer:
         """Forget a copy of the state."""
         tenant = self._tenant(call)
         del tenant.snapshots[_snapshot_id(tenant, call)]
-        return Answer(204)
+        return DoorAnswer(204)
 
     # Connections, coverage, events
 
-    def close_connections(self, call: Call) -> Answer:
+    def close_connections(self, call: DoorCall) -> DoorAnswer:
         """Close the idle kept connections."""
         tenant = self._tenant(call)
         self._close_connections(None if call.at_root else self._used_last_by(tenant))
-        return Answer(204)
+        return DoorAnswer(204)
 
     def _used_last_by(self, tenant: Tenant) -> frozenset[int]:
         latest = {entry.connection: entry.request.started for entry in tenant.entries if entry.connection}
@@ -468,14 +470,14 @@ class Handlers:
                         del latest[entry.connection]
         return frozenset(latest)
 
-    def show_coverage(self, call: Call) -> Answer:
+    def show_coverage(self, call: DoorCall) -> DoorAnswer:
         """Count the documented outcomes that were shown."""
-        return Answer(body=coverage_document(self._tenant(call)))
+        return DoorAnswer(body=coverage_document(self._tenant(call)))
 
-    def stream_events(self, call: Call) -> Answer:
+    def stream_events(self, call: DoorCall) -> DoorAnswer:
         """Tell of requests as they come, and of worlds: made, reset, cleared of their requests, ended."""
         only = None if call.at_root else self._tenant(call)
-        return Answer(stream=event_stream(self._tenants, only, _name_of))
+        return DoorAnswer(stream=event_stream(self._tenants, only, _name_of))
 
 
 def _name_of(tenant: Tenant) -> str:
@@ -490,7 +492,7 @@ def _told(problems: list[tuple[str, str]]) -> dict[str, Any]:
     return {"passed": not problems, "problems": [{"kind": kind, "message": text} for kind, text in problems]}
 
 
-def _fault_document(handle: FaultHandle, call: Call) -> dict[str, Any]:
+def _fault_document(handle: FaultHandle, call: DoorCall) -> dict[str, Any]:
     """Return a fault as it was planned, and what has come of it; how it is told, for those who make reports."""
     document = handle.to_data()
     if call.query.get("record", False):
@@ -499,14 +501,14 @@ def _fault_document(handle: FaultHandle, call: Call) -> dict[str, Any]:
     return document
 
 
-def _pet_id(world: World, call: Call) -> int:
+def _pet_id(world: World, call: DoorCall) -> int:
     text = call.arguments["pet_id"]
     if not _NUMBER.fullmatch(text) or world.animals.store.get(int(text)) is None:
         raise ProblemError(404, f"expected the id of an animal in the store; got {text[:40]!r}")
     return int(text)
 
 
-def _snapshot_id(tenant: Tenant, call: Call) -> int:
+def _snapshot_id(tenant: Tenant, call: DoorCall) -> int:
     text = call.arguments["snapshot_id"]
     found = next((number for number in tenant.snapshots if str(number) == text), None)
     if found is None:

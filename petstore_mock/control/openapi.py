@@ -11,7 +11,7 @@ from petstore_mock.control.problems import PROBLEM_TYPE
 from petstore_mock.control.schemas import SCHEMAS, ref
 
 if TYPE_CHECKING:
-    from petstore_mock.control.operations import Operation
+    from petstore_mock.control.operations import DoorOperation
 
 __all__ = ["door_document"]
 
@@ -63,7 +63,7 @@ def door_document(origin: str, version: str) -> dict[str, Any]:
     }
 
 
-def _described(operation: Operation, mount: str) -> dict[str, Any]:
+def _described(operation: DoorOperation, mount: str) -> dict[str, Any]:
     names = _PARAMETER.findall(f"{mount}{operation.path}")
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": _NAME if name == "world" else {"type": "string"}}
@@ -91,7 +91,7 @@ def _described(operation: Operation, mount: str) -> dict[str, Any]:
     return described
 
 
-def _answer(operation: Operation, status: int, schema: str | None) -> dict[str, Any]:
+def _answer(operation: DoorOperation, status: int, schema: str | None) -> dict[str, Any]:
     answer: dict[str, Any] = {"description": _WORDS[status]}
     if status != 204:
         answer["content"] = {operation.media_type: {"schema": {} if schema is None else ref(schema)}}
@@ -102,7 +102,7 @@ def _problem(status: int) -> dict[str, Any]:
     return {"description": _WORDS[status], "content": {PROBLEM_TYPE: {"schema": ref("Problem")}}}
 
 
-def _refusals(operation: Operation, names: list[str]) -> list[int]:
+def _refusals(operation: DoorOperation, names: list[str]) -> list[int]:
     refusals = {422}
     if not operation.is_open:
         refusals |= {401, 403}

@@ -108,7 +108,7 @@ def _answer(
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if world.plan.idle:
         return execute_again(world, route, new_pet, entry)
-    return _Exchange(world, request, route, new_pet, entry).run()
+    return _Execution(world, request, route, new_pet, entry).run()
 
 
 def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:
@@ -131,7 +131,7 @@ def _failed(world: World, entry: Entry, error: Exception) -> ApiResponse:
     return refusal_response(world, refusal, entry.request)
 
 
-class _Exchange:
+class _Execution:
     """A valid request on its way through fault, execution and rendering."""
 
     __slots__ = ("entry", "new_pet", "pending", "request", "route", "world")

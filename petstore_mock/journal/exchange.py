@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["Exchange", "Mark", "Note", "exchanges", "took"]
+__all__ = ["ExchangeStep", "Mark", "Note", "exchanges", "took"]
 
 Arrival = Literal["whole", "corrupted", "cut", "lost", "pending"]
 Mark = Literal["commit", "refusal", "fault", "plain"]
@@ -35,7 +35,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeStep:
     """One request and what became of it.
 
     Attributes:
@@ -77,9 +77,9 @@ def took(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def exchanges(entries: Iterable[Entry]) -> list[Exchange]:
+def exchanges(entries: Iterable[Entry]) -> list[ExchangeStep]:
     """Return ``entries`` as the steps of an exchange, in order."""
-    found: list[Exchange] = []
+    found: list[ExchangeStep] = []
     failed: dict[tuple[str, str, bytes], int] = {}
     first: float | None = None
     for entry in entries:
@@ -93,9 +93,9 @@ def exchanges(entries: Iterable[Entry]) -> list[Exchange]:
     return found
 
 
-def _exchange(entry: Entry, began: float, retry_of: int | None) -> Exchange:
+def _exchange(entry: Entry, began: float, retry_of: int | None) -> ExchangeStep:
     arrival = _arrival(entry)
-    return Exchange(
+    return ExchangeStep(
         number=entry.number,
         began=began,
         ended=None if arrival == "pending" else began + entry.duration,

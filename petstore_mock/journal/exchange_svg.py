@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.journal.exchange import Exchange, Mark, Note
+    from petstore_mock.journal.exchange import ExchangeStep, Mark, Note
 
 __all__ = ["exchange_svg"]
 
@@ -82,7 +82,7 @@ def exchange_svg(entries: Sequence[Entry]) -> str:
 # The rows
 
 
-def _drawn(steps: Sequence[Exchange], gone: str) -> tuple[list[str], int]:
+def _drawn(steps: Sequence[ExchangeStep], gone: str) -> tuple[list[str], int]:
     """Return the parts of the picture, and its height."""
     bottom, rows = _TOP, []
     if gone or not steps:
@@ -96,9 +96,9 @@ def _drawn(steps: Sequence[Exchange], gone: str) -> tuple[list[str], int]:
     return [*_lifelines(bottom - 8), *rows], bottom + 8
 
 
-def _in_order(steps: Sequence[Exchange]) -> Iterator[tuple[Exchange, bool]]:
+def _in_order(steps: Sequence[ExchangeStep]) -> Iterator[tuple[ExchangeStep, bool]]:
     """Yield each request and, apart, its answer, by their times: those that ran at once cross each other."""
-    moments: list[tuple[float, int, Exchange, bool]] = []
+    moments: list[tuple[float, int, ExchangeStep, bool]] = []
     latest = 0.0
     for order, step in enumerate(steps):
         latest = max(latest, step.began)  # the journal's order counts, whatever the clock says
@@ -120,7 +120,7 @@ def _lifelines(bottom: int) -> list[str]:
     return drawn
 
 
-def _request(step: Exchange, y: int) -> tuple[str, int]:
+def _request(step: ExchangeStep, y: int) -> tuple[str, int]:
     """Draw a request; return how many lines of notes stand beside it as well."""
     retry = f"  retry of {step.retry_of}" if step.retry_of is not None else ""
     operation = f"  {step.operation}" if step.operation else ""
@@ -137,7 +137,7 @@ def _request(step: Exchange, y: int) -> tuple[str, int]:
     return "".join(drawn), lines
 
 
-def _answer(step: Exchange, y: int) -> tuple[str, int]:
+def _answer(step: ExchangeStep, y: int) -> tuple[str, int]:
     """Draw what came back, or did not: an answer that is lost ends halfway, at a cross."""
     line = y + 8
     bad = step.arrival != "whole" or step.status is None or step.status >= 400

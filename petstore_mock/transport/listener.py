@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.mounted import MountedApp
     from petstore_mock.transport.tls_connection import ServerTls
 
-    Answer: TypeAlias = Callable[[], tuple[Head, bytes]]
+    ToAnswer: TypeAlias = Callable[[], tuple[Head, bytes]]
 
 __all__ = ["Listener"]
 
@@ -119,7 +119,7 @@ class Listener(HTTPServer):
         """How many connections are open."""
         return self._wire.open_connections
 
-    def match(self, request: ApiRequest) -> Answer | None:
+    def match(self, request: ApiRequest) -> ToAnswer | None:
         """Find the expectation that answers ``request``, and use it up if it is meant for one request only."""
         if self._reserved is not None and self._reserved(request):
             return None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.transport.request_parsing import RequestError, RequestHead
 
-__all__ = ["REFUSED", "MountedApp", "MountedCall", "Threads"]
+__all__ = ["REFUSED", "CallThreads", "MountedApp", "MountedCall"]
 
 REFUSED: Final = "petstore.refused"  # a variable of the environ: why what came is no request, by name and in words
 
@@ -56,7 +56,7 @@ class _Connection(Protocol):
         """Go on after the answer."""
 
 
-class Threads:
+class CallThreads:
     """Runs calls, each in a thread; of too many at once the later ones wait for a thread that has become free.
 
     Not an executor: its threads hold up the exit of the interpreter, and live on without work.
@@ -114,7 +114,7 @@ class MountedCall:
         request: ApiRequest,
         *,
         refused: RequestError | None,
-        threads: Threads,
+        threads: CallThreads,
     ) -> None:
         self.streams = False
         self._connection = connection

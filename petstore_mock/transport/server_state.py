@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_mock.transport.mounted import Threads
+from petstore_mock.transport.mounted import CallThreads
 from petstore_mock.transport.request_parsing import RequestHead, read_head
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ServerState:
         self.handler = handler
         self.expectations: Expectations = _NoExpectations() if expectations is None else expectations
         self.mounted = mounted
-        self.threads = Threads()
+        self.threads = CallThreads()
         self.head_timeout = head_timeout
         self.body_timeout = body_timeout
         self.idle_timeout = idle_timeout

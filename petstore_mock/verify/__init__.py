@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.checking import Checking
-from petstore_mock.verify.client import Connection
+from petstore_mock.verify.client import ServiceConnection
 from petstore_mock.verify.gap_evidence import Finding
 from petstore_mock.verify.guest import Guest
 from petstore_mock.verify.learned import Learned, learned_from, recorded_choices
@@ -63,7 +63,7 @@ def verify(
         raise PetStoreMockError(f"expected a base address; got url={url!r} ({type(url).__name__})")
     began = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     guest = Guest(
-        Connection(url),
+        ServiceConnection(url),
         keys,
         allow_create=allow_create,
         rate=min(rate, _FASTEST),

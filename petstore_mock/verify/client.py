@@ -17,14 +17,14 @@ from urllib.parse import urlsplit
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.verify.exchange import Answer, Failure
+from petstore_mock.verify.exchange import Failure, WholeAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from petstore_mock.verify.exchange import Fields, Framing
 
-__all__ = ["Connection", "FailedError"]
+__all__ = ["FailedError", "ServiceConnection"]
 
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
@@ -46,7 +46,7 @@ class FailedError(Exception):
         self.failure = failure
 
 
-class Connection:
+class ServiceConnection:
     """At most one connection to the service at ``url``, kept as long as the service keeps it.
 
     Raises:
@@ -84,7 +84,7 @@ class Connection:
 
     def ask(
         self, method: str, target: str, fields: Sequence[tuple[str, str]], body: bytes | None, *, timeout: float
-    ) -> Answer:
+    ) -> WholeAnswer:
         """Send a request and return its answer.
 
         Args:
@@ -196,7 +196,7 @@ class Connection:
 
     # The answer
 
-    def _read(self, broken: OSError | None) -> Answer:
+    def _read(self, broken: OSError | None) -> WholeAnswer:
         while True:
             minor, status, fields = self._head(broken)
             if status == 101:
@@ -215,7 +215,7 @@ class Connection:
             )
         for coding in reversed(",".join(names.get("content-encoding", ())).split(",")):
             body = _decoded(body, coding.strip().lower())
-        return Answer(status, fields, body, framing, closes)
+        return WholeAnswer(status, fields, body, framing, closes)
 
     def _head(self, broken: OSError | None) -> tuple[int, int, Fields]:
         while b"\n\r\n" not in self._buffer and b"\n\n" not in self._buffer:

@@ -14,7 +14,7 @@ from petstore_mock.common.masking import cut, printable
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["Answer", "Exchange", "Failure", "Fields", "Framing", "NotJson", "redacted", "seconds_of", "shown"]
+__all__ = ["Exchange", "Failure", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "seconds_of", "shown"]
 
 Fields = tuple[tuple[str, str], ...]
 Framing = Literal["content_length", "chunked", "close", "none", "unknown"]
@@ -61,7 +61,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WholeAnswer:
     """An answer that was whole.
 
     Attributes:
@@ -145,7 +145,7 @@ class Exchange:
     key: int | None
     fields: Fields = ()
     body: bytes | None = None
-    answer: Answer | None = None
+    answer: WholeAnswer | None = None
     failure: Failure | None = None
     confirmed: bool = False
     notes: list[str] = field(default_factory=list)

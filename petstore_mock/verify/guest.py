@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.verify.client import Connection, FailedError
+from petstore_mock.verify.client import FailedError, ServiceConnection
 from petstore_mock.verify.exchange import Exchange, redacted, seconds_of
 from petstore_mock.verify.probes import credentials_of
 
@@ -70,7 +70,7 @@ class Guest:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ServiceConnection,
         keys: Sequence[str],
         *,
         allow_create: int,

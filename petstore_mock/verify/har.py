@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from petstore_mock.common.paths import as_path
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.verify.exchange import Answer, Exchange, shown
+from petstore_mock.verify.exchange import Exchange, WholeAnswer, shown
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import findings
 from petstore_mock.verify.learned import Learned
@@ -143,7 +143,7 @@ def _exchange(entry: Mapping[str, Any], base: str, number: int, keys: dict[str, 
     found = _text(content)
     size = content.get("size")
     is_lacking = found is None and size != 0 and status not in {204, 304}
-    exchange.answer = Answer(status, came, found or b"", lacks_body=is_lacking)
+    exchange.answer = WholeAnswer(status, came, found or b"", lacks_body=is_lacking)
     # A recording of our own masks keys, and browsers leave them out: what was let in bore one.
     if exchange.key is None and exchange.operation is not None and status not in {401, 429}:
         exchange.key = keys.setdefault("", len(keys))

@@ -24,7 +24,7 @@ from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
 from petstore_mock.verify.probes import PROBES
-from petstore_mock.verify.sentences import SENTENCES, Sentence
+from petstore_mock.verify.sentences import PASSAGES, Passage
 from tests.docs import charts, reference_tables
 from tests.docs.blocks import ROOT, blocks, generated, markers
 
@@ -143,18 +143,18 @@ def mutants_table() -> str:
 
 def fidelity_figures() -> str:
     """How much of the interface is held, and by what."""
-    held = sum(bool(one.clauses) for one in SENTENCES)
-    chosen = sum(bool(one.gaps) and not one.clauses for one in SENTENCES)
+    held = sum(bool(one.clauses) for one in PASSAGES)
+    chosen = sum(bool(one.gaps) and not one.clauses for one in PASSAGES)
     return textwrap.fill(
-        f"Of the interface's {len(SENTENCES)} sentences, {held} are held by {len(CLAUSES)} clauses, which "
+        f"Of the interface's {len(PASSAGES)} sentences, {held} are held by {len(CLAUSES)} clauses, which "
         f"{len(PROBES)} probes show; {chosen} more say that something is left open, and are gaps ({len(GAPS)} in all); "
         f"{len(_unseen())} show in no answer. There are {len(MUTANTS)} mutants.",
         width=120,
     )
 
 
-def _unseen() -> list[Sentence]:
-    return [one for one in SENTENCES if not one.clauses and not one.gaps]
+def _unseen() -> list[Passage]:
+    return [one for one in PASSAGES if not one.clauses and not one.gaps]
 
 
 def unseen_table() -> str:

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from petstore_mock.transport.mounted import Threads
+from petstore_mock.transport.mounted import CallThreads
 
 PATIENCE = 30  # seconds
 
 
 def test_later_calls_wait_for_a_thread_that_becomes_free() -> None:
-    threads = Threads(most=2)
+    threads = CallThreads(most=2)
     started, free, done = threading.Semaphore(0), threading.Event(), threading.Semaphore(0)
     before = threading.active_count()
 
@@ -31,7 +31,7 @@ def test_later_calls_wait_for_a_thread_that_becomes_free() -> None:
 
 
 def test_calls_wait_when_the_system_gives_no_further_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = Threads()
+    threads = CallThreads()
     started, free, done = threading.Event(), threading.Event(), threading.Semaphore(0)
 
     def first() -> None:

@@ -12,23 +12,23 @@ from petstore_mock.verify.exchange import Exchange, redacted
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import NEEDS, findings
 from petstore_mock.verify.probes import PROBES, credentials_of
-from petstore_mock.verify.sentences import SENTENCES
+from petstore_mock.verify.sentences import PASSAGES
 
 
 def test_every_sentence_has_a_clause_a_gap_or_a_reason() -> None:
-    assert len(SENTENCES) == 87
-    for sentence in SENTENCES:
+    assert len(PASSAGES) == 87
+    for sentence in PASSAGES:
         assert sentence.clauses or sentence.gaps or sentence.why, sentence.text
 
 
 def test_sentences_name_clauses_and_gaps_that_exist_and_every_one_of_them() -> None:
     ids = {clause.id for clause in CLAUSES}
-    assert {name for sentence in SENTENCES for name in sentence.clauses} == ids
-    assert {name for sentence in SENTENCES for name in sentence.gaps} == set(GAPS)
+    assert {name for sentence in PASSAGES for name in sentence.clauses} == ids
+    assert {name for sentence in PASSAGES for name in sentence.gaps} == set(GAPS)
 
 
 def test_every_not_shown_is_a_gap_or_has_a_reason() -> None:
-    for sentence in SENTENCES:
+    for sentence in PASSAGES:
         if "not shown" in sentence.text:
             assert not sentence.clauses
             assert bool(sentence.gaps) != bool(sentence.why), sentence.text
