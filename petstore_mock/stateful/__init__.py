@@ -90,6 +90,7 @@ def client_machine(
     faults: SearchStrategy[Fault] | None = None,
     names: SearchStrategy[str] | None = None,
     category_ids: SearchStrategy[int] | None = None,
+    limits: SearchStrategy[int] | None = None,
     patience: float = 2.0,
     max_seconds: float | None = None,
     tls: bool = False,
@@ -112,6 +113,8 @@ def client_machine(
         faults: draws the faults; ``st.nothing()`` for none.
         names: draws the names that the client is given; any text unless given.
         category_ids: draws the categories that it is given; any int64 unless given.
+        limits: draws the limits that it is given, apart from none; those from 1 to 100 unless given. What it makes of
+            another is its own affair (0 may stand for none), unless it is drawn: then it asks for no more than that.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_seconds: seconds after which no further example begins.
         tls: whether the service speaks TLS (the extra ``tls``), and the client is asked first whether it checks
@@ -148,6 +151,7 @@ def client_machine(
         faults=_some("faults", faults),
         names=_some("names", names),
         category_ids=_some("category_ids", category_ids),
+        limits=_some("limits", limits),
     )
     seconds = max_seconds  # within the class the name is taken
     environments = check_environments(environment)
@@ -227,6 +231,7 @@ def check_client(
     faults: SearchStrategy[Fault] | None = None,
     names: SearchStrategy[str] | None = None,
     category_ids: SearchStrategy[int] | None = None,
+    limits: SearchStrategy[int] | None = None,
     patience: float = 2.0,
     max_examples: int | None = None,
     max_seconds: float | None = None,
@@ -250,6 +255,7 @@ def check_client(
         faults: draws the faults.
         names: draws the names that the client is given.
         category_ids: draws the categories that it is given.
+        limits: draws the limits that it is given; ``st.integers(0, 100)`` for a client that is not to take 0 for none.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_examples: how many examples are tried: 200, or as many as ``max_seconds`` allow.
         max_seconds: seconds after which no further example begins; shrinking comes after them.
@@ -278,6 +284,7 @@ def check_client(
         faults=faults,
         names=names,
         category_ids=category_ids,
+        limits=limits,
         patience=patience,
         max_seconds=max_seconds,
         tls=tls,

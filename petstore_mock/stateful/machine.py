@@ -196,6 +196,7 @@ def _checked(restrictions: Restrictions) -> Restrictions:
         ("faults", restrictions.faults, Fault, "objects of petstore_mock.faults"),
         ("names", restrictions.names, str, "text"),
         ("category_ids", restrictions.category_ids, int, "integers"),
+        ("limits", restrictions.limits, int, "integers"),
     )
     for name, values, kind, what in expected:
         for value in values or ():

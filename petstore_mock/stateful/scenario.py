@@ -43,11 +43,13 @@ class Restrictions:
         faults: the faults that happen.
         names: the names that the client is given.
         category_ids: the categories that it is given.
+        limits: the limits that it is given, apart from none.
     """
 
     faults: tuple[Fault, ...] | None = None
     names: tuple[str, ...] | None = None
     category_ids: tuple[int, ...] | None = None
+    limits: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
         given = {name: value for name, value in vars(self).items() if value is not None}
@@ -56,6 +58,10 @@ class Restrictions:
     def allowed(self, name: str, category_id: int) -> tuple[str, int]:
         """Return the name and the category, or others in the place of those that the client must not be given."""
         return _one_of(self.names, name), _one_of(self.category_ids, category_id)
+
+    def limit(self, limit: int | None) -> int | None:
+        """Return the limit, or another in the place of one that the client must not be given."""
+        return None if limit is None else _one_of(self.limits, limit)
 
 
 UNRESTRICTED: Final = Restrictions()

@@ -225,6 +225,8 @@ class StepGenerator:
     def step(self, restrictions: Restrictions) -> Step:
         """Choose a step, from what may be chosen."""
         step = self._step(restrictions.faults)
+        if isinstance(step, ListPets) and step.limit is not None and restrictions.limits is not None:
+            return replace(step, limit=self._random.choice(restrictions.limits))
         if not isinstance(step, CreatePet):
             return step
         names, category_ids = restrictions.names, restrictions.category_ids

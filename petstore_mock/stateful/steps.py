@@ -115,7 +115,7 @@ class ListPets(Step):
     status: str | None = None
 
     def perform(self, example: Example) -> None:
-        example.call("listPets", limit=self.limit, status=self.status)
+        example.list_pets(self.limit, self.status)
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import strategies as st
+
 from tests.clients.shapes import AsyncPets
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["ASKED_FOR", "KEPT", "SHOWN", "make_reported"]
 
 # What the machine has to be asked for to see a bug: the interface leaves it open whether it is one.
-ASKED_FOR: dict[str, dict[str, Any]] = {"SleepsAsLongAsTold": {"longest_wait": 2}}
+ASKED_FOR: dict[str, dict[str, Any]] = {
+    "SleepsAsLongAsTold": {"longest_wait": 2},
+    "ZeroIsNoLimit": {"limits": st.integers(0, 100)},
+}
 
 
 def make_reported(client: Any) -> Json:  # noqa: ANN401  # a class of either half

@@ -25,7 +25,6 @@ pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
     "ErrorsDoNotPickle",  # no error is handed to another process
-    "ZeroIsNoLimit",  # no limit is drawn that the interface does not allow
 }
 QUICK = {
     "NoneForNoContent",

@@ -76,14 +76,19 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
         if document is None:
             continue
         read[entry.number] = document
-        if entry.operation == "createPet":
-            oracle.created(document, call.body, entry.number)
-        elif entry.operation == "listPets":
-            query = entry.query
-            oracle.saw_list(document, int(query.get("limit", DEFAULT_LIMIT)), query.get("status"), entry.number)
-        else:
-            oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
+        _see(call, entry, document, oracle)
     return read
+
+
+def _see(call: Call, entry: Entry, document: Any, oracle: Oracle) -> None:  # noqa: ANN401  # an animal, or a list
+    """Let the oracle see what one request was answered."""
+    if entry.operation == "createPet":
+        oracle.created(document, call.body, entry.number)
+    elif entry.operation == "listPets" and call.is_allowed:
+        query = entry.query
+        oracle.saw_list(document, int(query.get("limit", DEFAULT_LIMIT)), query.get("status"), entry.number)
+    elif entry.operation == "getPet":
+        oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
 
 
 def _read(entry: Entry, oracle: Oracle) -> Any:  # noqa: ANN401  # an animal, a list of them, or None

@@ -30,6 +30,7 @@ __all__ = [
 
 _METHODS: Final[dict[str, str]] = dict(zip(("listPets", "createPet", "getPet"), METHODS, strict=True))
 _SHOWN: Final = 60
+_LARGEST_LIMIT: Final = 100  # §8
 _LEAST_TIMEOUT: Final = 0.1  # seconds; no client can mean less
 
 
@@ -130,6 +131,12 @@ class Call:
             return f"get_pet({self.arguments['pet_id']})"
         given = ", ".join(f"{name}={show(value)}" for name, value in self.arguments.items())
         return f"{_METHODS[self.operation]}({given})"
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the interface allows it: a limit from 1 to 100 (§8). What else is given was asked for."""
+        limit: int = self.arguments.get("limit", 1)
+        return 1 <= limit <= _LARGEST_LIMIT
 
     @property
     def body(self) -> dict[str, Any]:
