@@ -118,9 +118,9 @@ def _json(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
 
 
 def _media_type(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
-    if exchange.answer is None or not _is_declared(exchange):
+    if not _is_declared(exchange):
         return Silent("no answer of the interface came")
-    came = exchange.answer.header("Content-Type")
+    came = exchange.header("Content-Type")
     if came is not None and came.partition(";")[0].strip().lower() == "application/json":
         return None
     return Breach("expected Content-Type: application/json", f"Content-Type: {came}")

@@ -80,13 +80,9 @@ class WholeAnswer:
     closes: bool | None = None
     lacks_body: bool = False
 
-    def all(self, name: str) -> list[str]:
-        """Return the values of the field ``name``."""
-        return [value for known, value in self.fields if known.lower() == name.lower()]
-
     def header(self, name: str) -> str | None:
         """Return the values of the field ``name`` joined by commas, or None."""
-        found = self.all(name)
+        found = [value for known, value in self.fields if known.lower() == name.lower()]
         return ", ".join(found) if found else None
 
     @cached_property
@@ -98,11 +94,6 @@ class WholeAnswer:
             return json.loads(self.body.decode("utf-8"), parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             return NotJson(str(error) or type(error).__name__)
-
-    @property
-    def date(self) -> float | None:
-        """The service's own time, in seconds since 1970."""
-        return seconds_of(self.header("Date") or "")
 
 
 def seconds_of(date: str) -> float | None:
@@ -165,6 +156,10 @@ class Exchange:
     def status(self) -> int | None:
         """The status of the answer, if one came."""
         return None if self.answer is None else self.answer.status
+
+    def header(self, name: str) -> str | None:
+        """Return the values of the answer's field ``name`` joined by commas; None without it, or without an answer."""
+        return None if self.answer is None else self.answer.header(name)
 
     @property
     def json(self) -> Any:  # noqa: ANN401  # a JSON value, or NotJson

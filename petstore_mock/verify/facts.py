@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.contract.interface import REMOVAL_DATE
+from petstore_mock.verify.exchange import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,5 +68,5 @@ class Facts:
     @staticmethod
     def is_removed(exchange: Exchange) -> bool:
         """Whether getPet's removal date has come, by the service's own clock (§4.3)."""
-        date = None if exchange.answer is None else exchange.answer.date
+        date = seconds_of(exchange.header("Date") or "")
         return date is not None and date >= REMOVAL_DATE.timestamp()

@@ -13,6 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gap_policies import terse_code
 from petstore_mock.contract.gaps import GAPS
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.verify.exchange import Exchange
     from petstore_mock.verify.facts import Facts
+
+    _Observer = Callable[[Facts], Iterable["Sighting"]]
 
 __all__ = ["NEEDS", "Finding", "Sighting", "findings"]
 
@@ -67,6 +70,21 @@ class Finding:
     answers: int = 0
 
 
+NEEDS: Final[dict[str, str]] = {}  # what it takes to see each gap
+_OBSERVERS: Final[dict[str, _Observer]] = {}
+_CREATED: Final = "it takes creating an animal (--allow-create)"
+
+
+def _observes(gap: str, needs: str) -> Callable[[_Observer], _Observer]:
+    """Enter the observer of a gap, and what it needs to see something."""
+
+    def enter(observer: _Observer) -> _Observer:
+        NEEDS[gap], _OBSERVERS[gap] = needs, observer
+        return observer
+
+    return enter
+
+
 def findings(facts: Facts, unseen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Finding]:
     """Return what the exchanges show of every gap.
 
@@ -80,20 +98,20 @@ def findings(facts: Facts, unseen: Mapping[str, str] = MappingProxyType({})) -> 
 def _finding(gap: str, sightings: Sequence[Sighting], needs: str) -> Finding:
     if not sightings:
         return Finding(gap, None, needs, "not_observable")
-    counted = Counter(sighting.choice for sighting in sightings)
-    if gap in _ONCE_IS_ENOUGH and counted.get(_ONCE_IS_ENOUGH[gap]):
+    choices = Counter(sighting.choice for sighting in sightings)
+    if gap in _ONCE_IS_ENOUGH and choices.get(_ONCE_IS_ENOUGH[gap]):
         sightings = [sighting for sighting in sightings if sighting.choice == _ONCE_IS_ENOUGH[gap]]
-        counted = Counter(sighting.choice for sighting in sightings)
+        choices = Counter(sighting.choice for sighting in sightings)
     first = sightings[0]
-    answers = f"{len(sightings)} answer{'s' if len(sightings) > 1 else ''}"
-    if len(counted) == 1:
+    answers = counted(len(sightings), "answer")
+    if len(choices) == 1:
         if first.choice is None:
             return Finding(
                 gap, None, f"none of {', '.join(GAPS[gap].alternatives)}: {first.words}", "neither", len(sightings)
             )
         return Finding(gap, first.choice, f"{answers}: {first.words}", "learned", len(sightings))
     told = []
-    for choice, count in counted.most_common():
+    for choice, count in choices.most_common():
         example = next(sighting for sighting in sightings if sighting.choice == choice)
         told.append(f"{choice or 'something else'} {count} times ({example.words})")
     return Finding(gap, None, f"contradictory: {', and '.join(told)}", "contradictory", len(sightings))
@@ -120,7 +138,7 @@ def _own(facts: Facts, operation: str) -> Iterator[Exchange]:
 
 def _answered(facts: Facts) -> Iterator[Exchange]:
     for exchange in facts.exchanges:
-        if exchange.answer is not None and exchange.operation is not None and 200 <= exchange.answer.status < 500:
+        if exchange.operation is not None and 200 <= (exchange.status or 0) < 500:
             yield exchange
 
 
@@ -156,6 +174,7 @@ def _is_plain(exchange: Exchange) -> bool:
 # What is accepted
 
 
+@_observes("invalid_limit", "it takes two animals, or a refusal")
 def _invalid_limit(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "listPets"):
         names = [name for name, _ in one.query]
@@ -179,6 +198,7 @@ def _invalid_limit(facts: Facts) -> Iterator[Sighting]:
             yield Sighting("ignore", f"{_came(one)} with {len(page)} of at least {there} animals")
 
 
+@_observes("invalid_status_filter", "it takes an animal, or a refusal")
 def _invalid_status_filter(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "listPets"):
         status = one.one("status")
@@ -193,6 +213,7 @@ def _invalid_status_filter(facts: Facts) -> Iterator[Sighting]:
             yield Sighting("empty", f"{_came(one)} with []")
 
 
+@_observes("unknown_query", "no list with an unknown parameter was answered")
 def _unknown_query(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "listPets"):
         names = {name for name, _ in one.query}
@@ -200,6 +221,7 @@ def _unknown_query(facts: Facts) -> Iterator[Sighting]:
             yield Sighting("reject" if _is_refusal(one) else "ignore" if one.status == 200 else None, _came(one))
 
 
+@_observes("repeated_query", "it takes two animals, or a refusal")
 def _repeated_query(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "listPets"):
         if [name for name, _ in one.query] != ["limit", "limit"]:
@@ -262,6 +284,7 @@ def _repeats(one: Exchange) -> bool:
     return repeated
 
 
+@_observes("unknown_body_field", _CREATED)
 def _unknown_body_field(facts: Facts) -> Iterable[Sighting]:
     def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
         return (
@@ -273,6 +296,7 @@ def _unknown_body_field(facts: Facts) -> Iterable[Sighting]:
     return _accepts(facts, is_it, "reject", "ignore")
 
 
+@_observes("null_status", _CREATED)
 def _null_status(facts: Facts) -> Iterable[Sighting]:
     def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
         return "status" in sent and sent["status"] is None and _is_usual(sent, "status") and not _repeats(one)
@@ -280,6 +304,7 @@ def _null_status(facts: Facts) -> Iterable[Sighting]:
     return _accepts(facts, is_it, "reject", "as_omitted")
 
 
+@_observes("integral_float", _CREATED)
 def _integral_float(facts: Facts) -> Iterable[Sighting]:
     def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
         number = sent.get("categoryId")
@@ -294,6 +319,7 @@ def _integral_float(facts: Facts) -> Iterable[Sighting]:
     return _accepts(facts, is_it, "reject", "accept")
 
 
+@_observes("duplicate_member", _CREATED)
 def _duplicate_member(facts: Facts) -> Iterator[Sighting]:
     for one, sent in _creates(facts):
         if _is_usual(sent) and _repeats(one):
@@ -304,6 +330,7 @@ def _duplicate_member(facts: Facts) -> Iterator[Sighting]:
             )
 
 
+@_observes("name_rule", f"{_CREATED}: one without a name, one with a long one")
 def _name_rule(facts: Facts) -> Iterator[Sighting]:
     took: dict[str, Exchange] = {}
     for one, sent in _creates(facts):
@@ -323,6 +350,7 @@ def _name_rule(facts: Facts) -> Iterator[Sighting]:
         )
 
 
+@_observes("category_rule", _CREATED)
 def _category_rule(facts: Facts) -> Iterable[Sighting]:
     def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
         number = sent.get("categoryId")
@@ -331,12 +359,14 @@ def _category_rule(facts: Facts) -> Iterable[Sighting]:
     return _accepts(facts, is_it, "positive", "any")
 
 
+@_observes("malformed_pet_id", "no getPet with an id that is no integer was answered")
 def _malformed_pet_id(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "getPet"):
         if not one.pet_id.lstrip("-").isdecimal() and one.status != 410:
             yield Sighting({404: "not_found", 400: "bad_request"}.get(one.status or 0), _came(one))
 
 
+@_observes("media_type", _CREATED)
 def _media_type(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "createPet"):
         if isinstance(one.sent, dict) and _is_usual(one.sent) and _media_type_of(one) != "application/json":
@@ -344,23 +374,26 @@ def _media_type(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(choice, f"{_came(one)} for Content-Type: {_media_type_of(one) or 'none'}")
 
 
+@_observes("body_limit", "it takes sending a createPet of more than a mebibyte (--allow-create)")
 def _body_limit(facts: Facts) -> Iterator[Sighting]:
     for one in facts.exchanges:
-        if one.operation == "createPet" and len(one.body or b"") > _LARGE and one.answer is not None:
-            choice = {413: "one_mebibyte", 400: "none", 422: "none", 201: "none"}.get(one.status or 0)
-            if one.status not in {401, 429}:
-                yield Sighting(choice, f"{_came(one)} for a body of {len(one.body or b''):,} bytes")
+        size = len(one.body or b"")
+        if one.operation == "createPet" and size > _LARGE and one.status not in {None, 401, 429}:
+            choice = {413: "one_mebibyte", 400: "none", 422: "none", 201: "none"}.get(one.status)
+            yield Sighting(choice, f"{_came(one)} for a body of {size:,} bytes")
 
 
+@_observes("unknown_route", "GET /store/orders was not answered")
 def _unknown_route(facts: Facts) -> Iterator[Sighting]:
     for one in facts.exchanges:
-        if one.target.partition("?")[0] == "/store/orders" and one.answer is not None and one.status != 429:
+        if one.target.partition("?")[0] == "/store/orders" and one.status not in {None, 429}:
             yield Sighting({404: "not_found", 501: "not_implemented"}.get(one.status or 0), _came(one))
 
 
 # What an answer says
 
 
+@_observes("status_when_omitted", _CREATED)
 def _status_when_omitted(facts: Facts) -> Iterator[Sighting]:
     for one, sent in _creates(facts):
         if one.status == 201 and "status" not in sent and isinstance(one.json, dict):
@@ -369,6 +402,7 @@ def _status_when_omitted(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(status if is_ours else None, f"{_came(one)} with status {status!r}")
 
 
+@_observes("list_order", f"it takes a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders")
 def _list_order(facts: Facts) -> Iterator[Sighting]:
     lists = [
         one for one in _own(facts, "listPets") if len(one.pets) >= _ENOUGH_FOR_ORDER and len(one.pets) == len(one.json)
@@ -409,6 +443,7 @@ def _same_order(first: list[int], second: list[int]) -> bool:
     return [one for one in first if one in common] == [one for one in second if one in common]
 
 
+@_observes("page_fill", "it takes more animals than a limit")
 def _page_fill(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "listPets"):
         page = _page(one)
@@ -422,6 +457,7 @@ def _page_fill(facts: Facts) -> Iterator[Sighting]:
             yield Sighting("full", f"{_came(one)} with {len(page)} animals")
 
 
+@_observes("id_assignment", f"it takes creating {_ENOUGH_IDS} animals (--allow-create)")
 def _id_assignment(facts: Facts) -> Iterator[Sighting]:
     ids = [one.pets[0]["id"] for one in facts.created]
     if len(ids) < _ENOUGH_IDS:
@@ -438,6 +474,7 @@ def _id_assignment(facts: Facts) -> Iterator[Sighting]:
         yield Sighting("random_int64" if is_wide else None, f"{len(ids)} ids: {shown}, ...")
 
 
+@_observes("error_codes", "no error was answered")
 def _error_codes(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         found = one.json
@@ -454,6 +491,7 @@ def _error_codes(facts: Facts) -> Iterator[Sighting]:
         yield Sighting(choice, f"{_came(one)} with code {code!r}")
 
 
+@_observes("extra_response_fields", "no animal and no error was answered")
 def _extra_response_fields(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         for document in one.json if isinstance(one.json, list) else [one.json]:
@@ -464,6 +502,9 @@ def _extra_response_fields(facts: Facts) -> Iterator[Sighting]:
                 yield Sighting("present" if further else "none", words)
 
 
+@_observes(
+    "after_removal", "getPet's removal date has not come, by the service's own Date; or no list showed an animal"
+)
 def _after_removal(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "getPet"):
         if facts.is_removed(one) and one.pet_id.isdecimal() and facts.seen_before(int(one.pet_id), one.number):
@@ -473,6 +514,9 @@ def _after_removal(facts: Facts) -> Iterator[Sighting]:
 # How an answer looks
 
 
+@_observes(
+    "json_style", "no answer held a letter beyond ASCII, without which compact and ascii look alike (--allow-create)"
+)
 def _json_style(facts: Facts) -> Iterator[Sighting]:
     orders: dict[frozenset[str], set[tuple[str, ...]]] = defaultdict(set)
     for one in _answered(facts):
@@ -501,101 +545,93 @@ def _json_style(facts: Facts) -> Iterator[Sighting]:
             yield Sighting("compact" if body == compact else "ascii", f"{_came(one)}, with letters beyond ASCII")
 
 
+@_observes("paging_headers", "no list was answered")
 def _paging_headers(facts: Facts) -> Iterator[Sighting]:
-    links = [one.answer.header("Link") or "" for one in _own(facts, "listPets") if one.answer is not None]
-    linked = "next_link" if any('rel="next"' in link for link in links) else "link"  # which no short list has
-    for one in _own(facts, "listPets"):
-        if one.status != 200 or one.answer is None:
-            continue
-        link, total = one.answer.header("Link"), one.answer.header("X-Total-Count")
-        others = [
-            name
-            for name, _ in one.answer.fields
-            if name.lower() in {"content-range", "x-next-page", "x-total", "x-pagination"}
-        ]
-        choice = {(False, False): "none", (True, False): linked, (False, True): "total_count"}.get(
-            (bool(link), bool(total))
-        )
-        yield Sighting(
-            None if others else choice, f"{_came(one)} with {', '.join(others) or link or total or 'no paging header'}"
-        )
+    lists = [one for one in _own(facts, "listPets") if one.status == 200]
+    has_next = any('rel="next"' in (one.header("Link") or "") for one in lists)  # which no short list has
+    for one in lists:
+        link, total = one.header("Link"), one.header("X-Total-Count")
+        others = [name for name in ("Content-Range", "X-Next-Page", "X-Total", "X-Pagination") if one.header(name)]
+        choice = ("next_link" if has_next else "link") if link else "total_count" if total else "none"
+        words = f"{_came(one)} with {', '.join(others) or link or total or 'no paging header'}"
+        yield Sighting(None if others or (link and total) else choice, words)
 
 
+@_observes("location_header", _CREATED)
 def _location_header(facts: Facts) -> Iterator[Sighting]:
     for one in facts.created:
-        location = one.answer.header("Location") if one.answer is not None else None
+        location = one.header("Location")
         yield Sighting("absent" if location is None else "present", f"{_came(one)} with Location: {location or 'none'}")
 
 
+@_observes("deprecation_headers", "no getPet was answered")
 def _deprecation_headers(facts: Facts) -> Iterator[Sighting]:
     for one in _own(facts, "getPet"):
-        if one.answer is not None and one.status in {200, 404, 410} and one.pet_id.isdecimal():
-            told = [name for name in ("Deprecation", "Sunset") if one.answer.header(name)]
-            yield Sighting(
-                "present" if told else "absent",
-                f"{_came(one)} with {' and '.join(told) or 'neither Deprecation nor Sunset'}",
-            )
+        if one.status in {200, 404, 410} and one.pet_id.isdecimal():
+            told = [name for name in ("Deprecation", "Sunset") if one.header(name)]
+            words = f"{_came(one)} with {' and '.join(told) or 'neither Deprecation nor Sunset'}"
+            yield Sighting("present" if told else "absent", words)
 
 
+@_observes("content_type", "no JSON was answered")
 def _content_type(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
-        value = one.answer.header("Content-Type") if one.answer is not None else None
-        if value is None:
-            continue
+        value = one.header("Content-Type") or ""
         media, semicolon, rest = value.partition(";")
         if media.strip().lower() == "application/json":
-            is_charset = rest.strip().lower().strip('"').replace('"', "") == "charset=utf-8"
-            yield Sighting(
-                "plain" if not semicolon else "with_charset" if is_charset else None, f"{_came(one)}, {value}"
-            )
+            is_charset = rest.strip().lower().replace('"', "") == "charset=utf-8"
+            choice = "plain" if not semicolon else "with_charset" if is_charset else None
+            yield Sighting(choice, f"{_came(one)}, {value}")
 
 
+@_observes("content_coding", "no answer with a body came to a request that takes gzip")
 def _content_coding(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         takes = any(name.lower() == "accept-encoding" and "gzip" in value.lower() for name, value in one.fields)
         if takes and one.answer is not None and one.answer.body:
-            coding = one.answer.header("Content-Encoding")
+            coding = one.header("Content-Encoding")
             choice = "identity" if coding in {None, "identity"} else "gzip" if coding in {"gzip", "x-gzip"} else None
             yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
 
 
+@_observes("validators", "no list and no animal was answered")
 def _validators(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
-        if one.answer is None or one.operation == "createPet" or one.status not in {200, 304}:
+        if one.operation == "createPet" or one.status not in {200, 304}:
             continue
-        if one.answer.header("Content-Encoding") is not None:
+        if one.header("Content-Encoding") is not None:
             continue  # what is compressed on the fly has a weak one, whatever else has
-        tag = one.answer.header("ETag")
+        tag = one.header("ETag")
         choice: str | None = "none" if tag is None else "weak_etag" if tag.startswith("W/") else "etag"
         if tag is not None and one.status == 200 and ("If-None-Match", "*") in one.fields:
             choice = None  # a condition that does not hold, and is overlooked
         yield Sighting(choice, f"{_came(one)} with ETag: {tag or 'none'}")
 
 
+@_observes("answer_framing", "no answer told its length")
 def _answer_framing(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         framing = one.answer.framing if one.answer is not None else "unknown"
-        is_coded = one.answer is not None and one.answer.header("Content-Encoding") is not None
-        if is_coded:
+        if one.header("Content-Encoding") is not None:
             continue  # what is compressed on the fly is chunked, whatever else is
         if framing in {"content_length", "chunked", "close"}:
             yield Sighting(framing if framing != "close" else None, f"{_came(one)}, {framing.replace('_', '-')}")
 
 
+@_observes("header_names", "no header came")
 def _header_names(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
-        names = [name for name, _ in one.answer.fields] if one.answer is not None else []
-        if names and not (one.answer is not None and one.answer.framing == "unknown"):
+        if one.answer is not None and one.answer.fields and one.answer.framing != "unknown":
+            names = [name for name, _ in one.answer.fields]
             is_lower = all(name == name.lower() for name in names)
             yield Sighting("lower_case" if is_lower else "canonical", f"{_came(one)}, {', '.join(names[:3])}")
 
 
+@_observes("connection", "no second request was sent")
 def _connection(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
         if one.answer is not None and one.answer.closes and one.status != 413:
-            yield Sighting(
-                "closed_after_answer", f"{_came(one)}, Connection: {one.answer.header('Connection') or 'none'}"
-            )
+            yield Sighting("closed_after_answer", f"{_came(one)}, Connection: {one.header('Connection') or 'none'}")
         if "reused" in one.notes:
             yield Sighting("kept", f"{_came(one)}, on the connection of the request before")
 
@@ -603,10 +639,11 @@ def _connection(facts: Facts) -> Iterator[Sighting]:
 # What happens without the client's doing
 
 
+@_observes("rate_limit", f"fewer than {_ENOUGH_REQUESTS} requests were answered")
 def _rate_limit(facts: Facts) -> Iterator[Sighting]:
-    limited = [one for one in facts.exchanges if one.status == 429 and one.answer is not None]
+    limited = [one for one in facts.exchanges if one.status == 429]
     for one in limited:
-        asked = one.answer.header("Retry-After") if one.answer is not None else None
+        asked = one.header("Retry-After")
         choice = None if asked is None else "retry_after_seconds" if asked.isdecimal() else "retry_after_date"
         yield Sighting(choice, f"{_came(one)} with Retry-After: {asked or 'none'}, at request {one.number}")
     count = sum(1 for _ in _answered(facts))
@@ -614,10 +651,11 @@ def _rate_limit(facts: Facts) -> Iterator[Sighting]:
         yield Sighting("none", f"no 429 in {count} answers")
 
 
+@_observes("key_rotation", f"no key was used {_ENOUGH_USES} times")
 def _key_rotation(facts: Facts) -> Iterator[Sighting]:
     uses: Counter[int] = Counter()
     for one in facts.exchanges:
-        if one.key is None or one.key < 0 or one.answer is None or one.operation is None:
+        if one.key is None or one.key < 0 or one.status is None or one.operation is None:
             continue
         if one.status == 401 and uses[one.key] and not _works_later(facts, one):
             yield Sighting("mid_session", f"{_came(one)} with a key that had worked {uses[one.key]} times")
@@ -635,6 +673,7 @@ def _works_later(facts: Facts, refused: Exchange) -> bool:
     )
 
 
+@_observes("visibility", f"{_CREATED} and reading it at once; where getPet is removed, from a list that is not full")
 def _visibility(facts: Facts) -> Iterator[Sighting]:
     """Look at what was asked right after a create: whether the animal was there, and came later."""
     for made in facts.created:
@@ -658,79 +697,3 @@ def _would_show(one: Exchange, pet: Mapping[str, Any]) -> bool:
     page = _page(one)
     is_roomy = page is not None and one.one("limit") == "100" and len(page) < _SURELY_SHOWN
     return is_roomy and one.one("status") in (None, pet.get("status"))  # it may be of any type
-
-
-_OBSERVERS: Final[Mapping[str, Callable[[Facts], Iterable[Sighting]]]] = {
-    "invalid_limit": _invalid_limit,
-    "invalid_status_filter": _invalid_status_filter,
-    "unknown_query": _unknown_query,
-    "repeated_query": _repeated_query,
-    "unknown_body_field": _unknown_body_field,
-    "null_status": _null_status,
-    "integral_float": _integral_float,
-    "duplicate_member": _duplicate_member,
-    "name_rule": _name_rule,
-    "category_rule": _category_rule,
-    "malformed_pet_id": _malformed_pet_id,
-    "media_type": _media_type,
-    "body_limit": _body_limit,
-    "unknown_route": _unknown_route,
-    "status_when_omitted": _status_when_omitted,
-    "list_order": _list_order,
-    "page_fill": _page_fill,
-    "id_assignment": _id_assignment,
-    "error_codes": _error_codes,
-    "extra_response_fields": _extra_response_fields,
-    "after_removal": _after_removal,
-    "json_style": _json_style,
-    "paging_headers": _paging_headers,
-    "location_header": _location_header,
-    "deprecation_headers": _deprecation_headers,
-    "content_type": _content_type,
-    "content_coding": _content_coding,
-    "validators": _validators,
-    "answer_framing": _answer_framing,
-    "header_names": _header_names,
-    "connection": _connection,
-    "rate_limit": _rate_limit,
-    "key_rotation": _key_rotation,
-    "visibility": _visibility,
-}
-
-_CREATED = "it takes creating an animal (--allow-create)"
-NEEDS: Final[Mapping[str, str]] = {
-    "invalid_limit": "it takes two animals, or a refusal",
-    "invalid_status_filter": "it takes an animal, or a refusal",
-    "unknown_query": "no list with an unknown parameter was answered",
-    "repeated_query": "it takes two animals, or a refusal",
-    "unknown_body_field": _CREATED,
-    "null_status": _CREATED,
-    "integral_float": _CREATED,
-    "duplicate_member": _CREATED,
-    "name_rule": f"{_CREATED}: one without a name, one with a long one",
-    "category_rule": _CREATED,
-    "malformed_pet_id": "no getPet with an id that is no integer was answered",
-    "media_type": _CREATED,
-    "body_limit": "it takes sending a createPet of more than a mebibyte (--allow-create)",
-    "unknown_route": "GET /store/orders was not answered",
-    "status_when_omitted": _CREATED,
-    "list_order": f"it takes a list of {_ENOUGH_FOR_ORDER} animals whose ids and names are in different orders",
-    "page_fill": "it takes more animals than a limit",
-    "id_assignment": f"it takes creating {_ENOUGH_IDS} animals (--allow-create)",
-    "error_codes": "no error was answered",
-    "extra_response_fields": "no animal and no error was answered",
-    "after_removal": "getPet's removal date has not come, by the service's own Date; or no list showed an animal",
-    "json_style": "no answer held a letter beyond ASCII, without which compact and ascii look alike (--allow-create)",
-    "paging_headers": "no list was answered",
-    "location_header": _CREATED,
-    "deprecation_headers": "no getPet was answered",
-    "content_type": "no JSON was answered",
-    "content_coding": "no answer with a body came to a request that takes gzip",
-    "validators": "no list and no animal was answered",
-    "answer_framing": "no answer told its length",
-    "header_names": "no header came",
-    "connection": "no second request was sent",
-    "rate_limit": f"fewer than {_ENOUGH_REQUESTS} requests were answered",
-    "key_rotation": f"no key was used {_ENOUGH_USES} times",
-    "visibility": f"{_CREATED} and reading it at once; where getPet is removed, from a list that is not full",
-}

@@ -218,7 +218,7 @@ class Guest:
             if self._server_errors >= _MOST_5XX:
                 self.stop(f"{_MOST_5XX} answers were 5xx, the last one {exchange.status} to {exchange.line}")
         if len(self.exchanges) >= _FIRST_TRIES and all(300 <= (one.status or 0) < 400 for one in self.exchanges):
-            where = (exchange.answer.header("Location") if exchange.answer else None) or "nowhere"
+            where = exchange.header("Location") or "nowhere"
             self.stop(f"every answer is a redirect, the last one {exchange.status} to {where}, and none is followed")
         if exchange.number == 1 and exchange.status == 400 and self._connection.speaks_tls(timeout=self._timeout):
             # Many servers say so in plain, and would to everything.
@@ -276,9 +276,8 @@ class Guest:
 
     def _try_later(self, exchange: Exchange, wanted: _Request) -> Exchange:
         """Wait as long as a 429 asks, and ask again."""
-        answer = exchange.answer
-        asked = None if answer is None else answer.header("Retry-After")
-        wait = _wait_of(asked, None if answer is None else answer.date)
+        asked = exchange.header("Retry-After")
+        wait = _wait_of(asked, seconds_of(exchange.header("Date") or ""))
         if wait > _LONGEST_WAIT:
             self.stop(f"429 to {exchange.line}, with 'Retry-After: {asked}'")
             raise StoppedError(self.stopped)
