@@ -92,14 +92,11 @@ def mask_field(name: str, value: str, keys: Iterable[str] = ()) -> str:
     if scheme.lower() not in _SCHEMES:
         if not value:
             return value
-        return mask(value) if _is_token(value) and "cookie" not in name.lower() else "***"
+        is_token = " " not in value and ":" not in value and "cookie" not in name.lower()
+        return mask(value) if is_token else "***"
     if not credentials.strip():
         return value  # a scheme alone is what a report must show
     return f"{scheme}{blank}{mask(credentials) if scheme.lower() in _TOKEN_SCHEMES else '***'}"
-
-
-def _is_token(value: str) -> bool:
-    return " " not in value and ":" not in value
 
 
 def mask_text(text: str, keys: Iterable[str] = ()) -> str:

@@ -28,8 +28,6 @@ __all__ = [
     "clamp_limit",
     "deprecation_fields",
     "entity_tag",
-    "first_value",
-    "last_value",
     "link_to_first_page",
     "link_to_next_page",
     "lowest_first",
@@ -38,7 +36,6 @@ __all__ = [
     "rerender",
     "shuffle_members",
     "stable_order",
-    "standard_code",
     "terse_code",
     "unchanged",
     "weak_entity_tag",
@@ -163,11 +160,6 @@ def weak_entity_tag(body: bytes) -> str:
     return f"W/{entity_tag(body)}"
 
 
-def standard_code(standard: str, _status: int) -> str:
-    """Return the code as the table of conditions has it."""
-    return standard
-
-
 def terse_code(_standard: str, status: int) -> str:
     """Return a code that goes by the status alone."""
     return {400: "BAD", 401: "AUTH", 404: "NONE", 429: "SLOW"}.get(status, "ERR")
@@ -187,13 +179,3 @@ def no_substitute(*_: object) -> None:
 
 def no_rule(*_: object) -> None:
     """Find no rule that a value breaks: it is accepted."""
-
-
-def first_value(values: list[str]) -> str | None:
-    """Return the first value of a repeated parameter."""
-    return values[0]
-
-
-def last_value(values: list[str]) -> str | None:
-    """Return its last value."""
-    return values[-1]

@@ -43,6 +43,7 @@ def openapi_document(schemas: Schemas, *, server: str | None = None) -> dict[str
         schemas: the rules of bodies and parameters.
         server: a base address to name before the two environments of §1, such as ``http://127.0.0.1:8080/v1``.
     """
+    given = [] if server is None else [{"url": server.rstrip("/"), "description": "petstore-mock, a fake"}]
     paths: JsonObject = {}
     for operation in OPERATIONS.values():
         path = paths.setdefault(operation.path.removeprefix(BASE_PATH), {})
@@ -58,7 +59,7 @@ def openapi_document(schemas: Schemas, *, server: str | None = None) -> dict[str
             ),
             "version": INTERFACE_VERSION,
         },
-        "servers": [*_given_server(server), *map(_environment, _ENVIRONMENTS)],
+        "servers": [*given, *map(_environment, _ENVIRONMENTS)],
         "security": [{_SECURITY_SCHEME: []}],
         "tags": [{"name": _TAG, "description": "The animal catalogue"}],
         "paths": paths,
@@ -75,11 +76,6 @@ def openapi_document(schemas: Schemas, *, server: str | None = None) -> dict[str
             },
         },
     }
-
-
-def _given_server(server: str | None) -> Iterator[JsonObject]:
-    if server is not None:
-        yield {"url": server.rstrip("/"), "description": "petstore-mock, a fake"}
 
 
 def _environment(environment: tuple[str, str, str]) -> JsonObject:
@@ -178,13 +174,9 @@ def _shared_responses() -> JsonObject:
         "MethodNotAllowed": _error("The path has no such method (RFC 9110 §15.5.6)", "Allow"),
         "OtherRefusal": _error(
             "Any other refusal carries an error body (§7); which ones there are is not shown: "
-            f"{', '.join(_gaps_that_refuse())}"
+            f"{', '.join(name for name, gap in GAPS.items() if gap.step == 'validate')}"
         ),
     }
-
-
-def _gaps_that_refuse() -> list[str]:
-    return [name for name, gap in GAPS.items() if gap.step == "validate"]
 
 
 def _error(description: str, header: str | None = None) -> JsonObject:

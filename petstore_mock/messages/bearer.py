@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import ISSUED_KEY, NO_KEYS
+from petstore_mock.common.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,7 +73,7 @@ def _unknown(key: str, keys: Sequence[str]) -> str:
     if ISSUED_KEY.fullmatch(key):
         return "this fake did not issue it: it looks like a key of another one, or of an earlier run"
     wanted = f"; a valid one has {len(keys[0])}" if keys else ""
-    return f"the fake knows no such key, of {_characters(key)}{wanted}"
+    return f"the fake knows no such key, of {counted(len(key), 'character')}{wanted}"
 
 
 def _malformed(value: str, keys: Sequence[str]) -> str:
@@ -105,7 +106,7 @@ def _one_word(word: str, keys: Sequence[str]) -> str:
         return f"there is no scheme, and {_not_set(word)}"
     if lower in _ALONE:
         return f"the scheme came as {word!r}, and no key follows"
-    return f"there is no scheme: the value is one word of {_characters(word)}"
+    return f"there is no scheme: the value is one word of {counted(len(word), 'character')}"
 
 
 def _other_scheme(scheme: str, keys: Sequence[str]) -> str:
@@ -156,7 +157,3 @@ def _is_key(word: str, keys: Sequence[str]) -> bool:
 
 def _enclosed(text: str) -> str:
     return _ENCLOSING.get(f"{text[0]}{text[-1]}", "") if len(text) > 1 else ""
-
-
-def _characters(text: str) -> str:
-    return f"{len(text)} character{'' if len(text) == 1 else 's'}"
