@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tests.contract.conftest import Serve
     from tests.contract.harness import Service
 
+pytestmark = pytest.mark.untraced
+
 ONE_MEBIBYTE = 1024 * 1024
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tests.contract.conftest import Serve
     from tests.contract.harness import Service
 
+pytestmark = pytest.mark.untraced
+
 REX = b'{"name":"Rex","categoryId":1}'
 JSON = ("Content-Type", "application/json")
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tests.contract.conftest import Serve
     from tests.contract.harness import Answer, Service
 
+pytestmark = pytest.mark.untraced
+
 REX = b'{"name":"Rex","categoryId":1}'
 REQUESTS = {"listPets": ("GET", "/v1/pets"), "createPet": ("POST", "/v1/pets"), "getPet": ("GET", "/v1/pets/1")}
 

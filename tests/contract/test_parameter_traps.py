@@ -12,6 +12,8 @@ from tests.contract.harness import condition_of, last_entry
 if TYPE_CHECKING:
     from tests.contract.harness import Answer, Service
 
+pytestmark = pytest.mark.untraced
+
 
 def refused(service: Service, query: str, *violations: tuple[str, str]) -> Answer:
     """List with ``query`` and demand a 400 that names exactly these; the service must still work."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
+pytestmark = pytest.mark.untraced
+
 THREADS: Final = 16
 ROUNDS: Final = 10
 KEY: Final = "concurrency"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.interface import OperationName
 
+pytestmark = pytest.mark.untraced
+
 CREATE: Final = b'{"name": "Tom", "categoryId": 2}'
 
 

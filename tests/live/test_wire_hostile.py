@@ -392,6 +392,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.untraced
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=st.lists(PIECES | st.binary(max_size=20), max_size=25), cuts=st.lists(st.integers(1, 40), max_size=5))
 def test_whatever_comes_gets_answers_and_a_clean_end(

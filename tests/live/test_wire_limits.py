@@ -289,6 +289,7 @@ def test_client_that_does_not_read_is_not_served_on(connect: Callable[..., RawCl
     sender.join()
 
 
+@pytest.mark.untraced
 def test_known_requests_of_a_client_that_does_not_read_are_not_served_on(
     connect: Callable[..., RawClient], echo: Echo
 ) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     Inner = Callable[..., pytest.RunResult]
     Output = Callable[[pytest.RunResult], str]
 
+pytestmark = pytest.mark.untraced
+
 _UNANSWERED = """
     import unittest
     from hypothesis import given, settings, strategies as st

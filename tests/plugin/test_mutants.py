@@ -170,6 +170,7 @@ def test_survivors_fail_nothing(inner: Inner) -> None:
     assert "failed" not in result.parseoutcomes()
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
 def test_fail_under_fails_the_run(inner: Inner, output: Output, least: str, code: int) -> None:
     result = inner(_PASSES, "--petstore-mutants=all", f"--petstore-mutants-fail-under={least}")
@@ -178,6 +179,7 @@ def test_fail_under_fails_the_run(inner: Inner, output: Output, least: str, code
     assert said == (code != pytest.ExitCode.OK)
 
 
+@pytest.mark.untraced
 def test_a_mutant_that_was_noticed_is_not_run_again_unless_asked(inner: Inner, pytester: pytest.Pytester) -> None:
     options = ("--petstore-mutants=all", "--petstore-mutants-json=found.json")
     once = inner(_PASSES, *options).parseoutcomes()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     Inner = Callable[..., pytest.RunResult]
 
+pytestmark = pytest.mark.untraced
+
 MISTAKES = {
     "inject": "petstore.inject(99)",
     "configure": "petstore.configure(list_order='by_nam')",

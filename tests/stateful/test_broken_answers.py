@@ -85,6 +85,7 @@ class AnySuccess(HttpClientPets):
         return super().checked(answer, answer.status if answer.status // 100 == 2 else success)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("client", "sentence"),
     [
@@ -136,7 +137,9 @@ class Checks(WithDefaults):
         return super().pet(pet)
 
 
-@pytest.mark.parametrize("client", [HttpClientPets, Unwraps, AsItCame, Checks])
+@pytest.mark.parametrize(
+    "client", [HttpClientPets, *(pytest.param(one, marks=pytest.mark.untraced) for one in (Unwraps, AsItCame, Checks))]
+)
 def test_who_makes_nothing_up_is_no_false_alarm(client: type[HttpClientPets]) -> None:
     def make_client(petstore: PetStoreMock) -> Json:
         return client(petstore.url, petstore.api_key)

@@ -31,6 +31,7 @@ SAID = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", some_slow(SAID))
 def test_how_a_client_closes_is_judged(name: str) -> None:
     error = find(name).error

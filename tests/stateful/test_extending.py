@@ -41,10 +41,12 @@ def fails(source: str) -> BaseException | None:
     return None
 
 
+@pytest.mark.untraced
 def test_rules_bundles_and_invariants_of_a_subclass_hold_for_a_sound_client() -> None:
     assert find_bug(extended.Sound, machine_settings(settings(database=None, max_examples=15))).bug is None
 
 
+@pytest.mark.untraced
 def test_what_a_rule_of_a_subclass_finds_is_shrunk_and_told_as_the_rest() -> None:
     bug = found(extended.Cutting)
     assert bug.sentence == "Cutting found: raised AssertionError (0000)."
@@ -69,6 +71,7 @@ def test_what_the_machine_itself_checks_is_found_by_a_subclass_too() -> None:
     assert isinstance(fails(bug.test), ClientBugError), bug.test
 
 
+@pytest.mark.untraced
 def test_the_test_case_of_a_subclass_runs_the_subclass() -> None:
     case = extended.Cutting.TestCase
     case.settings = ONCE

@@ -301,6 +301,7 @@ def test_the_test_case_stops_listening_by_itself() -> None:
     assert threading.active_count() == before
 
 
+@pytest.mark.untraced
 def test_only_the_gaps_named_vary_and_only_the_faults_given_come() -> None:
     """A client that fails for other silences and faults passes."""
     for name in ("StrictFields", "CreatesAgain"):

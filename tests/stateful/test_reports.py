@@ -24,6 +24,7 @@ pytestmark = leavings.EXPECTED
 ONCE = settings(database=None)
 
 
+@pytest.mark.untraced
 def test_a_run_tells_what_the_client_was_shown() -> None:
     report = check_client(make_correct("http.client"), vary=["list_order"], max_examples=40, settings=ONCE)
     assert report.examples == 40
@@ -143,6 +144,7 @@ def test_a_refusal_of_its_own_is_a_question_and_no_bug(client: type[HttpClientPe
     assert "question: create_pet(" in str(report)
 
 
+@pytest.mark.untraced
 def test_what_is_not_drawn_raises_no_question() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -165,6 +165,7 @@ def test_an_animal_is_read_from_whatever_has_its_fields() -> None:
         read_pet(3)
 
 
+@pytest.mark.untraced
 def test_the_loop_of_an_asynchronous_client_goes_on_between_its_calls() -> None:
     """As it does in production: what is scheduled there happens."""
 

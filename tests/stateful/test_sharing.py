@@ -23,7 +23,7 @@ from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 
-QUICK = {"OneConnection", "BufferShared", "ResultKept", "LockedHalfway"}
+QUICK = {"OneConnection", "AnswerKept", "LockedHalfway", "HeadersOfTheCall"}
 SETTINGS = settings(database=None)
 
 

@@ -35,6 +35,7 @@ STEPS: tuple[Step, ...] = (
 KEPT = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "NETRC")
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("where", ["ipv6", "proxies", "netrc"])
 @pytest.mark.parametrize("client", [*CORRECT, AiohttpBlock])
 def test_who_takes_the_environment_as_it_is_passes(
@@ -67,11 +68,13 @@ def test_who_does_not_is_found_and_the_environment_is_named(client: Any) -> None
         assert raised_by(found.test, make_surrounded(correct)) is None, found.test
 
 
+@pytest.mark.untraced
 def test_a_netrc_file_is_met_by_those_alone_who_ask_for_it() -> None:
     assert "netrc" not in DEFAULT_ENVIRONMENTS
     check_client(make_surrounded(NetrcWins), max_examples=25, settings=SETTINGS)
 
 
+@pytest.mark.untraced
 def test_what_is_not_named_is_not_met() -> None:
     for client in BUGGY:
         check_client(make_surrounded(client), environment=(), max_examples=3, settings=SETTINGS)

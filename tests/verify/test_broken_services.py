@@ -276,6 +276,7 @@ LET_IN = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("clause", "change", "before"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 def test_what_a_service_breaks_is_named(clause: str, change: Anything, before: Anything) -> None:
     with PetStoreMock(seed=30) as petstore, served(breaking(petstore, change, before)) as url:

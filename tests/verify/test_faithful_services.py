@@ -54,6 +54,7 @@ def test_every_clause_holds_for_the_default_behaviour() -> None:
     assert verdict.passed
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("seed", [0, 1, 300])
 def test_stores_of_any_size_keep_the_contract(seed: int) -> None:
     verdict = ask_fake(Behaviour(), seed=seed)

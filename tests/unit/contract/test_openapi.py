@@ -207,6 +207,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @settings(max_examples=max(1, settings().max_examples // 2))  # PyYAML takes its time
 @given(st.dictionaries(st.text(), json_values, max_size=4))
 def test_yaml_reads_back_as_the_same_object(value: dict[str, Any]) -> None:

@@ -104,6 +104,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @given(name=st.sampled_from(SCHEMA_NAMES), value=VALUES)
 def test_quick_acceptance_and_jsonschema_agree(name: str, value: Any) -> None:  # noqa: ANN401
     """The acceptor says yes only to what jsonschema, with our strict integer, accepts; the judge agrees with both."""
@@ -140,6 +141,7 @@ PLAIN_SCHEMAS = [
 LEAF_VALUES = [None, True, -1, 0, 1, 2, JsonNumber("1.0"), HugeInteger("9" * 500), "", "a", "ab", "abc"]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", ["integer", "string", "array", "object"])
 def test_plain_schema_is_followed_as_jsonschema_follows_it(kind: str) -> None:
     """The same violations, in the same words, by whichever of the two."""

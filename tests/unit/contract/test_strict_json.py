@@ -30,6 +30,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.untraced
 @given(JSON_VALUES)
 def test_what_json_writes_is_read_back(value: Any) -> None:  # noqa: ANN401
     for text in (encode_json(value), json.dumps(value, indent=2).encode()):
@@ -60,6 +61,7 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         str(refusal).encode("utf-8")
 
 
+@pytest.mark.untraced
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.booleans() | st.none(), max_size=5))
 @example({"%s": "%d", "100%": 1})
 def test_flat_and_general_encoding_agree(document: dict[str, Any]) -> None:

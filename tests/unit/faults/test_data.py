@@ -120,6 +120,7 @@ single = st.one_of(
 )
 
 
+@pytest.mark.untraced
 @given(fault=single | st.lists(single, min_size=1, max_size=3).map(lambda some: faults.sequence(*some)))
 def test_every_fault_survives_the_way_through_json(fault: faults.Fault) -> None:
     assert faults.from_data(json.loads(json.dumps(faults.to_data(fault)))) == fault

@@ -254,6 +254,7 @@ def test_wide_letters_take_two_columns() -> None:
     assert all(len(line) + line.count("漢") <= 60 for line in texts)
 
 
+@pytest.mark.untraced
 @given(
     st.lists(
         st.tuples(st.text(min_size=1, max_size=300), st.text(max_size=300), st.binary(max_size=50)),
