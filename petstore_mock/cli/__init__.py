@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
-from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, verify
+from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, positive, verify
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
@@ -61,16 +61,6 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
     return number
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:  # thirty years; a NaN is none of both
-        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0; got {text!r}")
-    return seconds
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -129,7 +119,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     ready.add_argument("--url", type=_address, metavar="http://HOST:PORT", help="where the stub serves")
     ready.add_argument("--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)")
-    ready.add_argument("--timeout", type=_seconds, default=10.0, metavar="S", help="seconds to wait (default: 10)")
+    ready.add_argument("--timeout", type=positive, default=10.0, metavar="S", help="seconds to wait (default: 10)")
 
     gaps = commands.add_parser(
         "gaps",
@@ -264,7 +254,7 @@ def _add_serve_options(serve: argparse.ArgumentParser) -> None:
             help="pages of this origin may use the control door; repeat it",
         ),
         add("--max-worlds", type=_count, metavar="N", help="worlds by address, at most (default: 10000)"),
-        add("--world-ttl", type=_seconds, metavar="SECONDS", help="end a world that nobody asked for so long"),
+        add("--world-ttl", type=positive, metavar="SECONDS", help="end a world that nobody asked for so long"),
         add("--keep-requests", type=_count, metavar="N", help="requests of each world that are kept (default: 1000)"),
     ]
     serve.set_defaults(serve_options=options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.verify import Learned, Verdict
 
-__all__ = ["add_learn_options", "add_verify_options", "learn", "verify"]
+__all__ = ["add_learn_options", "add_verify_options", "learn", "positive", "verify"]
 
 HOLDS: Final = 0
 BROKEN: Final = 1
@@ -29,13 +28,20 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _positive(text: str) -> float:
+def positive(text: str) -> float:
+    """Return seconds, or a rate, that the clocks of all systems can count.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such number.
+    """
     try:
         number = float(text)
     except ValueError:
         number = 0.0
-    if not (number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f"expected a number more than 0; got {text!r}")
+    if not 1e-9 <= number < 1e9:  # thirty years; a NaN is none of both
+        raise argparse.ArgumentTypeError(
+            f"expected a number more than 0 (a billionth at least) and less than a billion; got {text!r}"
+        )
     return number
 
 
@@ -69,13 +75,13 @@ def _add_shared_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--receipt", metavar="FILE", help="a file that gets a line for each created animal")
     parser.add_argument("--plan", action="store_true", help="print every request, and send none")
     parser.add_argument(
-        "--rate", type=_positive, default=2.0, metavar="N", help="requests a second, at most (default: %(default)s)"
+        "--rate", type=positive, default=2.0, metavar="N", help="requests a second, at most (default: %(default)s)"
     )
     parser.add_argument(
         "--max-requests", type=_count, default=200, metavar="N", help="requests in all, at most (default: %(default)s)"
     )
     parser.add_argument(
-        "--timeout", type=_positive, default=10.0, metavar="SECONDS", help="for an answer (default: %(default)s)"
+        "--timeout", type=positive, default=10.0, metavar="SECONDS", help="for an answer (default: %(default)s)"
     )
     parser.add_argument(
         "--behaviour", metavar="FILE.toml", help="choices that the service is to make still: else drift"

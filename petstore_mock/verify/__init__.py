@@ -148,5 +148,9 @@ def _check(*, allow_create: object, rate: object, max_requests: object, timeout:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise PetStoreMockError(f"expected {name} to be a number from {least} up; got {name}={value!r}")
     for name, number in (("rate", rate), ("timeout", timeout)):
-        if not isinstance(number, (int, float)) or isinstance(number, bool) or not number > 0:
-            raise PetStoreMockError(f"expected {name} to be more than 0; got {name}={number!r}")
+        # No system's clock counts what is longer than a billion seconds: an answer's time, or between two requests.
+        if not isinstance(number, (int, float)) or isinstance(number, bool) or not 1e-9 <= number < 1e9:
+            raise PetStoreMockError(
+                f"expected {name} to be more than 0 (a billionth at least) and less than a billion; "
+                f"got {name}={number!r}"
+            )

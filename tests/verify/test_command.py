@@ -93,6 +93,8 @@ def test_an_outage_exits_3_and_writes_the_record_all_the_same(tmp_path: Path) ->
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "a b"], "without blanks"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--rate", "0"], "more than 0"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--rate", "nan"], "more than 0"),
+        (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--rate", "1e-300"], "more than 0"),
+        (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--timeout", "1e300"], "less than a billion"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--allow-create", "-1"], "from 0 up"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--max-requests", "0"], "from 1 up"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--json", "/no/such/directory/f"], "--json"),
