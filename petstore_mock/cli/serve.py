@@ -23,7 +23,7 @@ from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.control.admission import Admission, is_loopback
+from petstore_mock.control.admission import Admission, check_token, is_loopback
 from petstore_mock.control.mount import PREFIX, ControlMount, door_of
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
@@ -234,6 +234,9 @@ class _Door:
         made_up = secrets.token_urlsafe(24) if options.control and options.control_token is None else None
         self._shown_token = made_up
         self._server: WireServer | None = None
+        if options.control_token is not None:
+            with _named("--control-token"):
+                check_token(options.control_token)
         token = options.control_token or made_up
         if options.no_control or (token is None and not self._is_local()):
             self.on_service: ControlMount | None = None

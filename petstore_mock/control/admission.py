@@ -13,11 +13,12 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.control.problems import ProblemError
+from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from werkzeug import Request
 
-__all__ = ["TOKEN_HEADER", "Admission", "is_loopback"]
+__all__ = ["TOKEN_HEADER", "Admission", "check_token", "is_loopback"]
 
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
@@ -31,6 +32,24 @@ def is_loopback(address: str) -> bool:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+def check_token(token: object) -> None:
+    """Refuse a token that no header field can carry as it is (RFC 9110 §5.5).
+
+    Raises:
+        PetStoreMockError: it is none; the token itself is not told.
+    """
+    if (
+        not isinstance(token, str)
+        or not token
+        or not (token.isascii() and token.isprintable())
+        or token.strip() != token
+    ):
+        raise PetStoreMockError(
+            "expected a control token of printable ASCII characters, without blanks around it; got another one "
+            f"({type(token).__name__})"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

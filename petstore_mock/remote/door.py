@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.paths import as_path
+from petstore_mock.control.admission import TOKEN_HEADER, check_token
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.trust import Trust
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Door", "NotThereError"]
 
-_TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _PATIENCE: Final = 30.0  # seconds for an answer, beyond those that the question itself takes
 _FIRST_ERROR: Final = 400
 _SHOWN: Final = 300  # characters of an answer that nobody expected
@@ -48,23 +48,27 @@ class Door:
         trust: the authority that is to be trusted; None for what Python trusts by itself.
 
     Raises:
-        PetStoreMockError: the address is none of HTTP, or the file holds no certificate.
+        PetStoreMockError: the address is none of HTTP, the token none of a header, or the file holds no certificate.
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
-        address: object = url  # a test may pass anything
-        parts = urlsplit(address) if isinstance(address, str) else None
-        if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            self._secure, self._host, self._port = parts.scheme == "https", parts.hostname or "", parts.port
+        except (ValueError, TypeError, AttributeError):  # of brackets, of the port; a test may pass anything
+            parts = urlsplit("")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise PetStoreMockError(
                 "expected the address of a stub, such as 'http://127.0.0.1:8080', its /v1 or its control_url; "
                 f"got url={url!r} ({type(url).__name__})"
             )
+        if token:
+            check_token(token)
         match = _BY_NAME.fullmatch(parts.path)
         assert match is not None  # noqa: S101  # for the type checker: it takes any path
         self.name = None if match["name"] is None else unquote(match["name"])
         self._path = match["root"].rstrip("/")
         self.root = f"{parts.scheme}://{parts.netloc}{self._path}"
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._token = token
         self.trust = None if ca_path is None else Trust(str(as_path(ca_path, "ca_path").absolute()))
         self._context = self._trusting()
@@ -106,7 +110,7 @@ class Door:
             content = _encoded(body)
             headers["Content-Type"] = "application/json"
         if self._token is not None:
-            headers[_TOKEN_HEADER] = self._token
+            headers[TOKEN_HEADER] = self._token
         target = f"{self._path}{_mount(world)}/__petstore/{path}{text}"
         try:
             status, kind, answer = self._send(method, target, content, headers, _PATIENCE + patience)

@@ -292,6 +292,10 @@ def check_client(
         environment=environment,
         longest_wait=longest_wait,
     )
+    if max_examples is not None and not (_is_positive(max_examples) and isinstance(max_examples, int)):
+        raise PetStoreMockError(
+            f"expected max_examples to be a number of at least 1; got max_examples={max_examples!r}"
+        )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS
     return find_bug(machine, machine_settings(settings, max_examples)).tell()

@@ -103,7 +103,20 @@ def test_default_is_the_world_at_the_root(stub: PetStoreMock) -> None:
     assert ask(stub) == 200
 
 
-@pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://127.0.0.1", None, 8080, "http://"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:8080",
+        "ftp://127.0.0.1",
+        None,
+        8080,
+        "http://",
+        "http://127.0.0.1:99999",
+        "http://[::1",
+        b"http://a",
+    ],
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(PetStoreMockError, match="expected the address of a stub"):
         connect(url)
@@ -148,6 +161,9 @@ def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
         url = str(listener.url_for("/v1"))
         with connect(url, token="secret-token") as petstore:
             assert ask(petstore) == 200
+        for unsendable in ("secret\ntoken", "\u20ac", " secret-token", 7):
+            with pytest.raises(PetStoreMockError, match="expected a control token of printable ASCII"):
+                connect(url, token=unsendable)  # type: ignore[arg-type]
         for wrong in (None, "another"):
             with pytest.raises(PetStoreMockError, match="Petstore-Control-Token"):
                 connect(url, token=wrong)

@@ -48,6 +48,12 @@ def test_a_wrong_argument_is_the_test_authors_mistake(options: dict[str, Any], w
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", [0, 2.5, True])
+def test_a_wrong_number_of_examples_is_the_test_authors_mistake(wrong: Json) -> None:
+    with pytest.raises(PetStoreMockError, match=f"max_examples={wrong}"):
+        check(lambda petstore: petstore, max_examples=wrong)
+
+
 def test_faults_that_are_none_are_the_test_authors_mistake() -> None:
     with pytest.raises(PetStoreMockError, match=r"objects of petstore_mock\.faults; got 500 \(int\)"):
         check(make_correct("http.client"), faults=st.just(500))

@@ -184,6 +184,8 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--behaviour", os.curdir], "expected a readable TOML file of gaps in ."),
         (["serve", "--at", "tomorrow"], "--at: expected a date"),
         (["serve", "--cors", "localhost:5173"], "--cors: expected an origin such as http://localhost:5173"),
+        (["serve", "--control-token", ""], "--control-token: expected a control token of printable ASCII"),
+        (["serve", "--control-token", "\u00e9"], "--control-token: expected a control token of printable ASCII"),
         (["serve", "--tls-key", "key.pem"], "--tls-key: expected --tls or --tls-cert beside it"),
         (["serve", "--tls-ca-out", "ca.pem"], "--tls-ca-out: expected --tls or --tls-cert beside it"),
         (["serve", "--tls", "--tls-key", "key.pem"], "--tls-key: expected --tls-cert beside it"),
