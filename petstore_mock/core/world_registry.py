@@ -46,6 +46,8 @@ _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to 
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
 _BY_ADDRESS: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the same path, written in another way
 _SHOWN_NAME: Final = 100  # characters
+_KEPT_ADDRESSES: Final = 4096  # as many as there are known heads; a fuzzer must not fill the memory
+_KEPT_ADDRESS: Final = 512  # characters
 REMEMBERED: Final = 100_000  # names and keys of worlds that are over, each; a stub may run for months
 
 
@@ -130,6 +132,7 @@ class Worlds:
         self._given: dict[str, str] = {}  # retired keys that were not issued here, and whose they were
         self.named: dict[str, World] = {}
         self._ended: dict[str, None] = {}  # names of worlds that are over
+        self._addresses: dict[str, tuple[str, str, str]] = {}
         self._stack: list[World] = []
         self._owner_starts: list[int] = []
         self.owners: list[str] = []
@@ -283,12 +286,9 @@ class Worlds:
         if not request.mount:
             if not request.target.startswith(_BY_ADDRESS):
                 return None
-            path, mark, query = request.target.partition("?")
-            _, prefix, segment, *rest = path.split("/", 3)
-            request.mount = f"/{prefix}/{segment}"
-            request.target = f"/{rest[0] if rest else ''}{mark}{query}"
-        segment = request.mount.rpartition("/")[2]
-        name = unquote(segment)
+            request.mount, request.target, name = self._parts(request.target)
+        else:
+            name = unquote(request.mount.rpartition("/")[2])
         world = self.named.get(name)
         if world is not None:
             world.asked = request.started
@@ -299,9 +299,25 @@ class Worlds:
         hint = (
             "the default world is at /v1"
             if name == DEFAULT_WORLD
-            else f"PUT /w/{cut(segment, _SHOWN_NAME)}/__petstore/world makes one"
+            else f"PUT /w/{cut(request.mount.rpartition('/')[2], _SHOWN_NAME)}/__petstore/world makes one"
         )
         return _Unknown("unknown_world", f"there is no world {shown}: {hint}", None)
+
+    def _parts(self, target: str) -> tuple[str, str, str]:
+        """Take the target of a request to ``/w/NAME/...`` apart: what stands before, the rest, and the name.
+
+        It says the same each time: it is kept, since each request asks, and the journal then holds one copy of it.
+        """
+        parts = self._addresses.get(target)
+        if parts is None:
+            path, mark, query = target.partition("?")
+            _, prefix, segment, *rest = path.split("/", 3)
+            parts = f"/{prefix}/{segment}", f"/{rest[0] if rest else ''}{mark}{query}", unquote(segment)
+            if len(target) <= _KEPT_ADDRESS:
+                if len(self._addresses) >= _KEPT_ADDRESSES:
+                    self._addresses.clear()
+                self._addresses[target] = parts
+        return parts
 
     # transport.handler.Handler
 
