@@ -35,8 +35,8 @@ class Condition:
     status: int
     code: str
     message: str
-    section: str
-    subject: str
+    section: str = ""
+    subject: str = "http"
     violation: bool = True
 
     @property
@@ -133,49 +133,29 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
     ),
     Condition("wrong_media_type", 400, "invalid_body", "The request body must be application/json", "4.2", "json"),
     Condition("body_too_large", 413, "body_too_large", "The request body is too large", "RFC 9110 §15.5.14", "limits"),
-    Condition("malformed_target", 400, "malformed_request", "The request target is malformed", "RFC 9112 §3.2", "http"),
-    Condition("malformed_request", 400, "malformed_request", "The request is not valid HTTP/1.1", "RFC 9112", "http"),
-    Condition(
-        "bad_host", 400, "malformed_request", "A request needs exactly one valid Host field", "RFC 9112 §3.2", "http"
-    ),
-    Condition(
-        "request_timeout", 408, "request_timeout", "The request did not arrive in time", "RFC 9110 §15.5.9", "http"
-    ),
-    Condition("uri_too_long", 414, "uri_too_long", "The request target is too long", "RFC 9110 §15.5.15", "http"),
-    Condition(
-        "expectation_failed", 417, "expectation_failed", "The expectation is not known", "RFC 9110 §15.5.18", "http"
-    ),
-    Condition("header_too_large", 431, "header_too_large", "The header section is too large", "RFC 6585 §5", "http"),
+    Condition("malformed_target", 400, "malformed_request", "The request target is malformed", "RFC 9112 §3.2"),
+    Condition("malformed_request", 400, "malformed_request", "The request is not valid HTTP/1.1", "RFC 9112"),
+    Condition("bad_host", 400, "malformed_request", "A request needs exactly one valid Host field", "RFC 9112 §3.2"),
+    Condition("request_timeout", 408, "request_timeout", "The request did not arrive in time", "RFC 9110 §15.5.9"),
+    Condition("uri_too_long", 414, "uri_too_long", "The request target is too long", "RFC 9110 §15.5.15"),
+    Condition("expectation_failed", 417, "expectation_failed", "The expectation is not known", "RFC 9110 §15.5.18"),
+    Condition("header_too_large", 431, "header_too_large", "The header section is too large", "RFC 6585 §5"),
     Condition(
         "unknown_transfer_coding",
         501,
         "not_implemented",
         "The transfer coding is not known: send Content-Length or chunked",
         "RFC 9112 §6.1",
-        "http",
     ),
     Condition(
-        "unknown_http_version",
-        505,
-        "http_version_not_supported",
-        "Send HTTP/1.1 or HTTP/1.0",
-        "RFC 9110 §15.6.6",
-        "http",
+        "unknown_http_version", 505, "http_version_not_supported", "Send HTTP/1.1 or HTTP/1.0", "RFC 9110 §15.6.6"
     ),
     # Addresses of worlds, which are the fake's own: no sentence of the interface speaks of them.
-    Condition("unknown_world", 404, "not_found", "No world has this address", "", "http", violation=False),
-    Condition("ended_world", 404, "not_found", "The world of this address is over", "", "http", violation=False),
+    Condition("unknown_world", 404, "not_found", "No world has this address", violation=False),
+    Condition("ended_world", 404, "not_found", "The world of this address is over", violation=False),
     # Not the client's doing.
-    Condition("released", 503, "reset", "The fake was reset while this answer was held", "", "http", violation=False),
-    Condition(
-        "internal_error",
-        500,
-        "internal_error",
-        "The fake itself failed: this is a bug in it",
-        "",
-        "http",
-        violation=False,
-    ),
+    Condition("released", 503, "reset", "The fake was reset while this answer was held", violation=False),
+    Condition("internal_error", 500, "internal_error", "The fake itself failed: this is a bug in it", violation=False),
 )
 
 
@@ -194,7 +174,7 @@ def condition_of_status(status: int) -> Condition:
     except ValueError:
         phrase = "Error"
     code = phrase.lower().replace(" ", "_").replace("-", "_")
-    return Condition(code, status, code, phrase, "", "http", violation=False)
+    return Condition(code, status, code, phrase, violation=False)
 
 
 def error_document(code: str, message: str, status: int) -> dict[str, Any]:

@@ -28,10 +28,6 @@ _BASE_WEIGHT: Final = 1000
 _DECODED_WEIGHT: Final = 16
 
 
-def _no_keys() -> Iterable[str]:
-    return ()
-
-
 def _joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return header fields as a mapping (RFC 9110 §5.2)."""
     joined: dict[str, str] = {}
@@ -132,7 +128,7 @@ class Entry:
         self.by_expectation = False
         self.mutant = None
         self.secure = False
-        self.keys = _no_keys
+        self.keys = tuple
         self.weight = 0  # what the journal counted it as
 
     def __repr__(self) -> str:

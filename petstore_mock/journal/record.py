@@ -20,8 +20,6 @@ from petstore_mock.messages.request import ApiRequest
 from petstore_mock.messages.response import PLAIN, ApiResponse, Head, WireFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from petstore_mock.contract.error_conditions import Condition
     from petstore_mock.faults import Fault
 
@@ -94,13 +92,8 @@ def _response_record(entry: Entry) -> dict[str, Any] | None:
     }
 
 
-def entry_of(record: dict[str, Any], keys: Callable[[], Iterable[str]] = tuple) -> Entry:
-    """Make an entry of its record.
-
-    Args:
-        record: what :func:`record_of` returned.
-        keys: gives the keys to be masked, should one have come through.
-    """
+def entry_of(record: dict[str, Any]) -> Entry:
+    """Make an entry of what :func:`record_of` returned."""
     fields = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in record["fields"]
     ]
@@ -119,7 +112,6 @@ def entry_of(record: dict[str, Any], keys: Callable[[], Iterable[str]] = tuple) 
     operation = OPERATIONS.get(record["operation"])
     request.operation = None if operation is None else operation.name
     entry = Entry(record["number"], record["owner"], request, record["timestamp"])
-    entry.keys = keys
     entry.secure = record["secure"]
     update_entry(entry, record)
     return entry
