@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
@@ -39,6 +40,7 @@ _KEPT_SPENT: Final = 1_000  # faults that have done their work and are still lis
 _KEPT_ERRORS: Final = 100  # of a `when` that raises at each of a million requests
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class FaultHandle:
     """A planned fault: says how often it fired and takes it away again.
 
@@ -66,27 +68,7 @@ class FaultHandle:
             need not.
     """
 
-    __slots__ = (
-        "_difference",
-        "_plan",
-        "after",
-        "at",
-        "differing",
-        "fault",
-        "hits",
-        "id",
-        "off_contract",
-        "on",
-        "passed",
-        "preempted",
-        "probability",
-        "required",
-        "since",
-        "times",
-        "when",
-        "where",
-    )
-
+    _plan: FaultPlan
     id: int
     fault: Fault
     on: str | None
@@ -97,33 +79,13 @@ class FaultHandle:
     at: Literal["before_commit", "after_commit", "handshake"]
     probability: float
     off_contract: bool
-    hits: int
-    passed: int
-    preempted: int
-    differing: int
-    since: int
-    required: bool
-
-    def __init__(self, plan: FaultPlan, number: int, rule: FaultRule, where: Criteria | None) -> None:
-        fault = rule.fault
-        self._plan = plan
-        self.id = number
-        self.fault = fault
-        self.on = rule.on
-        self.times = len(fault.parts) if isinstance(fault, FaultSequence) else rule.times
-        self.after = rule.after
-        self.when = rule.when
-        self.where = where
-        self.at = "handshake" if fault.meets_handshakes else rule.at
-        self.probability = rule.probability
-        self.off_contract = rule.off_contract
-        self.hits = 0
-        self.passed = 0
-        self.preempted = 0
-        self.differing = 0
-        self._difference = ""
-        self.since = 0
-        self.required = True
+    since: int = 0
+    hits: int = 0
+    passed: int = 0
+    preempted: int = 0
+    differing: int = 0
+    required: bool = True
+    _difference: str = ""
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -363,9 +325,22 @@ class FaultPlan:
             PetStoreMockError: an argument can't be right, or the interface does not declare the status there.
         """
         checked = FaultRule(fault=coerce(fault), **rule)
-        where = None if checked.where is None else Criteria(checked.on, checked.where, self._schemas, unanswered=True)
+        asked = checked.where
+        where = None if asked is None else Criteria(checked.on, asked, self._schemas, unanswered=True)
         self._planned += 1
-        handle = FaultHandle(self, self._planned, checked, where)
+        handle = FaultHandle(
+            self,
+            self._planned,
+            checked.fault,
+            on=checked.on,
+            times=len(checked.fault.parts) if isinstance(checked.fault, FaultSequence) else checked.times,
+            after=checked.after,
+            when=checked.when,
+            where=where,
+            at="handshake" if checked.fault.meets_handshakes else checked.at,
+            probability=checked.probability,
+            off_contract=checked.off_contract,
+        )
         self._live[handle.at] = [*self._live[handle.at], handle]
         self.idle = self.idle and handle.at == "handshake"
         return handle
