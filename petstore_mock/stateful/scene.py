@@ -71,7 +71,7 @@ class Scene:
         self.elsewhere: PetStoreMock | None = None
         try:
             self._stack.enter_context(time_zone(zone))
-            if where is not None:
+            if where not in {None, "ipv6"}:
                 self._stack.enter_context(environment(where))
             self._service = self._stack.enter_context(run.listeners.at(IPV6_HOST if where == "ipv6" else None))
             self.program = ProgramSettings()

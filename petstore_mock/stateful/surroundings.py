@@ -47,22 +47,22 @@ ENVIRONMENTS: Final[dict[str, str]] = {
 }
 DEFAULT_ENVIRONMENTS: Final = ("ipv6", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
+_OF_A_BLOCK: Final = ("netrc", "proxies")  # for the others there are PetStoreMock(host=...) and time_zone()
 _PROXIED: Final = ("http", "https", "all")
 _NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port that discards what comes, where there is anything
 
 
-def check_environments(given: Any) -> tuple[str, ...]:  # noqa: ANN401  # checks whatever a test author passes
-    """Return the names that were given.
+def check_environments(given: Any, known: Collection[str] = ENVIRONMENTS) -> tuple[str, ...]:  # noqa: ANN401  # checks whatever a test author passes
+    """Return the names that were given, of those that are known.
 
     Raises:
         PetStoreMockError: one of them is unknown.
     """
     names = tuple(given) if not isinstance(given, str) and hasattr(given, "__iter__") else (given,)
     for name in names:
-        if name not in ENVIRONMENTS:
+        if name not in known:
             raise PetStoreMockError(
-                f"expected environment to name some of {', '.join(ENVIRONMENTS)}; got {name!r}"
-                f"{did_you_mean(str(name), ENVIRONMENTS)}"
+                f"expected environment to name some of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
             )
     return names
 
@@ -101,11 +101,11 @@ def environment(*names: str) -> Iterator[None]:
     """
     values: dict[str, str] = {}
     with ExitStack() as stack:
-        for name in check_environments(names):
+        for name in check_environments(names, _OF_A_BLOCK):
             if name == "proxies":
                 values |= {f"{scheme}_proxy": _NO_PROXY_HERE for scheme in _PROXIED}
                 values |= {f"{scheme}_proxy".upper(): _NO_PROXY_HERE for scheme in _PROXIED}
-            elif name == "netrc":
+            else:
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
                 path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
                 path.chmod(0o600)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_mock.stateful.checks.output import key_is_absent
 from petstore_mock.stateful.checks.representation import form_in_repr
 from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
-from petstore_mock.stateful.model.call import Problem
+from petstore_mock.stateful.model.call import QUIETLY, Problem
 from petstore_mock.stateful.model.key_forms import PLAIN, form_in, forms
 from petstore_mock.stateful.model.retry_after import hint_of
 
@@ -55,8 +55,7 @@ def stray_problem(
                 continue
             check = (
                 f"before = len({other.world}.journal)",
-                "with contextlib.suppress(Exception):",
-                "    {call}",
+                *QUIETLY,
                 f"assert len({other.world}.journal) == before",
             )
             how = "without this client's key" if stray.condition is not None else "with the key of another client"
@@ -77,8 +76,7 @@ def earlier_key_problem(call: Call, outcome: Outcome, leftovers: Sequence[Leak])
     if outcome.kind != HTTPStatus.UNAUTHORIZED or not bearing:
         return None
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "with {petstore}.fresh() as later:",
         "    with contextlib.suppress(Exception):",
         f"        make_client(later).{call.code()}",
@@ -101,8 +99,7 @@ def leak_problem(call: Call, actor: Actor, elsewhere: PetStoreMock | None) -> Pr
                 "leaves it out (RFC 9110 §15.4)"
             )
             check = (
-                "with contextlib.suppress(Exception):",
-                "    {call}",
+                *QUIETLY,
                 "assert not any('authorization' in entry.headers for entry in elsewhere.journal)",
             )
             return Problem(
@@ -221,8 +218,7 @@ def timeout_problem(call: Call, patience: float, waited: float) -> Problem:
         f"released = threading.Timer({patience:g}, {{petstore}}.reset)",
         "started = time.monotonic()",  # before the timer's, which may take its time to start
         "released.start()",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "waited = time.monotonic() - started",
         "released.cancel()",
         f"assert waited < {patience:g}, 'no timeout'",
@@ -236,8 +232,7 @@ def timeout_problem(call: Call, patience: float, waited: float) -> Problem:
 def connections_problem(call: Call, count: int) -> Problem:
     """Return what is wrong with a client that holds ``count`` connections open."""
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"assert {{petstore}}.httpserver.open_connections <= {MOST_CONNECTIONS}",
     )
     words = f"a client that makes one call at a time needs one connection, and is granted {MOST_CONNECTIONS}"

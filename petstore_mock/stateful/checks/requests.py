@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
 from petstore_mock.stateful.checks.no_request import no_request_problem
-from petstore_mock.stateful.model.call import Problem, literal, shortened
+from petstore_mock.stateful.model.call import QUIETLY, Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
 from petstore_mock.stateful.model.key_forms import PLAIN, forms
 from petstore_mock.stateful.model.retry_after import hint_of, seconds_told
@@ -131,8 +131,7 @@ def _insistence(call: Call, entry: Entry) -> Problem:
     """Return what is wrong with a request that was sent again though it was refused for good."""
     check = (
         "before = len({journal})",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"refused = [(entry.method, entry.target) for entry in {{journal}}[before:] if entry.status == {entry.status}]",
         f"assert all(refused.count(request) <= {_MOST_REFUSALS} for request in refused)",
     )
@@ -159,8 +158,7 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
         section, words = "RFC 9110 §15.4", "a client ends redirections that lead in a circle"
     check = (
         "before = len({journal})",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"assert len({{journal}}) - before <= {most}",
     )
     return Problem(f"{call} sent {len(entries)} requests", section, words, check)
@@ -192,7 +190,7 @@ def _misplaced_key(call: Call, entry: Entry, key: str) -> Problem | None:
             "assert not holds_key(str([last.target, last.body, *others]), {petstore}.api_key)",
         ]
     told = f"{call} sent the API key in {places}, {where}"
-    lines = ("with contextlib.suppress(Exception):", "    {call}", *check)
+    lines = (*QUIETLY, *check)
     return Problem(told, sentence.section, sentence.text, lines)
 
 
@@ -202,8 +200,7 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
     for host in given.get(b"host", ()):
         if not host.endswith(port) and entry.connection:  # in process there is no port
             named: Sequence[str] = (
-                "with contextlib.suppress(Exception):",
-                "    {call}",
+                *QUIETLY,
                 "assert '/' + {journal}.last.headers['host'] + '/' in {petstore}.url",
             )
             words = "Host is the target's authority: its host, and its port unless that is 80"
@@ -214,8 +211,7 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
     if any(media in accept.lower() for media in _JSON_RANGES):
         return None
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "accept = {journal}.last.headers.get('accept', '*/*')",
         f"assert any(media in accept.lower() for media in {_JSON_RANGES!r})",
     )
@@ -233,8 +229,7 @@ def _violation(call: Call, entry: Entry, *, shared: bool) -> Problem | None:
     words = sentence.text if sentence is not None else ""
     check = [
         "before = len({journal})",  # what is permitted may be a violation too: getPet after its removal
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "assert not any(entry.is_violation for entry in {journal}[before:])",
     ]
     if entry.condition is not None and entry.condition.name == "malformed_request":
@@ -275,8 +270,7 @@ def _other_question(call: Call, entry: Entry) -> Problem | None:
     if entry.operation != "createPet":
         return None  # asking more than one operation is the client's own affair
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "assert not {journal}.for_operation('createPet')",
     )
     return Problem(f"{call} sent POST {entry.target}", "4.2", "createPet adds an animal", check)
@@ -290,7 +284,7 @@ def _other_animal(call: Call, entry: Entry) -> Problem | None:
     shown = _shown_body(sent, call.body)
     if not entry.body:  # as of an iterator that was used up when the request was sent first
         wanted, shown = f"{{journal}}.last.body and {wanted}", "no body"
-    check = ("with contextlib.suppress(Exception):", "    {call}", f"assert {wanted}")
+    check = (*QUIETLY, f"assert {wanted}")
     return Problem(f"{call} sent {shown}", "4.2", SENTENCES["body"].text, check)
 
 
@@ -318,8 +312,7 @@ def _other_id(call: Call, entry: Entry) -> Problem | None:
     if entry.path.rpartition("/")[2] == str(wanted):
         return None
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"assert {{journal}}.last.path.endswith('/{wanted}')",
     )
     return Problem(f"{call} sent GET {entry.target}, for another animal", "4.3", SENTENCES["petId"].text, check)
@@ -338,8 +331,7 @@ def _other_list(call: Call, entry: Entry) -> Problem | None:
     name, wanted = ("limit", limit) if not right_limit else ("status", status)
     expected = None if wanted is None else str(wanted)
     check = (
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"assert {{journal}}.last.query.get({name!r}) == {expected!r}",
     )
     sentence = f"{call} sent GET {entry.target}, {_instead(name, wanted, query.get(name))}"
@@ -365,7 +357,7 @@ def _same(sent: object, wanted: dict[str, Any]) -> bool:
 def _body_of_a_get(call: Call, entry: Entry) -> Problem | None:
     if entry.method != "GET" or not entry.body:
         return None
-    check = ("with contextlib.suppress(Exception):", "    {call}", "assert not {journal}.last.body")
+    check = (*QUIETLY, "assert not {journal}.last.body")
     section = OPERATIONS[call.operation].section
     return Problem(f"{call} sent a body of {len(entry.body)} bytes with GET", section, "Request body: none", check)
 
@@ -379,8 +371,7 @@ def _created_again(call: Call, first: Entry, second: Entry) -> Problem | None:
         came += f" (fault {first.fault})"
     check = (
         "before = len({journal}.for_operation('createPet'))",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         "assert len({journal}.for_operation('createPet')) == before + 1",
     )
     words = (
@@ -400,8 +391,7 @@ def _impatience(call: Call, first: Entry, second: Entry) -> Problem | None:
         return None
     check = [
         "before = len({journal})",
-        "with contextlib.suppress(Exception):",
-        "    {call}",
+        *QUIETLY,
         f"sent = [entry for entry in {{journal}}[before:] if entry.operation == {second.operation!r}]",
     ]
     if asked.isdecimal():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_CALL",
+    "QUIETLY",
     "Call",
     "Outcome",
     "PetClient",
@@ -31,6 +32,7 @@ __all__ = [
 _METHODS: Final[dict[str, str]] = dict(zip(("listPets", "createPet", "getPet"), METHODS, strict=True))
 _SHOWN: Final = 60
 _LARGEST_LIMIT: Final = 100  # §8
+QUIETLY: Final = ("with contextlib.suppress(Exception):", "    {call}")  # lines of a check of what the call has sent
 _LEAST_TIMEOUT: Final = 0.1  # seconds; no client can mean less
 
 
@@ -248,9 +250,8 @@ class Problem:
         if go_on:
             self.sentence += ", or a thread did so that one of its calls has started"
         lines = list(self.check)
-        quiet = ["with contextlib.suppress(Exception):", "    {call}"]
         for place in range(len(lines)):
-            if lines[place : place + 2] == quiet:
+            if lines[place : place + 2] == [*QUIETLY]:
                 lines.insert(place + 2, "time.sleep(0.1)  # the client has threads, which may ask as well")
         self.check = lines
 
