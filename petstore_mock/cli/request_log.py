@@ -22,6 +22,7 @@ from petstore_mock.journal.rendering import around_duration
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
+    from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["RequestLog"]
 
@@ -79,16 +80,16 @@ class RequestLog:
         self._noted += 1
         if self._queue.qsize() >= _LONGEST_QUEUE or self._noted_bytes - self._taken_bytes >= _LARGEST_QUEUE:
             self._left_out += 1
-        elif _is_plain(entry):
-            self._queue.put(self._plain_line(entry))
+        elif entry.response is not None and _is_plain(entry):
+            self._queue.put(self._plain_line(entry, entry.response))
         else:
             self._noted_bytes += entry.weight
             self._queue.put((entry, entry.weight))
 
-    def _plain_line(self, entry: Entry) -> str:
+    def _plain_line(self, entry: Entry, response: ApiResponse) -> str:
         request = entry.request
         # The operation follows from the first two; in their texts, the keys are masked.
-        key = (request.method, request.target, entry.status, entry.keys(), request.fields.credentials)
+        key = (request.method, request.target, response.head.status, entry.keys(), request.fields.credentials)
         around = self._kept.get(key)
         if around is None:
             around = self._around(entry)
@@ -176,11 +177,10 @@ class RequestLog:
 
 
 def _is_plain(entry: Entry) -> bool:
-    """Say whether all that there is to tell of a request is known and usual."""
+    """Say whether all that there is to tell of a request that has an answer is known and usual."""
     return (
         entry.condition is None
         and entry.fault is None
-        and entry.response is not None
         and entry.sent
         and entry.outcome is None
         and not entry.by_expectation
@@ -188,8 +188,14 @@ def _is_plain(entry: Entry) -> bool:
 
 
 def _text_line(entry: Entry, before: str, behind: str) -> str:
-    world = f"[{entry.owner}] " if entry.request.mount else ""
-    return f"{_time_of_day(entry.timestamp // 1)} {world}{before}{entry.duration * 1000:.1f}{behind}"
+    world = entry.owner if entry.request.mount else None
+    return _text(entry.timestamp // 1, world, before, int(entry.duration * 10_000 + 0.5), behind)
+
+
+@lru_cache(maxsize=64)  # of many requests in a second, most took as long as others of their kind
+def _text(second: float, world: str | None, before: str, tenths: int, behind: str) -> str:
+    told = "" if world is None else f"[{world}] "
+    return f"{_time_of_day(second)} {told}{before}{tenths // 10}.{tenths % 10}{behind}"
 
 
 @lru_cache(maxsize=2)
