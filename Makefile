@@ -61,10 +61,15 @@ docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so doe
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
-	$(PYTEST) -m "slow and not peers and not soak"
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow and not peers and not soak"
+
+# It loads the console with a thousand requests a second, and wants the machine to itself.
+QUIET := tests/peers/test_console_load.py
 
 peers: $(PEERS)  ## the tests against other people's software, which it installs into .cache
-	.cache/peers/bin/python -m pytest -m "peers and not soak" --durations=5
+	.cache/peers/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m "peers and not soak" --durations=5 \
+		--ignore $(QUIET)
+	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
 pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
 	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures

@@ -148,8 +148,10 @@ def test_the_seed_of_the_command_line_decides_what_is_drawn(tmp_path: Path) -> N
 
     def drawn(seed: int) -> str:
         options = ["-q", "-s", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path)]
-        command = [sys.executable, "-m", "pytest", *options, f"--hypothesis-seed={seed}", str(tmp_path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # our own interpreter
+        command = [sys.executable, "-m", "pytest", "-p", "_hypothesis_pytestplugin", *options]
+        command += [f"--hypothesis-seed={seed}", str(tmp_path)]
+        alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # what others import takes a second
+        done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=60, check=False)
         shown = re.search(r"\[\d.*?\]", done.stdout)
         assert shown is not None, done.stdout + done.stderr
         return shown[0]
