@@ -23,7 +23,7 @@ __all__ = ["LIBRARIES", "Hold", "driven"]
 
 _LOOK: Final = 0.001  # seconds between two looks at the other call
 _STANDS: Final = 3  # looks at the same place after which it waits for what the held one has, as a lock
-_STANDS_ON_LOOP: Final = 40  # the same on an event loop, where it may wait for its answer
+_STANDS_ON_LOOP: Final = 15  # the same on an event loop, where it may wait for its answer, which comes within one
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules where an answer is waited for
 # What is no client's own: the standard library, the libraries that clients are built on, and this one.
@@ -34,6 +34,7 @@ LIBRARIES: Final = sys.stdlib_module_names | frozenset(
         "urllib3", "yarl",
     }
 )  # fmt: skip
+_own_modules: Final[dict[str, bool]] = {}  # those met so far, and whether each is a client's own
 _here: Final = threading.local()
 
 
@@ -91,11 +92,13 @@ class Hold:
         return self._line if self._is_own(frame) else None
 
     def _is_own(self, frame: FrameType) -> bool:
-        code = frame.f_code
-        if code is self._call or code.co_filename.startswith("<"):  # made by a library, as named tuples are
-            return False
+        # Asked for each function that a library calls: thousands of times a request.
         name = frame.f_globals.get("__name__") or ""
-        return name.partition(".")[0] not in LIBRARIES
+        own = _own_modules.get(name)
+        if own is None:
+            own = _own_modules[name] = name.partition(".")[0] not in LIBRARIES
+        code = frame.f_code
+        return own and code is not self._call and not code.co_filename.startswith("<")  # which a library has made
 
     def _line(self, _frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401
         if event == "line" and self._is_due():
