@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from petstore_mock.contract.violations import json_type
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     Schema = Mapping[str, Any]
 
@@ -102,21 +103,12 @@ def _kinds(schema: object) -> frozenset[str]:
         types = schema["type"]
         found &= frozenset([types] if isinstance(types, str) else types)
     if "const" in schema:
-        found &= {_kind(schema["const"])}
+        found &= {json_type(schema["const"])}
     if "enum" in schema:
-        found &= frozenset(map(_kind, schema["enum"]))
+        found &= frozenset(map(json_type, schema["enum"]))
     for part in schema.get("allOf", ()):
         found &= _kinds(part)
     for keyword in ("anyOf", "oneOf"):
         if keyword in schema:
-            found &= _union(schema[keyword])
+            found &= frozenset().union(*map(_kinds, schema[keyword]))
     return found
-
-
-def _union(parts: Iterable[object]) -> frozenset[str]:
-    return frozenset().union(*map(_kinds, parts))
-
-
-def _kind(value: object) -> str:
-    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return kinds.get(type(value), "null")

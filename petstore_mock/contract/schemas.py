@@ -17,7 +17,7 @@ from petstore_mock.contract.fast_validator import compile_fast_validator
 from petstore_mock.contract.schema_errors import SchemaError, find_errors, is_plain
 from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
 from petstore_mock.contract.schema_requirements import check_requirements
-from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name
+from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -184,20 +184,13 @@ def gather(errors: Iterable[SchemaError], location: str) -> Violations:
     return found
 
 
-def _path(error: SchemaError, location: str) -> str:
-    path = location
-    for step in error.path:
-        path = member_path(path, str(step))
-    return path
-
-
 def _known(error: SchemaError) -> Mapping[str, Any]:
     known: Mapping[str, Any] = error.schema.get("properties", {})
     return known
 
 
 def _unknown_members(error: SchemaError, names: Iterable[str], location: str) -> list[Violation]:
-    path = _path(error, location)
+    path = path_of(error.path, location)
     known = _known(error)
     return [
         Violation(
@@ -212,7 +205,7 @@ def _unknown_members(error: SchemaError, names: Iterable[str], location: str) ->
 
 def _violations(error: SchemaError, location: str) -> list[Violation]:
     """Turn one error into our violations."""
-    path = _path(error, location)
+    path = path_of(error.path, location)
     rule, schema, value = error.keyword, error.schema, error.value
     if rule == "required":
         missing = [name for name in schema["required"] if name not in value]

@@ -15,7 +15,7 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from petstore_mock.common.masking import cut
-from petstore_mock.contract.violations import HugeInteger, JsonNumber, Violation, Violations, member_path
+from petstore_mock.contract.violations import HugeInteger, JsonNumber, Violation, Violations, member_path, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,7 +174,7 @@ def find_repeated(value: Any, steps: list[str | int], found: Violations) -> None
     if isinstance(value, RepeatedMembers):
         names = value.repeated[: found.room]
         found.omitted += len(value.repeated) - len(names)
-        path = _path(steps) if names else ""
+        path = path_of(steps, "body") if names else ""
         words = "must stand only once in its object"
         found += [Violation(member_path(path, name), "uniqueMembers", words, value[name]) for name in names]
     for step, part in value.items() if isinstance(value, dict) else enumerate(value):
@@ -182,13 +182,6 @@ def find_repeated(value: Any, steps: list[str | int], found: Violations) -> None
             steps.append(step)
             find_repeated(part, steps, found)
             steps.pop()
-
-
-def _path(steps: list[str | int]) -> str:
-    path = "body"
-    for step in steps:
-        path = member_path(path, str(step))
-    return path
 
 
 def _refuse_depth(body: bytes) -> None:
@@ -204,7 +197,7 @@ def _refuse_surrogates(value: Any) -> None:  # noqa: ANN401
     except UnicodeEncodeError:
         steps: list[str | int] = []
         text = find_lone_surrogate(value, steps)
-        violation = Violation(_path(steps), "unicode", "must not hold a lone surrogate (RFC 7493 §2.1)", text)
+        violation = Violation(path_of(steps, "body"), "unicode", "must not hold a lone surrogate (RFC 7493 §2.1)", text)
         raise MalformedJsonError(violation) from None
 
 

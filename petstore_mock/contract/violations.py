@@ -25,6 +25,7 @@ __all__ = [
     "json_type",
     "member_path",
     "no_such_name",
+    "path_of",
 ]
 
 MOST_VIOLATIONS: Final = 1000  # of one value; a reader has long understood
@@ -122,6 +123,13 @@ def member_path(path: str, name: str) -> str:
     """Return the path of the member ``name``: shortened, and without a character that would spoil a line."""
     name = cut(name, _SHOWN)
     return f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
+
+
+def path_of(steps: Iterable[str | int], path: str) -> str:
+    """Return the path of what ``steps`` lead to from ``path`` on."""
+    for step in steps:
+        path = member_path(path, str(step))
+    return path
 
 
 def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:

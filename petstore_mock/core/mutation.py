@@ -73,9 +73,6 @@ def mutation_of(name: str) -> Mutation:
 class Mutation:
     """A mutant at work.
 
-    Args:
-        mutant: what it does.
-
     Attributes:
         mutant: what it does.
     """

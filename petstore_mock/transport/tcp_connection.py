@@ -29,11 +29,8 @@ class WriteBatch:
     To send is to wake the client's process, which costs as much as to make an answer; one that is awake already takes
     the next for nothing. Under load a turn has several requests, and a connection has one of them at most.
 
-    Args:
-        loop: the loop whose turns they are.
-
     Attributes:
-        loop: the same.
+        loop: the loop whose turns they are.
     """
 
     __slots__ = ("_waiting", "loop")
@@ -57,9 +54,6 @@ class WriteBatch:
 
 class TcpConnection(asyncio.Protocol):
     """A connection without the protocol spoken on it. All of it runs in the loop's thread.
-
-    Args:
-        loop: the loop that runs it.
 
     Attributes:
         loop: the loop that runs it.
