@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDict, Unpack
 
@@ -298,9 +297,8 @@ class Policies(NamedTuple):
     visibility: int  # how many requests do not see the animal yet
 
 
-@lru_cache(maxsize=4096)
 def policies(behaviour: Behaviour) -> Policies:
-    """Return what ``behaviour`` chooses, once for each behaviour."""
+    """Return what ``behaviour`` chooses; asked once, by the rules that are made of it."""
     # No checker knows the type of a row of the register; a test holds each alternative against the field's.
     return Policies(**{name: gap.alternatives[getattr(behaviour, name)] for name, gap in GAPS.items()})
 
