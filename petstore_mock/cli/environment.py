@@ -11,7 +11,9 @@ from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, varia
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["complete"]
+__all__ = ["ANY_ADDRESS", "complete", "origin"]
+
+ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown and asked, not bound
 
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated; none of them has a comma
 
@@ -56,3 +58,9 @@ def _value(action: argparse.Action, text: str) -> object:
     if isinstance(action, argparse._AppendAction):  # noqa: SLF001  # argparse has no public word for it
         return [read(part) for part in _BETWEEN.split(text) if part]
     return read(text)
+
+
+def origin(scheme: str, host: str, port: object) -> str:
+    """Return scheme, host and port under which what listens at ``host`` can be asked from this machine."""
+    host = ANY_ADDRESS.get(host, host)
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
 
+from petstore_mock.cli.environment import origin
 from petstore_mock.common.environment import as_flag
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = ["NOT_READY", "ready"]
 
 NOT_READY: Final = 1
 _PAUSE: Final = 0.05  # seconds between two questions
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, not bound
 
 
 def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None = None) -> int:
@@ -49,12 +49,11 @@ def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None =
 
 def _address_of(environment: Mapping[str, str]) -> str:
     host = environment.get("PETSTORE_MOCK_HOST") or "127.0.0.1"
-    host = _ANY_ADDRESS.get(host, host)
     own_port = environment.get("PETSTORE_MOCK_CONTROL_PORT")  # where the door speaks plain HTTP
     tls = as_flag(environment.get("PETSTORE_MOCK_TLS", "")) or environment.get("PETSTORE_MOCK_TLS_CERT")
     scheme = "https" if tls and not own_port else "http"
     port = own_port or environment.get("PETSTORE_MOCK_PORT") or "8080"
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    return origin(scheme, host, port)
 
 
 def _ask(address: str, timeout: float, ca_path: str | None) -> str:

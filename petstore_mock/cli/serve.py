@@ -18,6 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from petstore_mock.cli.environment import ANY_ADDRESS, origin
 from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["ServeOptions", "serve"]
 
 _LOOK_UP: Final = 0.2  # seconds
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _OTHER_HOST: Final = "; --host takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
 _ADVICE: Final[Mapping[int | None, str]] = {
@@ -377,9 +377,7 @@ def _start(server: WireServer, host: str, port: int) -> None:
 
 def _origin(server: WireServer, host: str) -> str:
     """Return scheme, host and port under which a server can be asked from this machine."""
-    host = _ANY_ADDRESS.get(server.bound, host)
-    scheme = "https" if server.speaks_tls else "http"
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{server.port}"
+    return origin("https" if server.speaks_tls else "http", ANY_ADDRESS.get(server.bound, host), server.port)
 
 
 def _greeting(
@@ -395,7 +393,7 @@ def _greeting(
         trust: by what clients trust it: the file of its authority, and the hash of its key; empty for none of its own.
     """
     origin, keys = _origin(server, options.host), list(every_key)
-    host = _ANY_ADDRESS.get(server.bound, options.host)
+    host = ANY_ADDRESS.get(server.bound, options.host)
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
     glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
@@ -405,7 +403,7 @@ def _greeting(
     if options.log_format == "json":
         serving = {"event": "serving", "url": origin + BASE_PATH, "api_keys": keys, "curl": curl, **door.told, **trust}
         return f"{json.dumps(serving)}\n"
-    everywhere = " and on every other address of this machine" if server.bound in _ANY_ADDRESS else ""
+    everywhere = " and on every other address of this machine" if server.bound in ANY_ADDRESS else ""
     lines = [
         f"petstore-mock serves {origin}{BASE_PATH}{everywhere} (Ctrl-C stops it)",
         *(f"API key: {key}" for key in keys),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from petstore_mock.core.cors import Cors
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.mock.tls import Tls
-    from petstore_mock.transport.asgi import AsgiApp
     from petstore_mock.transport.listener import Listener
 
 __all__ = ["Host"]
@@ -60,13 +59,6 @@ class Host:
         self._control: ControlMount | None = None
         self._listener: Listener | None = None
         self._process: int | None = None  # that listens; the child of a fork has all of this but the listener
-
-    @property
-    def asgi(self) -> AsgiApp:
-        """The ASGI app, imported on first use: it brings asyncio."""
-        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415
-
-        return AsgiApp(self.worlds)
 
     @property
     def listener(self) -> Listener:

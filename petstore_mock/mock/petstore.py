@@ -196,7 +196,9 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
     @property
     def asgi(self) -> AsgiApp:
         """The ASGI callable over the same state (ASGI 3.0), for asyncio and trio."""
-        return self.host.asgi
+        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
+
+        return AsgiApp(self.host.worlds)
 
     def requests_session(self) -> requests.Session:
         """Return a session of requests that calls this mock in process, whatever host a request names.

@@ -159,7 +159,6 @@ class RemoteFixture(RemotePetStore):
 
     def __init__(self, tenant: _SessionWorld) -> None:
         super().__init__(tenant)
-        self.tenant = tenant
         self.host = _Elsewhere(tenant)
 
     def stop(self) -> None:

@@ -305,3 +305,13 @@ SHAPES: dict[str, tuple[Callable[[PetStoreMock], Json], dict[str, Any]]] = {
         {"read_pet": lambda row: dict(zip(("id", "name", "categoryId", "status"), row, strict=True))},
     ),
 }
+
+
+def maker_of(client: Any) -> Json:  # noqa: ANN401  # a class of client
+    """Return what makes a client of a class, for the machine: from the mock itself, or from its address and key."""
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        takes_mock = issubclass(client, (AsyncPets, AiohttpBlock))
+        return client(petstore) if takes_mock else client(petstore.url, petstore.api_key)
+
+    return make_client

@@ -286,13 +286,3 @@ BUGGY = (
     HeadersOfTheCall,
     ResultKept,
 )
-
-
-def make_shared(client: Any) -> Json:  # noqa: ANN401  # a class of these
-    """Return what makes a client of these, for the machine."""
-
-    def make_client(petstore: PetStoreMock) -> Json:
-        takes_mock = issubclass(client, (AsyncPets, AiohttpBlock))
-        return client(petstore) if takes_mock else client(petstore.url, petstore.api_key)
-
-    return make_client

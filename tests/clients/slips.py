@@ -22,7 +22,6 @@ from tests.clients.shapes import AsyncPets
 if TYPE_CHECKING:
     import http.client
 
-    from petstore_mock import PetStoreMock
 
 log = logging.getLogger("pets")
 
@@ -253,12 +252,3 @@ SLIPS = (
     RefreshTaskGoesOn,
     CancelledAndForgotten,
 )
-
-
-def make_slipping(client: Any) -> Json:  # noqa: ANN401  # a class of these
-    """Return what makes a client of these, for the machine."""
-
-    def make_client(petstore: PetStoreMock) -> Json:
-        return client(petstore) if issubclass(client, AsyncPets) else client(petstore.url, petstore.api_key)
-
-    return make_client

@@ -19,6 +19,7 @@ from tests.clients.buggy_asking import ASKING
 from tests.clients.buggy_living import LIVING
 from tests.clients.buggy_reading import READING
 from tests.clients.corpus import Finding, find_bug_of, make_buggy
+from tests.clients.shapes import maker_of
 from tests.clients.trackers import ASKED_FOR, KEPT, SHOWN, make_reported
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ GROUPS: Final = (
     Group("How they ask", ASKING, _by_name),
     Group("How they read", READING, _by_name),
     Group("How they live", LIVING, _by_name),
-    Group("What they let slip or leave behind", (*slips.SLIPS, *slips.PROGRAM, slips.ShowsItsKey), slips.make_slipping),
+    Group("What they let slip or leave behind", (*slips.SLIPS, *slips.PROGRAM, slips.ShowsItsKey), maker_of),
     Group("What they meet in the environment", surroundings.BUGGY, surroundings.make_surrounded,
           {"environment": ENVIRONMENTS}),
-    Group("What they share", sharing.BUGGY, sharing.make_shared, {"concurrent": True}),
+    Group("What they share", sharing.BUGGY, maker_of, {"concurrent": True}),
     Group("Reported of real clients", SHOWN, make_reported),
     Group("Reported of real clients, the half that was kept apart", KEPT, make_reported),
 )  # fmt: skip

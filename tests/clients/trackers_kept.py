@@ -22,6 +22,7 @@ import pydantic
 import requests
 import urllib3
 
+from tests.clients.buggy_living import GetsRemembered
 from tests.clients.correct import TIMEOUT, Answer, ApiError, HttpClientPets, HttpxPets, Json, RequestsPets, Urllib3Pets
 from tests.clients.shapes import AsyncPets, Status, shaped
 
@@ -310,17 +311,8 @@ class MissingForEver(HttpClientPets):
             raise
 
 
-class OneObjectForAll(HttpClientPets):
+class OneObjectForAll(GetsRemembered):
     """Hands out the very animals that it keeps (truenas/middleware#11567)."""
-
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.kept: dict[int, Json] = {}
-
-    def get_pet(self, pet_id: int) -> Json:
-        if pet_id not in self.kept:
-            self.kept[pet_id] = super().get_pet(pet_id)
-        return self.kept[pet_id]
 
 
 class AssertsTheStatus(HttpClientPets):

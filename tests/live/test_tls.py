@@ -284,18 +284,25 @@ def test_faults_of_the_connection_are_what_they_are_without_tls(
         ask(connection, petstore)
 
 
-def test_a_reset_is_a_real_one(petstore: PetStoreMock) -> None:
-    petstore.inject(faults.reset(), times=1)
+@contextlib.contextmanager
+def written_to(petstore: PetStoreMock) -> Iterator[tuple[socket.socket, ssl.SSLObject, ssl.MemoryBIO, ssl.MemoryBIO]]:
+    """Shake hands and write a request, which is still to be sent: give the socket, TLS, what comes and what goes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = petstore.tls.client_context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
     with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
-        for _ in range(2):
+        while True:
             with contextlib.suppress(ssl.SSLWantReadError):
                 client.do_handshake()
                 break
             raw.sendall(outgoing.read())
             incoming.write(raw.recv(65536))
         client.write(f"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n".encode())
+        yield raw, client, incoming, outgoing
+
+
+def test_a_reset_is_a_real_one(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.reset(), times=1)
+    with written_to(petstore) as (raw, _, _, outgoing):
         raw.sendall(outgoing.read())
         with pytest.raises(ConnectionResetError):
             raw.recv(1)
@@ -451,16 +458,7 @@ def test_a_client_of_http_2_alone_is_told_what_is_spoken(petstore: PetStoreMock)
 
 @pytest.mark.parametrize("notified", [True, False])
 def test_a_client_that_sends_no_more_is_answered_all_the_same(petstore: PetStoreMock, notified: bool) -> None:
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = petstore.tls.client_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
-    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
-        while True:
-            with contextlib.suppress(ssl.SSLWantReadError):
-                client.do_handshake()
-                break
-            raw.sendall(outgoing.read())
-            incoming.write(raw.recv(65536))
-        client.write(f"GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n".encode())
+    with written_to(petstore) as (raw, client, incoming, outgoing):
         if notified:
             with contextlib.suppress(ssl.SSLWantReadError):
                 client.unwrap()

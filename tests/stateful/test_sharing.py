@@ -16,8 +16,8 @@ from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.steps import AtOnce, RevokeKey
 from tests.clients.correct import HttpClientPets, Json
-from tests.clients.shapes import AiohttpBlock, AsyncPets
-from tests.clients.sharing import BUGGY, CORRECT, LockedTasks, OneAtATime, OneConnection, make_shared
+from tests.clients.shapes import AiohttpBlock, AsyncPets, maker_of
+from tests.clients.sharing import BUGGY, CORRECT, LockedTasks, OneAtATime, OneConnection
 from tests.stateful import leavings
 from tests.stateful.playing import raised_by
 
@@ -30,14 +30,14 @@ SETTINGS = settings(database=None)
 @pytest.mark.untraced
 @pytest.mark.parametrize("name", CORRECT)
 def test_no_false_alarm_about_a_client_that_keeps_its_callers_apart(name: str) -> None:
-    report = check_client(make_shared(CORRECT[name]), concurrent=True, max_examples=8, settings=SETTINGS)
+    report = check_client(maker_of(CORRECT[name]), concurrent=True, max_examples=8, settings=SETTINGS)
     assert report.calls > 100
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CORRECT)
 def test_no_false_alarm_over_ten_thousand_examples(name: str) -> None:
-    check_client(make_shared(CORRECT[name]), concurrent=True, max_examples=10_000, settings=SETTINGS)
+    check_client(maker_of(CORRECT[name]), concurrent=True, max_examples=10_000, settings=SETTINGS)
 
 
 def like(client: Any) -> Any:  # noqa: ANN401  # a class
@@ -49,7 +49,7 @@ def like(client: Any) -> Any:  # noqa: ANN401  # a class
     "client", [pytest.param(one, marks=() if one.__name__ in QUICK else pytest.mark.slow) for one in BUGGY]
 )
 def test_who_mixes_up_its_callers_is_found_and_its_test_fails_when_pasted(client: Any) -> None:  # noqa: ANN401
-    make_client = make_shared(client)
+    make_client = maker_of(client)
     found = None
     for number in range(3):  # on a busy machine two may not meet often enough for it to come again
         machine = seed(number)(client_machine(make_client, concurrent=True))
@@ -62,15 +62,15 @@ def test_who_mixes_up_its_callers_is_found_and_its_test_fails_when_pasted(client
     # Where two threads meet on one socket, the operating system has a say in who reads first.
     assert any(raised_by(found.test, make_client) is not None for _ in range(10)), found.test
     for _ in range(3):
-        assert raised_by(found.test, make_shared(like(client))) is None, found.test
+        assert raised_by(found.test, maker_of(like(client))) is None, found.test
 
 
 def test_nobody_who_does_not_say_so_is_asked_to_be_shared() -> None:
-    check_client(make_shared(OneConnection), max_examples=8, settings=SETTINGS)
+    check_client(maker_of(OneConnection), max_examples=8, settings=SETTINGS)
 
 
 def test_two_calls_of_a_client_whose_key_is_refused_are_both_told_so() -> None:
-    machine = client_machine(make_shared(CORRECT["urllib3"]), concurrent=True)
+    machine = client_machine(maker_of(CORRECT["urllib3"]), concurrent=True)
     with machine.run, machine.run.waiting.unlimited():
         assert machine.replay(Scenario(Behaviour(), (RevokeKey(), AtOnce("getPet", "getPet", 5)))) is None
 
@@ -151,5 +151,5 @@ def test_a_wrong_argument_is_told(given: dict[str, Any], words: str) -> None:
 def test_no_thread_is_left() -> None:
     before = threading.active_count()
     with pytest.raises(ClientBugError):
-        check_client(make_shared(OneConnection), concurrent=True, max_examples=20, settings=SETTINGS)
+        check_client(maker_of(OneConnection), concurrent=True, max_examples=20, settings=SETTINGS)
     assert threading.active_count() == before

@@ -13,8 +13,8 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful import ClientQuestionWarning, check_client, client_machine, holds_key
 from petstore_mock.stateful.search import find_bug, machine_settings
 from tests.clients.correct import HttpClientPets
-from tests.clients.shapes import AsyncPets
-from tests.clients.slips import SLIPS, EndsItsTasks, SaysEnough, ShowsItsKey, make_slipping
+from tests.clients.shapes import AsyncPets, maker_of
+from tests.clients.slips import SLIPS, EndsItsTasks, SaysEnough, ShowsItsKey
 from tests.stateful import leavings
 from tests.stateful.playing import raised_by
 
@@ -42,7 +42,7 @@ def test_what_slips_is_told_and_its_test_fails_when_pasted(
     client: Any,  # noqa: ANN401  # a class
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    make_client = make_slipping(client)
+    make_client = maker_of(client)
     machine = seed(0)(client_machine(make_client))
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
@@ -52,26 +52,26 @@ def test_what_slips_is_told_and_its_test_fails_when_pasted(
     assert TOLD[client.__name__] in found.sentence
     assert isinstance(raised_by(found.test, make_client), AssertionError), found.test
     correct = AsyncPets if issubclass(client, AsyncPets) else HttpClientPets
-    assert raised_by(found.test, make_slipping(correct)) is None, found.test
+    assert raised_by(found.test, maker_of(correct)) is None, found.test
 
 
 def test_who_says_no_more_than_he_should_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     """And what he prints and warns of goes where it went before."""
     streams, show = (sys.stdout, sys.stderr), warnings.showwarning
     with pytest.warns(DeprecationWarning, match="is an old key"):
-        check_client(make_slipping(SaysEnough), max_examples=5, settings=SETTINGS)
+        check_client(maker_of(SaysEnough), max_examples=5, settings=SETTINGS)
     assert "with the key ..." in capsys.readouterr().out
     assert (sys.stdout, sys.stderr) == streams
     assert warnings.showwarning == show
 
 
 def test_who_ends_his_tasks_is_right() -> None:
-    check_client(make_slipping(EndsItsTasks), max_examples=5, settings=SETTINGS)
+    check_client(maker_of(EndsItsTasks), max_examples=5, settings=SETTINGS)
 
 
 def test_a_client_whose_text_has_its_key_is_asked_whether_it_means_it() -> None:
     with pytest.warns(ClientQuestionWarning, match=r"repr\(\) of the client, a ShowsItsKey, shows the API key"):
-        check_client(make_slipping(ShowsItsKey), max_examples=2, settings=SETTINGS)
+        check_client(maker_of(ShowsItsKey), max_examples=2, settings=SETTINGS)
 
 
 @pytest.mark.parametrize(
