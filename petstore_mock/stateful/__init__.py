@@ -122,8 +122,9 @@ def client_machine(
         concurrent: whether the client may be shared by threads, or by tasks if it is asynchronous, and is asked for
             two things at once now and then. Many a good client is not made for that: it says so of its own.
         environment: what the client may meet in the process: ``"ipv6"``, an address with colons; ``"proxies"``, where
-            HTTP_PROXY names one and NO_PROXY excepts the service; ``"time_zone"``, another than UTC; and ``"netrc"``,
-            where a netrc file has an entry for the service's host, as none has unless somebody means it.
+            HTTP_PROXY names one and NO_PROXY excepts the service; ``"time_zone"``, another than UTC; ``"locale"``, one
+            that is installed and not English; and ``"netrc"``, where a netrc file has an entry for the service's host,
+            as none has unless somebody means it.
         longest_wait: seconds after which a call has come to an end although ``Retry-After`` told it to wait for longer:
             then hints are drawn of a day, of a thousand million seconds and beyond. Not without it: the interface shows
             no rate limits, and a client may wait for as long as it is told.

@@ -35,6 +35,7 @@ _MODULES: Final = (
     "io",
     "json",
     "logging",
+    "re",
     "threading",
     "time",
     "traceback",

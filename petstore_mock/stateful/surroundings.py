@@ -1,14 +1,16 @@
-"""What a client meets in the environment of its process: proxies, a netrc file, an IPv6 address.
+"""What a client meets in the environment of its process: proxies, a netrc file, an IPv6 address, a locale.
 
 An example is in one of them at most, and the next one is not: what was there before is restored.
 """
 
 from __future__ import annotations
 
+import locale
 import os
 import socket
 import tempfile
-from contextlib import ExitStack, contextmanager
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +37,10 @@ ENVIRONMENTS: Final[dict[str, str]] = {
         "It happens only where the service has an IPv6 address: there brackets stand around the host, and colons in it "
         "(RFC 3986 §3.2.2)."
     ),
+    "locale": (
+        "It happens only in a locale that has other names of days than English and writes numbers otherwise: what goes "
+        "over the wire does not depend on the locale of the process (RFC 9110 §5.6.7)."
+    ),
     "netrc": (
         "It happens only where a netrc file has an entry for the service's host: libraries that trust the environment "
         "(trust_env) put it in the place of an Authorization among the headers, or raise."
@@ -45,9 +51,17 @@ ENVIRONMENTS: Final[dict[str, str]] = {
     ),
     "time_zone": "",  # Scenario.time_zone says which
 }
-DEFAULT_ENVIRONMENTS: Final = ("ipv6", "proxies", "time_zone")
+DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
 IPV6_HOST: Final = "::1"
-_OF_A_BLOCK: Final = ("netrc", "proxies")  # for the others there are PetStoreMock(host=...) and time_zone()
+_OF_A_BLOCK: Final = ("locale", "netrc", "proxies")  # for the others there are PetStoreMock(host=...) and time_zone()
+_IN_ENVIRONMENT: Final = {9: "ipv6", 8: "proxies", 7: "netrc", 6: "locale", 5: "locale"}  # by a digit of the number
+# With other names of days, decimal commas and points between thousands; whichever is installed.
+_LOCALES: Final = tuple(
+    f"{name}{coding}"
+    for coding in (".UTF-8", "")
+    for name in ("de_DE", "es_ES", "fr_FR", "it_IT", "nl_NL", "pl_PL", "pt_BR", "ru_RU", "sv_SE", "tr_TR", "de-DE")
+)
+_IN_ENGLISH: Final = "Thu Jan"  # of 1 January 1970
 _PROXIED: Final = ("http", "https", "all")
 _NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port that discards what comes, where there is anything
 
@@ -84,8 +98,43 @@ def in_environment(number: int, allowed: Collection[str]) -> str | None:
         number: that of the example.
         allowed: where it may be.
     """
-    place = dict(zip((9, 8, 7), ("ipv6", "proxies", "netrc"), strict=True)).get(number // 12 % 10)
-    return place if place in allowed and (place != "ipv6" or _has_ipv6()) else None
+    place = _IN_ENVIRONMENT.get(number // 12 % 10)
+    if place not in allowed or (place == "ipv6" and not _has_ipv6()) or (place == "locale" and not _other_locale()):
+        return None
+    return place
+
+
+def _other_locale() -> str:
+    """Return the name of an installed locale in which days and numbers are written otherwise; "" for none."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        for name in _LOCALES:
+            with suppress(locale.Error):
+                locale.setlocale(locale.LC_ALL, name)
+                if (
+                    locale.localeconv()["decimal_point"] == ","
+                    and time.strftime("%a %b", time.gmtime(0)) != _IN_ENGLISH
+                ):
+                    return name
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return ""
+
+
+@contextmanager
+def _locale() -> Iterator[None]:
+    name = _other_locale()
+    if not name:
+        raise PetStoreMockError(
+            f"expected a locale with other names of days and a decimal comma, such as {', '.join(_LOCALES[:3])}; "
+            "got none that is installed ('locale -a' lists them; on Debian, 'apt-get install locales-all' brings them)"
+        )
+    before = locale.setlocale(locale.LC_ALL)
+    locale.setlocale(locale.LC_ALL, name)
+    try:
+        yield
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 @contextmanager
@@ -94,10 +143,10 @@ def environment(*names: str) -> Iterator[None]:
 
     Args:
         names: ``"proxies"``, where HTTP_PROXY names one that is out of order; ``"netrc"``, where NETRC names a file
-            with an entry for 127.0.0.1.
+            with an entry for 127.0.0.1; ``"locale"``, one that is installed and not English.
 
     Raises:
-        PetStoreMockError: there is no such environment.
+        PetStoreMockError: there is no such environment, or no such locale.
     """
     values: dict[str, str] = {}
     with ExitStack() as stack:
@@ -105,6 +154,8 @@ def environment(*names: str) -> Iterator[None]:
             if name == "proxies":
                 values |= {f"{scheme}_proxy": _NO_PROXY_HERE for scheme in _PROXIED}
                 values |= {f"{scheme}_proxy".upper(): _NO_PROXY_HERE for scheme in _PROXIED}
+            elif name == "locale":
+                stack.enter_context(_locale())
             else:
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
                 path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")

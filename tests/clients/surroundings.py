@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
 import os
+import time
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -129,6 +131,34 @@ class NetrcWinsOnAiohttp(AiohttpBlock):
         return self
 
 
+class DatesInTheLocale(HttpClientPets):
+    """Reads dates as the locale writes them (owncloud/pyocclient#260)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        hint = answer.headers.get("Retry-After") or "0"
+        if method != "GET" or answer.status != 429 or not hint.endswith("GMT"):
+            return answer
+        until = calendar.timegm(time.strptime(hint, "%a, %d %b %Y %H:%M:%S GMT"))
+        if until > time.time():
+            return answer
+        return super().ask(method, path, body)
+
+
+class DateInTheLocale(HttpClientPets):
+    """Writes the date of its requests as the locale does (lericson/simples3#7)."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(0))}
+
+
+class NumbersForPeople(HttpClientPets):
+    """Writes ids as people read numbers."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        return self.read(self.checked(self.ask("GET", f"/pets/{pet_id:n}"), 200))
+
+
 BUGGY = {
     HostWithoutBrackets: "ipv6",
     PortAfterFirstColon: "ipv6",
@@ -137,6 +167,9 @@ BUGGY = {
     ExceptionsWithPort: "proxies",
     NetrcWins: "netrc",
     NetrcWinsOnAiohttp: "netrc",
+    DatesInTheLocale: "locale",
+    DateInTheLocale: "locale",
+    NumbersForPeople: "locale",
 }
 
 

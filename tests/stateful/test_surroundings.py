@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+import shutil
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import seed, settings
 
 from petstore_mock import Behaviour
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.stateful import check_client, client_machine, environment
+from petstore_mock.stateful import check_client, client_machine, environment, surroundings
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.steps import CreatePet, GetKnown, ListPets, Redirect, Step, Switch
@@ -19,6 +22,9 @@ from tests.clients.shapes import AiohttpBlock
 from tests.clients.surroundings import BUGGY, CORRECT, NetrcWins, WithoutEnvironment, make_surrounded
 from tests.stateful import leavings
 from tests.stateful.playing import raised_by
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = leavings.EXPECTED
 
@@ -35,18 +41,44 @@ STEPS: tuple[Step, ...] = (
 KEPT = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "NETRC")
 
 
+@pytest.fixture(autouse=True)
+def _german(monkeypatch: pytest.MonkeyPatch, locales: Path | None) -> None:
+    """Have a locale that is not English, whatever is installed."""
+    if locales is not None:
+        monkeypatch.setenv("LOCPATH", str(locales))
+
+
+@pytest.fixture(scope="session")
+def locales(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """Return where a German locale is that was made for these tests; None where none has to be made, or can be."""
+    path = tmp_path_factory.mktemp("locales")
+    localedef = shutil.which("localedef")
+    if surroundings._other_locale() or localedef is None:  # noqa: SLF001  # the same that the machine finds
+        return None
+    command = [localedef, "-i", "de_DE", "-f", "UTF-8", str(path / "de_DE.UTF-8")]
+    made = subprocess.run(command, check=False, capture_output=True)  # it warns as well, and says so by its status
+    return path if made.returncode == 0 else None
+
+
+def need(where: str) -> None:
+    if where == "locale" and not surroundings._other_locale():  # noqa: SLF001  # as above
+        pytest.skip("no locale but English ones is installed, nor what makes one (apt-get install locales)")
+
+
 @pytest.mark.untraced
-@pytest.mark.parametrize("where", ["ipv6", "proxies", "netrc"])
+@pytest.mark.parametrize("where", ["ipv6", "proxies", "netrc", "locale"])
 @pytest.mark.parametrize("client", [*CORRECT, AiohttpBlock])
 def test_who_takes_the_environment_as_it_is_passes(
     client: Any,  # noqa: ANN401  # a class
     where: str,
 ) -> None:
+    need(where)
     before = {name: os.environ.get(name) for name in KEPT}
     machine = client_machine(make_surrounded(client))
     with machine.run, machine.run.waiting.unlimited():
         assert machine.replay(Scenario(Behaviour(), STEPS, environment=where)) is None
     assert {name: os.environ.get(name) for name in KEPT} == before
+    assert time.strftime("%a", time.gmtime(0)) == "Thu"
 
 
 @pytest.mark.untraced
@@ -58,6 +90,7 @@ def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401
 @pytest.mark.parametrize("client", BUGGY)
 def test_who_does_not_is_found_and_the_environment_is_named(client: Any) -> None:  # noqa: ANN401  # a class
     make_client, where = make_surrounded(client), BUGGY[client]
+    need(where)
     machine = seed(0)(client_machine(make_client, environment=ENVIRONMENTS))
     found = find_bug(machine, machine_settings(SETTINGS, 200)).bug
     assert found is not None
@@ -84,8 +117,18 @@ def test_a_misspelt_environment_is_told_with_the_nearest() -> None:
     with pytest.raises(PetStoreMockError, match=r"got 'proxy'\. Did you mean 'proxies'\?"):
         check_client(make_surrounded(WithoutEnvironment), environment=["proxy"])
     for other in ("ipv4", "ipv6", "time_zone"):  # a block makes no address, and time_zone() is another one
-        with pytest.raises(PetStoreMockError, match=f"some of netrc, proxies; got '{other}'"), environment(other):
+        with (
+            pytest.raises(PetStoreMockError, match=f"some of locale, netrc, proxies; got '{other}'"),
+            environment(other),
+        ):
             pass
+
+
+def test_a_locale_that_is_not_there_is_told_and_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "_LOCALES", ("xx_XX.UTF-8",))
+    with pytest.raises(PetStoreMockError, match="got none that is installed"), environment("locale"):
+        pass
+    assert surroundings.in_environment(6 * 12, ["locale"]) is None
 
 
 def test_a_block_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,6 +165,10 @@ def _too_many(call: Call, entries: Sequence[Entry]) -> Problem | None:
     return Problem(f"{call} sent {len(entries)} requests", section, words, check)
 
 
+_DATE_PATTERN: Final = (
+    "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [0-9]{4} .*"
+)
+_DATE: Final = re.compile(_DATE_PATTERN)
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")  # media ranges (RFC 9110 §12.5.1) with JSON in them
 _PLACES: Final = {"target": "the query", "body": "the body"}
 
@@ -205,6 +210,16 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
             )
             words = "Host is the target's authority: its host, and its port unless that is 80"
             return Problem(f"{call} sent 'Host: {host.decode('latin-1')}'", "RFC 9110 §7.2", words, named)
+    for date in entry.request.values("date"):
+        if not _DATE.fullmatch(date):
+            dated: Sequence[str] = (
+                "with contextlib.suppress(Exception):",
+                "    {call}",
+                "for date in {journal}.last.request.values('date'):",
+                f"    assert re.fullmatch({_DATE_PATTERN!r}, date)",
+            )
+            told = f"{call} sent 'Date: {date}'"
+            return Problem(told, "RFC 9110 §5.6.7", "a date has the English names of day and month", dated)
     if b"accept" not in given:
         return None
     accept = b", ".join(given[b"accept"]).decode("latin-1")
