@@ -76,6 +76,14 @@ class KeyRing:
         first_used: the key that was used first (gap key_rotation); None when none was.
     """
 
+    __slots__ = (
+        "_index",
+        "_keys",
+        "_world",
+        "first_used",
+        "names",
+    )
+
     def __init__(self, world: World, index: KeyIndex) -> None:
         self._world = world
         self._index = index

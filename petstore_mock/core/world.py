@@ -58,6 +58,27 @@ class World:
         index: the keys of all worlds behind the same listener.
     """
 
+    # There may be ten thousand, asked in turn: each object more that a request comes by is a wait for the memory.
+    __slots__ = (
+        "animals",
+        "asked",
+        "clock",
+        "cors",
+        "deferred",
+        "errors",
+        "journal",
+        "keys",
+        "lock",
+        "mutation",
+        "owner",
+        "plan",
+        "random",
+        "rate_limiter",
+        "rules",
+        "self_check",
+        "start_behaviour",
+    )
+
     def __init__(  # the starting state, each part by its name
         self,
         schemas: Schemas,

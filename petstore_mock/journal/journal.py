@@ -65,6 +65,25 @@ class Journal:
         schemas: say which arguments the operations have; those that ship unless given.
     """
 
+    __slots__ = (
+        "_entries",
+        "_gone_by_operation",
+        "_gone_violations",
+        "_gone_violations_size",
+        "_handshakes",
+        "_keys",
+        "_limit",
+        "_listening",
+        "_lost_violations",
+        "_ring",
+        "_schemas",
+        "_size",
+        "clears",
+        "listeners",
+        "secure",
+        "total",
+    )
+
     def __init__(
         self,
         limit: int = FIXTURE_LIMIT,
