@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.stateful.bug_report import ClientBugError
 
-__all__ = ["LONGEST_SHRINKING", "UNRESTRICTED", "Restrictions", "Scenario", "necessary", "simplest"]
+__all__ = ["LONGEST_SHRINKING", "UNRESTRICTED", "Play", "Restrictions", "Scenario", "necessary", "simplest"]
 
 LONGEST_SHRINKING: Final = 7.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
 _LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is needed; 9 with what came before

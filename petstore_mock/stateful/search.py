@@ -19,7 +19,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError, explain_rule
 from petstore_mock.stateful.exposure import CheckReport, ProgressLine
-from petstore_mock.stateful.scenario import LONGEST_SHRINKING, Restrictions, Scenario, necessary, simplest
+from petstore_mock.stateful.scenario import LONGEST_SHRINKING, Play, Restrictions, Scenario, necessary, simplest
 from petstore_mock.stateful.step_generator import NUMBERS, STEPS
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ __all__ = ["ClientQuestionWarning", "SearchResult", "find_bug", "machine_setting
 
 # What makes one test another to Hypothesis's database, beside its source: here it is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
-_TIMES: Final = 3  # that what may be a matter of moments has to fail
+_TIMES: Final = 3  # that what may be a matter of moments has to fail while it is made simpler,
+_AGAIN: Final = 8  # and once more at the end
+_LONGEST_RACE: Final = 6.0  # seconds to make it simpler
+_LONGEST: Final = 9.0  # seconds, with all that comes after
 _REPRODUCE: Final = "@reproduce_failure"
 # Where Hypothesis's decorators @seed and @reproduce_failure leave what they say, on a function or on a class.
 _DECORATED: Final = ("_hypothesis_internal_use_seed", "_hypothesis_internal_use_reproduce_failure")
@@ -194,11 +197,9 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
     watchdog = machine.run.watchdog
     began = RealTime.monotonic()
     deadline = began + LONGEST_SHRINKING
-    shrunk = found
     if scenario.has_races:
-        shrunk = simplest(scenario, found, partial(_always_fails, machine), deadline=deadline)
-    if shrunk is found:
-        shrunk = simplest(scenario, found, machine.replay, deadline=deadline)
+        return _shrunk_race(machine, scenario, found, began)
+    shrunk = simplest(scenario, found, machine.replay, deadline=deadline)
     if watchdog.never_times_out and shrunk.scenario is not None:
 
         def play(scenario: Scenario) -> ClientBugError | None:
@@ -207,6 +208,48 @@ def shrink(machine: type[ClientMachine], scenario: Scenario, found: ClientBugErr
 
         return play(shrunk.scenario) or simplest(scenario, found, play)
     return shrunk if shrunk.scenario is None else necessary(shrunk.scenario, shrunk, machine.replay, began=began)
+
+
+def _shrunk_race(
+    machine: type[ClientMachine], scenario: Scenario, found: ClientBugError, began: float
+) -> ClientBugError:
+    """Return how the simplest scenario is told that fails again and again, in which something is a matter of moments.
+
+    What has failed a few times while it was made simpler may have been lucky: it is tried anew, and where it does not
+    come again the one before it stands, which was a little longer.
+    """
+    trail = [found]
+
+    def recorded(scenario: Scenario, play: Play) -> ClientBugError | None:
+        error = play(scenario)
+        if error is not None:
+            trail.append(error)
+        return error
+
+    always = partial(recorded, play=partial(_always_fails, machine))
+    shrunk = simplest(scenario, found, always, deadline=began + _LONGEST_RACE)
+    if shrunk is found:
+        shrunk = simplest(scenario, found, partial(recorded, play=machine.replay), deadline=began + _LONGEST_RACE)
+    if shrunk.scenario is not None:
+        necessary(shrunk.scenario, shrunk, always, began=began)
+    best, most = trail[-1], -1
+    for error in reversed(trail):
+        count = _times_it_fails(machine, error, began + _LONGEST)
+        if count > most:
+            best, most = error, count
+        if count == _AGAIN or RealTime.monotonic() > began + _LONGEST:
+            break
+    return best
+
+
+def _times_it_fails(machine: type[ClientMachine], error: ClientBugError, deadline: float) -> int:
+    """Return how often in a row a scenario fails once more, at most as often as is asked for."""
+    if error.waited or error.scenario is None or not error.scenario.has_races:  # no matter of moments
+        return _AGAIN
+    count = 0
+    while count < _AGAIN and RealTime.monotonic() < deadline and machine.replay(error.scenario) is not None:
+        count += 1
+    return count
 
 
 def _always_fails(machine: type[ClientMachine], scenario: Scenario) -> ClientBugError | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful.bug_report import ClientBugError
 from petstore_mock.stateful.scenario import Restrictions, Scenario, simplest
-from petstore_mock.stateful.steps import CreatePet, Inject
+from petstore_mock.stateful.search import shrink
+from petstore_mock.stateful.steps import AtOnce, CreatePet, GetUnknown, Inject
 
 
 @pytest.mark.parametrize("limit", [2**31, 2**53 + 1, -(2**31) - 1, 255, 2])
@@ -49,3 +53,32 @@ def test_what_the_service_does_after_many_requests_is_shrunk_to_one_fault(any_fa
     shrunk = simplest(scenario, ClientBugError("", "", ""), by_a_refusal)
     once = Inject(faults.unauthorized(), "createPet")
     assert (shrunk.sentence == f"{{}} {(once,)}") is any_fault
+
+
+@pytest.mark.parametrize(("lucky", "left"), [(0, 1), (3, 2), (5, 2)])
+def test_a_race_that_was_lucky_while_it_was_shrunk_gives_way_to_a_longer_one_that_comes_again(
+    lucky: int, left: int
+) -> None:
+    """Of one step it fails ``lucky`` times and never again, or always; of two always."""
+    played = 0
+
+    def replay(scenario: Scenario) -> ClientBugError | None:
+        nonlocal played
+        if not any(isinstance(step, AtOnce) for step in scenario.steps):
+            return None
+        if len(scenario.steps) == 1:
+            played += 1
+            if lucky and played > lucky:
+                return None
+        error = ClientBugError(f"{scenario.steps}", "", "")
+        error.scenario = scenario
+        return error
+
+    machine: Any = SimpleNamespace(replay=replay, run=SimpleNamespace(watchdog=SimpleNamespace(never_times_out=set())))
+    scenario = Scenario(Behaviour(), (GetUnknown(), GetUnknown(), AtOnce("getPet", "getPet", 7)))
+    found = replay(scenario)
+    assert found is not None
+    shrunk = shrink(machine, scenario, found)
+    assert shrunk.scenario is not None
+    assert len(shrunk.scenario.steps) == left
+    assert isinstance(shrunk.scenario.steps[-1], AtOnce)
