@@ -36,17 +36,14 @@ from petstore_mock.stateful.steps import (
 from tests.clients.corpus import make_buggy
 from tests.clients.correct import CORRECT, Answer, ApiError, HttpClientPets, Json, make_correct
 from tests.clients.shapes import by_key
+from tests.stateful import leavings
 from tests.stateful.playing import play, raised_by
 
 if TYPE_CHECKING:
     from petstore_mock.faults import Fault
     from petstore_mock.faults.kinds import Answer as AnswerFault
 
-# A pasted test does not close its clients.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = leavings.EXPECTED  # a pasted test does not close its clients
 
 REX: dict[str, Any] = {"name": "Rex", "categoryId": 1}
 
