@@ -59,8 +59,7 @@ def verify(
     keys = _keys(api_key)
     recorded = recorded_choices(behaviour)
     _check(allow_create=allow_create, rate=rate, max_requests=max_requests, timeout=timeout)
-    if not isinstance(url, str):
-        raise PetStoreMockError(f"expected a base address; got url={url!r} ({type(url).__name__})")
+    _check_url(url)
     began = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     guest = Guest(
         ServiceConnection(url),
@@ -109,6 +108,8 @@ def learn(
     if har is not None:
         from petstore_mock.verify.har import learned_from_har  # noqa: PLC0415  # for recordings alone
 
+        if url is not None:
+            _check_url(url)
         return learned_from_har(har, url)
     if url is None or api_key is None:
         raise PetStoreMockError(
@@ -126,6 +127,11 @@ def learn(
         progress=progress,
     )
     return learned_from(verdict)
+
+
+def _check_url(url: object) -> None:
+    if not isinstance(url, str):
+        raise PetStoreMockError(f"expected a base address; got url={url!r} ({type(url).__name__})")
 
 
 def _silent(_line: str) -> None:

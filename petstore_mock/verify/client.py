@@ -63,6 +63,11 @@ class ServiceConnection:
             raise PetStoreMockError(
                 f"expected a base address such as http://127.0.0.1:8080/v1; got url={url!r} ({type(url).__name__})"
             )
+        if not all("!" <= character <= "~" for character in url):
+            raise PetStoreMockError(
+                "expected a base address of printable ASCII characters, its path percent-encoded and its host as "
+                f"xn--...; got url={url!r}"
+            )
         if parts.username is not None:
             raise PetStoreMockError("expected a base address without a user; pass the key as api_key")
         self._host, self.is_tls = parts.hostname, parts.scheme == "https"

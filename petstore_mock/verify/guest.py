@@ -7,9 +7,9 @@ import json
 import os
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
+from petstore_mock.common.paths import as_path
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.client import FailedError, ServiceConnection
@@ -99,7 +99,7 @@ class Guest:
         self._receipt: TextIO | None = None
         if receipt is not None:
             try:
-                self._receipt = Path(receipt).open("a", encoding="utf-8")  # noqa: SIM115  # closed with the guest
+                self._receipt = as_path(receipt, "receipt").open("a", encoding="utf-8")  # closed with the guest
             except OSError as error:
                 raise PetStoreMockError(
                     f"expected a file to write receipts to; got receipt={receipt!r}: {error}"

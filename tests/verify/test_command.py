@@ -9,13 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from petstore_mock import Behaviour, PetStoreMock
+from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError
 from petstore_mock.cli import run
+from petstore_mock.verify import learn, verify
 from tests.platforms import POSIX_SIGNALS
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ def test_an_outage_exits_3_and_writes_the_record_all_the_same(tmp_path: Path) ->
         (["verify", "127.0.0.1:9/v1", "--api-key", "k"], "expected a base address"),
         (["verify", "http://user:pass@127.0.0.1/v1", "--api-key", "k"], "without a user"),
         (["verify", "http://127.0.0.1:99999/v1", "--api-key", "k"], "expected a base address"),
+        (["verify", "http://127.0.0.1:9/v\N{CHECK MARK}", "--api-key", "k"], "percent-encoded"),
+        (["verify", "http://\N{SNOWMAN}.invalid/v1", "--api-key", "k"], "xn--"),
+        (["verify", "http://127.0.0.1:9/v 1", "--api-key", "k"], "percent-encoded"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"], "not set"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "a b"], "without blanks"),
         (["verify", "http://127.0.0.1:9/v1", "--api-key", "k", "--rate", "0"], "more than 0"),
@@ -109,6 +113,13 @@ def test_wrong_arguments_exit_2_and_say_what_is_wrong(arguments: list[str], word
     assert (code, out) == (2, "")
     assert words in err
     assert "pass@" not in err
+
+
+@pytest.mark.parametrize("options", [{"url": 5}, {"receipt": 5}, {"receipt": "a\0b"}, {"har": "x", "url": 5}], ids=str)
+def test_arguments_of_another_type_are_told_at_the_call(options: dict[str, Any]) -> None:
+    ask: Any = learn if "har" in options else verify
+    with pytest.raises(PetStoreMockError, match=r"\Aexpected "):
+        ask(**{"url": "http://127.0.0.1:9/v1", "api_key": "k"} | options)
 
 
 def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> None:
