@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import select
 import ssl
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.paths import as_path
+from petstore_mock.common.sockets import is_readable
 from petstore_mock.control.admission import TOKEN_HEADER, check_token
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.trust import Trust
@@ -205,7 +205,7 @@ class Door:
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
-            if connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]:
+            if connection.sock is not None and not is_readable(connection.sock):
                 return connection
             connection.close()
 

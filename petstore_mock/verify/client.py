@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import select
 import socket
 import ssl
 import zlib
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.common.sockets import is_readable
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.exchange import Failure, WholeAnswer
 
@@ -165,7 +165,7 @@ class ServiceConnection:
     def _is_stale(connection: socket.socket) -> bool:
         """Whether there is something to read before anything was asked: the end, or what nobody asked for."""
         try:
-            return bool(select.select([connection], [], [], 0)[0])
+            return is_readable(connection)
         except (OSError, ValueError):
             return True
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-from typing import TYPE_CHECKING
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -141,6 +144,19 @@ def test_nobody_there_and_a_closed_door_are_told_apart() -> None:
         closed.tenant.excuse()
     with pytest.raises(PetStoreMockError, match=r"expected a stub of petstore-mock at .*petstore-mock serve"):
         connect(url)
+
+
+def test_a_process_may_have_thousands_of_files_open(stub: PetStoreMock) -> None:
+    resource: Any = pytest.importorskip("resource")  # Windows has none, nor the limit
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 1300:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1300), hard))
+    with ExitStack() as files:
+        for _ in range(1024):  # from which on select() takes none
+            files.enter_context(Path(os.devnull).open("rb"))
+        with connect(stub.url) as petstore:
+            petstore.seed(name="Rex")
+            assert [pet["name"] for pet in petstore.pets] == ["Rex"]
 
 
 def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
