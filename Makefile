@@ -1,7 +1,8 @@
 # Every command does its own set-up in .venv: a clean clone needs Python 3.11 or newer, make and a package registry.
 
 PYTHON ?= python3
-WORKERS ?= 2
+# For two cores: a third of the time, a test waits for a client that waits, and a third worker has work meanwhile.
+WORKERS ?= 3
 
 # Another interpreter has an environment of its own: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
 VENV := .venv

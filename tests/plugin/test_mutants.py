@@ -135,7 +135,10 @@ def stub() -> Iterator[PetStoreMock]:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("workers", "count"), [("-n0", 40), pytest.param("-n2", 8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("workers", "count"),
+    [("-n0", 12), *(pytest.param(*more, marks=pytest.mark.slow) for more in [("-n0", 40), ("-n2", 8)])],
+)
 def test_a_stub_elsewhere_serves_the_same_mutants(
     inner: Inner, pytester: pytest.Pytester, stub: PetStoreMock, workers: str, count: int
 ) -> None:

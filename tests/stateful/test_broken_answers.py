@@ -138,7 +138,12 @@ class Checks(WithDefaults):
 
 
 @pytest.mark.parametrize(
-    "client", [HttpClientPets, *(pytest.param(one, marks=pytest.mark.untraced) for one in (Unwraps, AsItCame, Checks))]
+    "client",
+    [
+        HttpClientPets,
+        pytest.param(AsItCame, marks=pytest.mark.untraced),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (Unwraps, Checks)),
+    ],
 )
 def test_who_makes_nothing_up_is_no_false_alarm(client: type[HttpClientPets]) -> None:
     def make_client(petstore: PetStoreMock) -> Json:
