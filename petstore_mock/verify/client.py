@@ -54,6 +54,8 @@ class ServiceConnection:
     """
 
     def __init__(self, url: str) -> None:
+        if "@" in url.partition("//")[2].partition("/")[0]:  # said first: no other words are to show a password
+            raise PetStoreMockError("expected a base address without a user; pass the key as api_key")
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -68,8 +70,6 @@ class ServiceConnection:
                 "expected a base address of printable ASCII characters, its path percent-encoded and its host as "
                 f"xn--...; got url={url!r}"
             )
-        if parts.username is not None:
-            raise PetStoreMockError("expected a base address without a user; pass the key as api_key")
         self._host, self.is_tls = parts.hostname, parts.scheme == "https"
         self._port = port or (443 if self.is_tls else 80)
         self._authority = parts.netloc

@@ -90,6 +90,8 @@ def test_an_outage_exits_3_and_writes_the_record_all_the_same(tmp_path: Path) ->
         (["verify", "127.0.0.1:9/v1", "--api-key", "k"], "expected a base address"),
         (["verify", "http://user:pass@127.0.0.1/v1", "--api-key", "k"], "without a user"),
         (["verify", "http://127.0.0.1:99999/v1", "--api-key", "k"], "expected a base address"),
+        (["verify", "http://user:pass@127.0.0.1:99999/v1", "--api-key", "k"], "without a user"),
+        (["verify", "ftp://user:pass@127.0.0.1/v1", "--api-key", "k"], "without a user"),
         (["verify", "http://127.0.0.1:9/v\N{CHECK MARK}", "--api-key", "k"], "percent-encoded"),
         (["verify", "http://\N{SNOWMAN}.invalid/v1", "--api-key", "k"], "xn--"),
         (["verify", "http://127.0.0.1:9/v 1", "--api-key", "k"], "percent-encoded"),
