@@ -149,10 +149,9 @@ class Entry:
     def size(self) -> int:
         """About how many bytes the entry holds on to."""
         request, response = self.request, self.response
-        body = len(request.body)
-        size = _BASE_WEIGHT + body + len(request.target) + request.fields.size
+        size = _BASE_WEIGHT + len(request.body) + len(request.target) + request.fields.size
         if self.violations:
-            size += body * _DECODED_WEIGHT
+            size += len(request.body) * _DECODED_WEIGHT
         return size if response is None else size + len(response.body)
 
     # The request

@@ -151,8 +151,8 @@ class Journal:
         self._evict()
 
     def _evict(self) -> None:
-        entries = self._entries
-        while len(entries) > 1 and (len(entries) > self._limit or self._size > BYTES_LIMIT):
+        entries, limit = self._entries, self._limit
+        while (len(entries) > limit or self._size > BYTES_LIMIT) and len(entries) > 1:
             gone = entries.popleft()
             self._size -= gone.weight
             operation = gone.request.operation
