@@ -123,12 +123,7 @@ class PetStore(Generic[HandleT, SnapshotT]):
             PetStoreMockError: an option can't be right.
             VerificationError: at the end, as :meth:`verify`.
         """
-        return _Fresh(lambda: self._inner(options))
-
-    def _inner(self, options: WorldOptions) -> Self:
-        inner = copy.copy(self)  # of a subclass, too, with all that its __init__ has set
-        inner.tenant = self.tenant.fresh(options)
-        return inner
+        return _Fresh(self, options)
 
     # Animals
 
@@ -316,11 +311,12 @@ _Held = TypeVar("_Held", bound=PetStore[Any, Any])
 class _Fresh(Generic[_Held]):
     """The block of ``fresh()``; no generator, or a failing test would show the frames of contextlib."""
 
-    def __init__(self, begin: Callable[[], _Held]) -> None:
-        self._begin = begin
+    def __init__(self, outer: _Held, options: WorldOptions) -> None:
+        self._outer, self._options = outer, options
 
     def __enter__(self) -> _Held:
-        self._inner = self._begin()
+        self._inner = copy.copy(self._outer)  # of a subclass, too, with all that its __init__ has set
+        self._inner.tenant = self._outer.tenant.fresh(self._options)
         return self._inner
 
     def __exit__(

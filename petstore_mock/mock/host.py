@@ -46,7 +46,7 @@ class Host:
         PetStoreMockError: trustme, which makes certificates, is not installed.
     """
 
-    def __init__(self, address: str, port: int, cors: Cors | None = None, *, tls: bool = False) -> None:
+    def __init__(self, address: str, port: int, cors: Cors | None, *, tls: bool) -> None:
         self.worlds = Worlds(cors, tls=tls)
         self.tls: Tls | None = None
         if tls:

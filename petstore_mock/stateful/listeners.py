@@ -33,7 +33,7 @@ class Listeners:
         are_left_open: whether the client is known to leave connections open.
     """
 
-    def __init__(self, *, tls: bool = False) -> None:
+    def __init__(self, *, tls: bool) -> None:
         self._tls = tls
         self.are_left_open = False
         self._stack = ExitStack()
@@ -93,7 +93,7 @@ class Listeners:
                 mock.close_connections()
             self.settles_at(0, _SOON_GONE if self.are_left_open else _ALL_GONE)
 
-    def settles_at(self, count: int, patience: float = _ALL_GONE) -> bool:
+    def settles_at(self, count: int, patience: float) -> bool:
         """Wait until at most ``count`` connections are open: the end of one is noticed a moment later."""
         deadline = RealTime.monotonic() + patience
         pause = _FIRST_PAUSE

@@ -29,9 +29,8 @@ from petstore_mock.stateful.exposure import CheckReport
 from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient
 from petstore_mock.stateful.model.call import require_client
-from petstore_mock.stateful.model.reading import ResultReader, read_pet
+from petstore_mock.stateful.model.reading import ResultReader
 from petstore_mock.stateful.script import Script
-from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
 
@@ -82,11 +81,11 @@ class CheckRun:
         classify: Callable[[BaseException], Kind],
         patience: float,
         *,
-        methods: Mapping[str, str | Callable[..., Any]] | None = None,
-        read_pet: Callable[[Any], Mapping[str, Any]] = read_pet,
-        tls: bool = False,
-        concurrent: bool = False,
-        environments: Collection[str] = DEFAULT_ENVIRONMENTS,
+        methods: Mapping[str, str | Callable[..., Any]] | None,
+        read_pet: Callable[[Any], Mapping[str, Any]],
+        tls: bool,
+        concurrent: bool,
+        environments: Collection[str],
         longest_wait: float | None = None,
     ) -> None:
         self.draws_long_hints = longest_wait is not None
@@ -142,7 +141,7 @@ class CheckRun:
             "methods": self.methods,
         }
 
-    def begin_example(self, behaviour: Behaviour, zone: str | None = None) -> None:
+    def begin_example(self, behaviour: Behaviour, zone: str | None) -> None:
         """Begin another example, which is to know nothing of those before."""
         self.report.begin_example(behaviour)
         self.watchdog.start()

@@ -201,7 +201,7 @@ def simplest(scenario: Scenario, found: ClientBugError, play: Play, *, deadline:
     return found
 
 
-def necessary(scenario: Scenario, found: ClientBugError, play: Play, *, began: float | None = None) -> ClientBugError:
+def necessary(scenario: Scenario, found: ClientBugError, play: Play, *, began: float) -> ClientBugError:
     """Return how a scenario is told that has no gap but what it needs.
 
     A gap that shrinking can't take away need not be why the client fails: a key that is retired makes ten calls fail,
@@ -211,11 +211,9 @@ def necessary(scenario: Scenario, found: ClientBugError, play: Play, *, began: f
         scenario: one that failed, shrunk.
         found: how it is told.
         play: plays a scenario.
-        began: when shrinking began, by the real clock, unless it begins now.
+        began: when shrinking began, by the real clock.
     """
-    now = RealTime.monotonic()
-    began = now if began is None else began
-    deadline = min(now + _LONGEST_CHECK, began + _LONGEST)
+    deadline = min(RealTime.monotonic() + _LONGEST_CHECK, began + _LONGEST)
     for name in scenario.behaviour.differences():
         for other in scenario.without(name):
             if RealTime.monotonic() > deadline:

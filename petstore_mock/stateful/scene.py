@@ -57,9 +57,9 @@ class Scene:
         run: CheckRun,
         behaviour: Behaviour,
         *,
-        odd_keys: bool = False,
-        zone: str | None = None,
-        where: str | None = None,
+        odd_keys: bool,
+        zone: str | None,
+        where: str | None,
     ) -> None:
         self._run = run
         self._odd_keys = odd_keys

@@ -102,7 +102,7 @@ function body(entry) {
   if (entry.body_text !== undefined) return block(entry.body_text, "Body", at(entry, "body"));
   const value = entry.body;
   if (value === null) return make("p", { class: "faint" }, "no body");
-  const members = value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : null;
+  const members = typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : null;
   if (members === null) return block(pretty(value), "Body", at(entry, "body"));
   const missing = entry.violations.filter((one) => one.field.startsWith("body.") && !Object.hasOwn(value, one.field.slice(5).split(/[.[]/)[0]));
   const lines = members.map(([name, part], index) => make("span", { class: "line" },
