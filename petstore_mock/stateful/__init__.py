@@ -40,7 +40,7 @@ from petstore_mock.stateful.run import CheckRun
 from petstore_mock.stateful.scenario import Restrictions
 from petstore_mock.stateful.search import ClientQuestionWarning, find_bug, machine_settings
 from petstore_mock.stateful.step_generator import any_step
-from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, check_environments, environment
+from petstore_mock.stateful.surroundings import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, check_environments, environment
 from petstore_mock.stateful.time_zones import time_zone
 from petstore_mock.strategies.plans import behaviours, varied_gaps
 
@@ -175,10 +175,15 @@ def client_machine(
         max_seconds = seconds
 
         @initialize(
-            behaviour=behaviours(vary=[name for name, _ in varied]), restrictions=chosen, odd_keys=st.booleans()
+            behaviour=behaviours(vary=[name for name, _ in varied]),
+            restrictions=chosen,
+            odd_keys=st.booleans(),
+            where=st.sampled_from((None, *(name for name in ENVIRONMENTS if name in run_of_all.environments))),
         )
-        def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
-            super().begin(behaviour, restrictions, odd_keys=odd_keys)
+        def begin(
+            self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool, where: str | None = None
+        ) -> None:
+            super().begin(behaviour, restrictions, odd_keys=odd_keys, where=where)
 
         @rule(step=any_step(faults, concurrent=concurrent, long_hints=longest_wait is not None))
         def take(self, step: Step) -> None:

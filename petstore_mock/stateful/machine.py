@@ -15,7 +15,7 @@ from petstore_mock.stateful.example import Example
 from petstore_mock.stateful.scenario import Restrictions, Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
 from petstore_mock.stateful.step_generator import STEPS, StepGenerator
-from petstore_mock.stateful.surroundings import in_environment
+from petstore_mock.stateful.surroundings import in_environment, is_there
 from petstore_mock.stateful.time_zones import ANOTHER_ZONE
 
 if TYPE_CHECKING:
@@ -99,9 +99,13 @@ class ClientMachine(RuleBasedStateMachine):
 
     # What happens
 
-    def begin(self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool) -> None:
-        """Begin an example."""
-        self.example = Example(self.run, Scenario(behaviour, (), odd_keys, _checked(restrictions)))
+    def begin(
+        self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool, where: str | None = None
+    ) -> None:
+        """Begin an example, in an environment or not."""
+        zone = ANOTHER_ZONE if where == "time_zone" else None
+        place = where if zone is None and where is not None and is_there(where) else None
+        self.example = Example(self.run, Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, place))
 
     def take(self, step: Step) -> None:
         """Let one thing happen."""

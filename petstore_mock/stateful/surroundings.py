@@ -28,6 +28,7 @@ __all__ = [
     "check_environments",
     "environment",
     "in_environment",
+    "is_there",
     "variables",
 ]
 
@@ -99,9 +100,12 @@ def in_environment(number: int, allowed: Collection[str]) -> str | None:
         allowed: where it may be.
     """
     place = _IN_ENVIRONMENT.get(number // 12 % 10)
-    if place not in allowed or (place == "ipv6" and not _has_ipv6()) or (place == "locale" and not _other_locale()):
-        return None
-    return place
+    return place if place is not None and place in allowed and is_there(place) else None
+
+
+def is_there(place: str) -> bool:
+    """Say whether this machine has what an environment takes: addresses of IPv6, or another locale."""
+    return _has_ipv6() if place == "ipv6" else place != "locale" or bool(_other_locale())
 
 
 def _other_locale() -> str:

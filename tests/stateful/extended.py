@@ -11,6 +11,7 @@ from hypothesis.stateful import Bundle, invariant, rule
 from petstore_mock.stateful import client_machine
 from tests.clients.correct import ApiError, HttpClientPets, Json
 from tests.clients.shapes import by_key
+from tests.clients.surroundings import PortAfterFirstColon, make_surrounded
 
 
 class Renames(HttpClientPets):
@@ -67,6 +68,14 @@ class Loses(HttpClientPets):
 
 class LosesOne(client_machine(by_key(Loses))):  # type: ignore[misc]  # made here
     """What the machine itself checks is found by a subclass too."""
+
+    @rule()
+    def look(self) -> None:
+        self.call("listPets", limit=2)
+
+
+class LosesBrackets(client_machine(make_surrounded(PortAfterFirstColon), vary=[], faults=st.nothing())):  # type: ignore[misc]  # made here
+    """Environments are met by a subclass too."""
 
     @rule()
     def look(self) -> None:

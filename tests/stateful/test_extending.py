@@ -14,6 +14,7 @@ from hypothesis.database import InMemoryExampleDatabase
 
 from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.search import find_bug, machine_settings
+from petstore_mock.stateful.surroundings import ENVIRONMENTS
 from tests.clients.corpus import make_buggy
 from tests.stateful import extended, leavings
 
@@ -72,6 +73,13 @@ def test_what_the_machine_itself_checks_is_found_by_a_subclass_too() -> None:
 
 
 @pytest.mark.untraced
+def test_a_subclass_meets_the_environments_too() -> None:
+    bug = found(extended.LosesBrackets)
+    assert ENVIRONMENTS["ipv6"] in bug.sentence
+    assert "where='ipv6'" in bug.test
+    assert isinstance(fails(bug.test), ClientBugError), bug.test
+
+
 def test_the_test_case_of_a_subclass_runs_the_subclass() -> None:
     case = extended.Cutting.TestCase
     case.settings = ONCE
