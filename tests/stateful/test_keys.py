@@ -129,8 +129,9 @@ class Muted(HttpClientPets):
 class HoldingError(ToldError):
     """Holds its request, as those of aiohttp do, and does not show it."""
 
-    def __str__(self) -> str:
-        return "404"
+    def __init__(self, headers: object) -> None:
+        super().__init__("404")
+        self.headers = headers
 
 
 class Holding(HttpClientPets):
