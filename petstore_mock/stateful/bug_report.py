@@ -48,6 +48,7 @@ class ClientBugError(AssertionError):
         raised: where in the client an exception came from that nobody can tell, or where it waited for ever; as text,
             since the exception itself may hold connections open.
         waited: whether the client was ended where it waited for ever.
+        timed_out: whether a time limit of its own ended the call.
         scenario: what happened, as the machine can play it again; None for what a client did before any step.
     """
 
@@ -56,6 +57,7 @@ class ClientBugError(AssertionError):
     wire: str
     raised: str
     waited: bool
+    timed_out: bool = False
     scenario: Scenario | None = None
     __module__ = "petstore_mock.stateful"  # where people find it
 
@@ -112,7 +114,9 @@ def explain(  # what an explanation is made of
         sentence += f"\n{_ZONE_MATTERS}"
     if script.where is not None:
         sentence += f"\n{ENVIRONMENTS[script.where]}"
-    return ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
+    bug = ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
+    bug.timed_out = outcome.error is not None and outcome.kind == "timeout"
+    return bug
 
 
 def explain_outside(

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+from hypothesis import settings
 
 from petstore_mock import Behaviour, faults
 from petstore_mock.stateful import ClientBugError, client_machine
 from petstore_mock.stateful.scenario import Scenario, simplest
-from petstore_mock.stateful.search import shrink
+from petstore_mock.stateful.search import find_bug, machine_settings, shrink
 from petstore_mock.stateful.steps import (
     CloseConnections,
     CreatePet,
@@ -623,3 +624,27 @@ def test_a_request_that_is_sent_a_third_time_after_a_refusal_that_holds_is_told_
     assert "sent GET /v1/pets/404 again and again, and was answered 404 each time (§7" in found.sentence
     assert raised_by(found.test, lambda petstore: InsistsOnMissing(petstore.url, petstore.api_key)) is not None
     assert raised_by(found.test, make_correct("urllib3")) is None
+
+
+class TimesOut(HttpClientPets):
+    """Its time limit runs out before it has sent anything: at the first call of the program alone, or always."""
+
+    always = False
+    calls = 0
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        TimesOut.calls += 1
+        if self.always or TimesOut.calls == 1:
+            raise TimeoutError("no free connection")
+        return super().ask(method, path, body)
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_time_limit_that_ran_out_is_told_of_if_it_does_so_again(
+    always: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimesOut, "always", always)
+    monkeypatch.setattr(TimesOut, "calls", 0)
+    found = find_bug(client_machine(by_key(TimesOut)), machine_settings(settings(database=None), 3)).bug
+    assert (found is not None) == always
+    assert TimesOut.calls > 1
