@@ -264,6 +264,7 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], a
     echo.deliver("/hang", "hang")
     echo.deliver("/dribble", "dribble", 1.0)
     echo.delay("/slow", 60, lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+    new_loop().close()  # libuv keeps a pipe for signals from the first loop of a process on
     descriptors, threads = open_descriptors(), threading.active_count()
     server = WireServer(echo, new_loop=new_loop)
     server.start()
