@@ -59,7 +59,7 @@ def missed(strategy: SearchStrategy[Any], wanted: Mapping[str, Callable[[Any], b
         return not left
 
     bounded = settings(
-        max_examples=3000,
+        max_examples=10_000,
         phases=[Phase.generate],
         database=None,
         derandomize=True,

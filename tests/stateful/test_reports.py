@@ -26,7 +26,8 @@ ONCE = settings(database=None)
 
 @pytest.mark.untraced
 def test_a_run_tells_what_the_client_was_shown() -> None:
-    report = check_client(make_correct("http.client"), vary=["list_order"], max_examples=40, settings=ONCE)
+    same = settings(ONCE, derandomize=True)  # forty others may meet no reset
+    report = check_client(make_correct("http.client"), vary=["list_order"], max_examples=40, settings=same)
     assert report.examples == 40
     assert report.calls > 1000
     assert 0 < report.seconds < 60
