@@ -207,9 +207,11 @@ class CheckRun:
             for change in unsure:
                 change.undo()
             program = ProgramSettings()
-            with self._trying():
-                pass
-            again = program.end()
+            try:
+                with self._trying():
+                    pass
+            finally:
+                again = program.end()
             for change in unsure:
                 if change.setting not in {one.setting for one in again}:
                     change.redo()

@@ -16,6 +16,7 @@ import threading
 import warnings
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,6 @@ from tests.stateful.playing import raised_by, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from petstore_mock import PetStoreMock
 
@@ -133,6 +133,39 @@ def test_a_block_that_leaves_the_program_as_it_was_passes_and_one_that_fails_is_
         raise KeyError
     assert socket.getdefaulttimeout() is None
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
+
+
+def test_a_current_directory_that_has_gone_is_told_and_restored(tmp_path: Path) -> None:
+    handlers, here = list(logging.root.handlers), Path.cwd()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    def leave_nothing() -> None:
+        with program_unchanged():
+            os.chdir(gone)
+            gone.rmdir()
+
+    with pytest.raises(AssertionError, match=r"left os\.getcwd\(\) at FileNotFoundError"):
+        leave_nothing()
+    assert (logging.root.handlers, Path.cwd()) == (handlers, here)
+
+
+def test_a_second_client_that_cannot_be_made_leaves_the_handlers_of_the_root_logger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second is made to see whether what the first changed was of an import."""
+    handlers = list(logging.root.handlers)
+
+    def make_client(petstore: PetStoreMock) -> Json:
+        if "a_module_of_the_first" in sys.modules:
+            raise KeyboardInterrupt
+        monkeypatch.setitem(sys.modules, "a_module_of_the_first", sys)
+        monkeypatch.setenv("PETS_KEY", petstore.api_key)
+        return HttpClientPets(petstore.url, petstore.api_key)
+
+    with pytest.raises(KeyboardInterrupt):
+        check_client(make_client, max_examples=1, settings=ONCE)
+    assert logging.root.handlers == handlers
 
 
 def test_while_another_run_is_under_way_nobody_is_blamed() -> None:

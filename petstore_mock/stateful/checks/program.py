@@ -181,7 +181,10 @@ class ProgramSettings:
         changes = []
         for setting, value in before.items():
             then = [] if setting.name == _HANDLERS else value
-            now = setting.read()
+            try:
+                now = setting.read()
+            except Exception as error:  # noqa: BLE001  # the current directory may have gone: a change like any other
+                now = error
             if value is _ABSENT or now is then or now == then:
                 continue
             sure = setting.name not in _BY_IMPORTS or len(sys.modules) == self._modules
