@@ -717,7 +717,8 @@ def check_validators(service: Service) -> None:
             assert held.header("Content-Length") is None
             assert held.header("Deprecation") == whole.header("Deprecation")
         assert service.authed("GET", target, None, ("If-None-Match", '"a"'), ("If-None-Match", tag)).status == 304
-        for value in ('"a"', opaque.strip('"'), f"{tag} and more", "", '"', f'"a{opaque}', f"w/{opaque}", "*, *"):
+        malformed = [f"{tag} and more", "", '"', f'"a{opaque}', f"w/{opaque}", "*, *", f'"a" {tag}', tag + tag]
+        for value in ('"a"', opaque.strip('"'), *malformed):
             assert service.authed("GET", target, None, ("If-None-Match", value)).body == whole.body, value
         entry = last_entry(service)
         assert (entry.status, entry.violations) == (200, ())
