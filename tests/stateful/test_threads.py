@@ -129,3 +129,8 @@ def test_what_a_lasting_thread_sends_may_be_of_an_earlier_call() -> None:
     assert error is not None
     assert ", or a thread did so that one of its calls has started" in error.sentence
     assert "time.sleep(0.1)" in error.test
+
+
+def test_a_thread_that_another_one_is_about_to_start_is_no_error() -> None:
+    """``threading.enumerate()`` has it already, and ``join()`` raises."""
+    assert Threads().end_soon([threading.Thread()])

@@ -109,8 +109,19 @@ def _after(seconds: float, threads: Iterable[threading.Thread]) -> list[threadin
     deadline = RealTime.monotonic() + seconds
     threads = list(threads)
     for thread in threads:
-        thread.join(max(deadline - RealTime.monotonic(), 0))
+        _wait(thread, deadline)
     return [thread for thread in threads if thread.is_alive()]
+
+
+def _wait(thread: threading.Thread, deadline: float) -> None:
+    """Wait until a thread has ended, or for the deadline; it may be one that another thread is about to start."""
+    while (left := deadline - RealTime.monotonic()) > 0:
+        try:
+            thread.join(left)
+        except RuntimeError:  # not started yet, though threading.enumerate() has it
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], seconds: float) -> Problem | None:
