@@ -6,6 +6,7 @@ stands there is honoured by filtering, so that nothing invalid is ever drawn as 
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
@@ -198,6 +199,10 @@ def json_values() -> SearchStrategy[Any]:
     )
 
 
+# So that none of them is rare, as numbers are among JSON values.
+_OF_EACH_TYPE: Final = st.sampled_from(["null", "true", "1", "1.5", '"1"', "[]", "{}"]).map(json.loads)
+
+
 def _is_no(kind: str, value: object) -> bool:
     python: Any = {
         "string": str,
@@ -222,7 +227,7 @@ def breakers(schema: Mapping[str, Any]) -> dict[str, SearchStrategy[Any]]:
     found = makers[kind](schema) if kind in makers else {}
     for keyword, wanted in schema.items():
         if keyword == "type":
-            found[keyword] = json_values().filter(partial(_is_no, kind))
+            found[keyword] = (_OF_EACH_TYPE | json_values()).filter(partial(_is_no, kind))
         elif keyword == "enum":
             found[keyword] = _outside(list(wanted))
     return found
