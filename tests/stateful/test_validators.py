@@ -56,6 +56,22 @@ class Revalidates(HttpClientPets):
         return copy.deepcopy(found)
 
 
+class ComparesByHead(Revalidates):
+    """Asks by HEAD, without a condition, and compares the validators itself."""
+
+    def headers(self) -> dict[str, str]:
+        return HttpClientPets.headers(self)
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        kept = self.kept.get(path) if method == "GET" else None
+        if kept is not None:
+            found = super().ask("HEAD", path)
+            if found.status == 200 and found.headers.get("ETag") == kept[0]:
+                self.asked = path
+                return Answer(304, found.headers, b"")
+        return super().ask(method, path, body)
+
+
 class RevalidatesByHead(Revalidates):
     """Asks by HEAD whether what it keeps has changed."""
 
@@ -110,6 +126,18 @@ def test_who_knows_what_304_means_is_no_false_alarm(client: type[HttpClientPets]
     report = find_bug(machine, machine_settings(settings(database=None), 20)).tell()
     assert report.answers["listPets"]["304"] > 0
     assert report.answers["getPet"]["304"] > 0
+
+
+@pytest.mark.parametrize("choice", ["etag", "weak_etag"])
+def test_who_compares_validators_himself_is_no_false_alarm_and_has_to_give_what_they_are_of(choice: str) -> None:
+    class HandsOutThat(HandsOutWhatItKeeps, ComparesByHead):
+        pass
+
+    behaviour = Behaviour().replace({"validators": choice})
+    assert play(by_key(ComparesByHead), ListPets(), Repeat(), Seed(), ListPets(), behaviour=behaviour) is None
+    found = play(by_key(HandsOutThat), Seed(), GetKnown(), SpoilAndRepeat(), behaviour=behaviour)
+    assert found is not None
+    assert "whose id is missing" in found.sentence
 
 
 @pytest.mark.parametrize(

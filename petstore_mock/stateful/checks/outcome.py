@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +62,8 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
     read: dict[int, Any] = {}
     for entry in entries:
         if is_ping(entry):
+            if _confirms(entry, oracle):
+                read[entry.number] = oracle.validated[_validator(entry)]
             continue
         if entry.condition is not None:
             if entry.condition.name == "absent_pet":
@@ -107,6 +110,11 @@ def _validator(entry: Entry) -> str:
     return entry.response_headers.get("etag", "").removeprefix("W/")
 
 
+def _confirms(entry: Entry, oracle: Oracle) -> bool:
+    """Whether a HEAD has told the client that what it holds still holds: by the validator that came with that."""
+    return entry.method == "HEAD" and entry.status == HTTPStatus.OK and _validator(entry) in oracle.validated
+
+
 def answer_problem(
     call: Call,
     outcome: Outcome,
@@ -128,7 +136,7 @@ def answer_problem(
         reader: reads what the client returns.
         own_faults: whether the faults are the machine's own; what the test's author sends may be taken for an answer.
     """
-    asked = [entry for entry in entries if not is_ping(entry)]
+    asked = [entry for entry in entries if not is_ping(entry)] or [one for one in entries if one.number in read]
     entries = asked or entries
     last = entries[-1]
     plain = bool(asked) and last.fault is None and last.condition is None and last.operation == call.operation
