@@ -24,7 +24,7 @@ pytestmark = leavings.EXPECTED
 
 
 SAID = {
-    "ThreadsLeft": "threads went on after the client was closed (§1: ",
+    "ThreadsLeft": "a thread went on after the client was closed, until it was forgotten (§1: ",
     "CloseFails": "close() raised RuntimeError (not connected) (§1: ",
     "ResentOnClose": "close() sent POST /v1/pets (§4.2: ",
     "LoggedOutOnClose": "close() sent DELETE /v1/session: The interface has no such path",
