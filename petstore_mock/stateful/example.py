@@ -39,7 +39,6 @@ from petstore_mock.stateful.checks.lifecycle import (
 )
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.output import output_problem
-from petstore_mock.stateful.checks.pickling import pickling_question
 from petstore_mock.stateful.checks.program import program_problem
 from petstore_mock.stateful.checks.representation import shown_problem
 from petstore_mock.stateful.checks.requests import asks_for, wire_problem
@@ -237,7 +236,6 @@ class Example:
             problem = None
         if problem is not None:
             self._fail(call, problem, outcome)
-        self._ask_of(call, outcome.error)
         place = self.scene.script.add_call(actor.name, call, raises=outcome.error is not None or _may_raise(entries))
         outcome.error = None  # its traceback holds a frame that holds the outcome
         try:
@@ -246,15 +244,6 @@ class Example:
                 self._results = [*self._results[1 - _WATCHED_RESULTS :], result]
         except Exception:  # noqa: BLE001, S110  # an object of the client's own that can't be copied is not watched
             pass
-
-    def _ask_of(self, call: Call, error: BaseException | None) -> None:
-        """Ask of a kind of exception, once, whether it is meant as it is."""
-        run = self._run
-        if error is not None and type(error) not in run.raised:
-            run.raised.add(type(error))
-            question = pickling_question(call, error)
-            if question is not None:
-                run.report.ask(question)
 
     def call_at_once(self, calls: tuple[Call, Call], hold: int, then: int | None) -> None:
         """Let the client make two calls at once, and check both.

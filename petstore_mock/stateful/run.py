@@ -71,7 +71,6 @@ class CheckRun:
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
         lasting_threads: times that threads have outlasted the call that began them.
         held_threads: times that threads went on after their client was closed.
-        raised: the kinds of exceptions so far.
         variables: of the environment, which ``make_client`` sets.
     """
 
@@ -105,7 +104,6 @@ class CheckRun:
         self.threads_were_left = 0
         self.lasting_threads = 0
         self.held_threads = 0
-        self.raised: set[type[BaseException]] = set()
         self.variables: set[str] = set()
         self.begins_threads = False
         self._has_made_one = False

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import seed, settings
 
 from petstore_mock import Behaviour
-from petstore_mock.stateful import ClientQuestionWarning, check_client, client_machine
+from petstore_mock.stateful import client_machine
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings, shrink
 from petstore_mock.stateful.steps import ListPets
 from tests.clients.correct import make_correct
 from tests.clients.shapes import SHAPES, AsyncPets, Shaped
 from tests.clients.trackers import ASKED_FOR, KEPT, SHOWN, make_reported
-from tests.clients.trackers_kept import DatesAreLocal, ErrorsDoNotPickle
+from tests.clients.trackers_kept import DatesAreLocal
 from tests.stateful import leavings
 from tests.stateful.playing import raised_by
 
 pytestmark = leavings.EXPECTED
 
 NOT_FOUND = {
-    "ErrorsDoNotPickle",  # is a question: the interface leaves it open
+    "ErrorsDoNotPickle",  # is how most errors are, and no fault by the interface: not looked for
 }
 QUICK = {
     "NoneForNoContent",
@@ -60,16 +60,6 @@ def test_what_was_reported_of_real_clients_is_found_and_its_test_fails_when_past
     assert found is not None
     assert raised_by(found.test, make_client) is not None, found.test
     assert raised_by(found.test, correct_like(client)) is None, found.test
-
-
-def test_a_client_whose_error_cannot_be_handed_to_another_process_is_asked_whether_it_means_it() -> None:
-    told = (
-        r"raised PetsError, which can't be handed to another process: pickle\.loads\(pickle\.dumps\(error\)\) raised "
-        r"TypeError \(.*missing 2 required"
-    )
-    with pytest.warns(ClientQuestionWarning, match=told) as asked:
-        check_client(make_reported(ErrorsDoNotPickle), max_examples=3, settings=settings(database=None))
-    assert len(asked) == 1, "of each kind once"
 
 
 def test_a_date_that_is_read_as_local_time_is_put_down_to_the_time_zone() -> None:
