@@ -214,13 +214,8 @@ class CheckRun:
                 if change.setting not in {one.setting for one in again}:
                     change.redo()
             changes = [*(change for change in changes if change.is_sure), *again]
-        for change in changes:
+        for change in changes:  # of the environment, often the test's own way to tell a client its address and key
             self.variables |= change.variables
-        if self.variables:  # often the test's own way to tell a client its address and key
-            self.report.ask(
-                f"make_client changed os.environ ({', '.join(sorted(self.variables))}): does the test do so, or the "
-                "client? All that runs in the program has one environment; a client leaves it as it is"
-            )
         return [change for change in changes if not change.variables]
 
     def try_certificates(self) -> None:
