@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import faults as fault_kinds
@@ -33,6 +34,8 @@ BODIES: Final[dict[str, str]] = {  # §4
     "createPet": "body is the created Pet, including the assigned id",
     "getPet": "body is the Pet",
 }
+
+_NO_JSON: Final = object()
 
 BROKEN_ANSWERS: Final = (
     # Of a proxy, a login page, a queue.
@@ -71,23 +74,18 @@ def broken_answer_problem(call: Call, outcome: Outcome, entry: Entry, reader: Re
         "else:",
     ]
     body = entry.response_body.decode(errors="replace")
-    if entry.status != operation.success or not _is_json(body):
+    document: Any = _NO_JSON
+    with suppress(ValueError):
+        document = json.loads(body)
+    if entry.status != operation.success or document is _NO_JSON:
         lines.append("    raise AssertionError(f'returned {result!r}')")
-    elif _is_made_up(call, outcome.value, json.loads(body), reader):
+    elif _is_made_up(call, outcome.value, document, reader):
         lines.append("    assert result == json.loads({journal}.last.response_body)")
     else:
         return None
     came = f"{entry.status} {f'with {shortened(body)}' if body else 'without a body'}"
     words = f"{operation.success}: {BODIES[call.operation]}: nothing else that is answered is a result"
     return Problem(f"{call} {outcome} although the service answered {came}", operation.section, words, lines)
-
-
-def _is_json(body: str) -> bool:
-    try:
-        json.loads(body)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_made_up(call: Call, value: Any, document: Any, reader: ResultReader) -> bool:  # noqa: ANN401

@@ -213,8 +213,7 @@ def _wrong_header(call: Call, entry: Entry, port: bytes) -> Problem | None:
     for date in entry.request.values("date"):
         if not _DATE.fullmatch(date):
             dated: Sequence[str] = (
-                "with contextlib.suppress(Exception):",
-                "    {call}",
+                *QUIETLY,
                 "for date in {journal}.last.request.values('date'):",
                 f"    assert re.fullmatch({_DATE_PATTERN!r}, date)",
             )
