@@ -8,7 +8,7 @@ from typing import Final
 
 from petstore_mock.errors import PetStoreMockError
 
-__all__ = ["EARLIEST", "LATEST", "as_moment", "http_date"]
+__all__ = ["EARLIEST", "LATEST", "as_moment", "http_date", "http_timestamp"]
 
 # Years that an HTTP date can say (RFC 9110 §5.6.7) and datetime can hold; the clock runs on, hence a year of leeway.
 EARLIEST: Final = 0.0
@@ -24,6 +24,16 @@ def http_date(timestamp: float) -> str:
     year, month, day, hour, minute, second, weekday, *_ = gmtime(timestamp)
     date_part = f"{_DAYS[weekday]}, {day:02d} {_MONTHS[month - 1]} {year:04d}"
     return f"{date_part} {hour:02d}:{minute:02d}:{second:02d} GMT"
+
+
+def http_timestamp(text: str) -> float | None:
+    """Return a date of HTTP (RFC 9110 §5.6.7) in seconds since 1970; None for what is none."""
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415  # as above
+
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):  # the latter of a zone that is years away
+        return None
 
 
 def as_moment(when: str | date | datetime, name: str = "when", *, or_else: str = "") -> datetime:

@@ -151,7 +151,7 @@ def deprecation_fields(removed_at: datetime | None) -> ResponseFields:
 
 
 def entity_tag(body: bytes) -> str:
-    """Return a strong validator: it differs wherever the bytes of two bodies do (RFC 9110 §8.8.3)."""
+    """Return a strong validator: it differs where the bytes do, as far as a checksum can tell (RFC 9110 §8.8.3)."""
     return f'"{len(body):x}-{zlib.crc32(body):08x}"'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, unquote
@@ -14,7 +13,7 @@ from petstore_mock.common.masking import cut, printable
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["Exchange", "Failure", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "seconds_of", "shown"]
+__all__ = ["Exchange", "Failure", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "shown"]
 
 Fields = tuple[tuple[str, str], ...]
 Framing = Literal["content_length", "chunked", "close", "none", "unknown"]
@@ -94,14 +93,6 @@ class WholeAnswer:
             return json.loads(self.body.decode("utf-8"), parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             return NotJson(str(error) or type(error).__name__)
-
-
-def seconds_of(date: str) -> float | None:
-    """Return a date of HTTP (RFC 9110 §5.6.7) in seconds since 1970; None for what is none."""
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):  # the latter of a zone that is years away
-        return None
 
 
 def _refuse(text: str) -> Any:  # noqa: ANN401  # never returns

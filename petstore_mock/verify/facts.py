@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from petstore_mock.common.dates import http_timestamp
 from petstore_mock.contract.interface import REMOVAL_DATE
-from petstore_mock.verify.exchange import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,5 +68,5 @@ class Facts:
     @staticmethod
     def is_removed(exchange: Exchange) -> bool:
         """Whether getPet's removal date has come, by the service's own clock (§4.3)."""
-        date = seconds_of(exchange.header("Date") or "")
+        date = http_timestamp(exchange.header("Date") or "")
         return date is not None and date >= REMOVAL_DATE.timestamp()

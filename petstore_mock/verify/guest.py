@@ -9,11 +9,12 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
+from petstore_mock.common.dates import http_timestamp
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.client import FailedError, ServiceConnection
-from petstore_mock.verify.exchange import Exchange, redacted, seconds_of
+from petstore_mock.verify.exchange import Exchange, redacted
 from petstore_mock.verify.probes import credentials_of
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class Guest:
     def _try_later(self, exchange: Exchange, wanted: _Request) -> Exchange:
         """Wait as long as a 429 asks, and ask again."""
         asked = exchange.header("Retry-After")
-        wait = _wait_of(asked, seconds_of(exchange.header("Date") or ""))
+        wait = _wait_of(asked, http_timestamp(exchange.header("Date") or ""))
         if wait > _LONGEST_WAIT:
             self.stop(f"429 to {exchange.line}, with 'Retry-After: {asked}'")
             raise StoppedError(self.stopped)
@@ -348,5 +349,5 @@ def _wait_of(value: str | None, now: float | None) -> float:
     """Return how many seconds ``Retry-After`` asks for (RFC 9110 §10.2.3)."""
     if value is not None and value.strip().isdecimal():
         return float(value)
-    until = seconds_of(value or "")
+    until = http_timestamp(value or "")
     return _UNTOLD_WAIT if until is None else max(until - (time.time() if now is None else now), 0.0)

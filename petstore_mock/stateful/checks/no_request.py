@@ -6,10 +6,11 @@ import re
 import time
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.dates import http_timestamp
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.stateful.model.call import QUIETLY, Problem
-from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, hint_of, moment_of, seconds_told
+from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, hint_of, seconds_told
 
 if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
@@ -125,7 +126,7 @@ def _is_told_to_wait(status: int, journal: Journal) -> bool:
                 return True  # for as long as the client thinks right
         elif told:
             left = told - (RealTime.perf_counter() - entry.request.started)
-            until = moment_of(hint_of(entry) or "")
+            until = http_timestamp(hint_of(entry) or "")
             if until is not None:  # by the service's clock, or by the client's own
                 left = max(left, until - time.time())
             if left > -_LATE:

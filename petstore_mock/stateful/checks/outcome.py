@@ -7,6 +7,7 @@ from http import HTTPStatus
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.dates import http_timestamp
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
@@ -23,7 +24,7 @@ from petstore_mock.stateful.checks.result import (
 from petstore_mock.stateful.model.call import QUIETLY, Problem
 from petstore_mock.stateful.model.error_classification import REDIRECTS, SUCCESSES
 from petstore_mock.stateful.model.oracle import Contradiction, known_fields
-from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, moment_of
+from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -280,7 +281,7 @@ def _by_status(fault: Answer) -> Allowed:
         kinds |= {401} if location else set()
         kinds |= _LOST if location.startswith("http") else {"protocol"}
     hint = dict(fault.fields).get("Retry-After", "0") if status in TELL_TO_WAIT else "0"
-    if status in SUCCESSES or not (hint.isdecimal() or moment_of(hint)):  # which a library may refuse to read
+    if status in SUCCESSES or not (hint.isdecimal() or http_timestamp(hint)):  # which a library may refuse to read
         kinds |= _LOST
     if fault.takes_time:
         kinds |= _TIMED_OUT

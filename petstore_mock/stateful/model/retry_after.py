@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.dates import http_timestamp
 
 if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
 
-__all__ = ["TELL_TO_WAIT", "hint_of", "moment_of", "seconds_told"]
+__all__ = ["TELL_TO_WAIT", "hint_of", "seconds_told"]
 
 TELL_TO_WAIT: Final = frozenset({429, 503})  # statuses whose Retry-After says how long (RFC 6585 §4, RFC 9110 §15.6.4)
 
@@ -18,14 +19,6 @@ def hint_of(entry: Entry) -> str | None:
     return entry.response_headers.get("retry-after") if entry.status in TELL_TO_WAIT else None
 
 
-def moment_of(hint: str) -> float | None:
-    """Return the moment that a hint names, in seconds since 1970; None for a hint that is no HTTP date."""
-    try:
-        return parsedate_to_datetime(hint).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
 def seconds_told(entry: Entry) -> float | None:
     """Return how long an answer tells the client to wait; None when it does not, or says what no client understands."""
     hint = hint_of(entry)
@@ -33,5 +26,5 @@ def seconds_told(entry: Entry) -> float | None:
         return None
     if hint.isdecimal():
         return float(hint)
-    until = moment_of(hint)
+    until = http_timestamp(hint)
     return None if until is None else until - entry.timestamp
