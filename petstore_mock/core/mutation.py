@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from petstore_mock.common.suggestions import did_you_mean
@@ -12,7 +12,7 @@ from petstore_mock.contract.mutant_changes import NO_BODY, NO_JSON, Turn
 from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.messages.response import Head
+from petstore_mock.messages.response import NOT_MODIFIED, Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse
 
 __all__ = ["Mutation", "mutation_of"]
-
-
-_NOT_MODIFIED: Final = 304  # has nothing in it that could be spoilt
 
 
 class _MutantsAnimals:
@@ -104,7 +101,9 @@ class Mutation:
         fault, change = entry.fault, self.mutant.after
         if change is None or entry.status is not None:  # of one that is deferred, this was done when it was made
             return
-        if (fault is not None and fault.breaks_contract) or response.status == _NOT_MODIFIED:
+        if (
+            fault is not None and fault.breaks_contract
+        ) or response.status == NOT_MODIFIED:  # which has nothing to spoil
             return
         turn = self._turn(world, entry.request)
         if turn is None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.messages.content_coding import is_coded
-from petstore_mock.messages.response import Head
+from petstore_mock.messages.response import NOT_MODIFIED, Head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["validate_answer"]
 
-_NOT_MODIFIED: Final = 304
 _ENTITY_TAG: Final = re.compile(r'(?:W/)?("[!#-~\x80-\xff]*")')  # RFC 9110 §8.8.3; group 1 is the opaque tag
 _TAG: Final = "\n"  # stands for one: no field's value has it
 
@@ -41,7 +40,7 @@ def validate_answer(world: World, request: ApiRequest, answer: ApiResponse, *, c
     answer.head = answer.head.with_fields(("ETag", tag))
     if conditional and _is_held(request.values("if-none-match"), tag):
         # §15.4.5: the fields that its cache may need, and no content
-        answer.head = Head(_NOT_MODIFIED, answer.head.with_fields(("Content-Type", "")).fields)
+        answer.head = Head(NOT_MODIFIED, answer.head.with_fields(("Content-Type", "")).fields)
         answer.body = b""
 
 

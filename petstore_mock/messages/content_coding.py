@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.messages.response import NOT_MODIFIED
+
 if TYPE_CHECKING:
     from petstore_mock.messages.request import RequestFields
     from petstore_mock.messages.response import ApiResponse
@@ -13,7 +15,6 @@ __all__ = ["coded", "coding_fields", "is_coded"]
 
 _GZIP: Final = 31  # zlib's number for its largest window in a gzip wrapper (RFC 1952)
 _VARY: Final = ("Vary", "Accept-Encoding")  # RFC 9110 §12.5.5: in every answer that might have come otherwise
-_NOT_MODIFIED: Final = 304  # which has the Vary of the answer that it stands for (RFC 9110 §15.4.5)
 _IN_GZIP: Final = (("Content-Encoding", "gzip"), _VARY)
 
 
@@ -27,7 +28,8 @@ def coding_fields(fields: RequestFields, response: ApiResponse) -> tuple[tuple[s
     if not response.wire_format.gzip or response.head.get("Content-Encoding") is not None:
         return ()
     if not response.body:
-        return (_VARY,) if response.status == _NOT_MODIFIED else ()
+        # A 304 has the Vary of the answer that it stands for (RFC 9110 §15.4.5).
+        return (_VARY,) if response.status == NOT_MODIFIED else ()
     takes_gzip = _takes_gzip(b",".join(fields.by_name.get(b"accept-encoding", ())).lower())
     return _IN_GZIP if takes_gzip else (_VARY,)
 

@@ -11,8 +11,9 @@ from petstore_mock.common.dates import http_timestamp
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
+from petstore_mock.messages.response import NOT_MODIFIED
 from petstore_mock.stateful.checks.broken_answers import BODIES, broken_answer_problem, is_broken_answer
-from petstore_mock.stateful.checks.requests import NOT_MODIFIED, is_ping
+from petstore_mock.stateful.checks.requests import is_ping
 from petstore_mock.stateful.checks.result import (
     DEFAULT_LIMIT,
     Allowed,

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.messages.response import NOT_MODIFIED
 from petstore_mock.stateful.checks.no_request import no_request_problem
 from petstore_mock.stateful.model.call import QUIETLY, Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_REDIRECTIONS",
     "MOST_REQUESTS",
-    "NOT_MODIFIED",
     "TOO_MANY",
     "asks_for",
     "is_ping",
@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 _PINGS: Final = frozenset({"HEAD", "OPTIONS"})
-NOT_MODIFIED: Final = 304
 
 # A call that is repeated in vain: urllib3 asks 4 times by itself, and few libraries more than 5 times. Twice that is
 # a client that does not know when to stop.
