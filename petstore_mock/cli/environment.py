@@ -11,7 +11,7 @@ from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, varia
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["ANY_ADDRESS", "complete", "origin"]
+__all__ = ["ANY_ADDRESS", "complete", "origin_of"]
 
 ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown and asked, not bound
 
@@ -60,7 +60,7 @@ def _value(action: argparse.Action, text: str) -> object:
     return read(text)
 
 
-def origin(scheme: str, host: str, port: object) -> str:
+def origin_of(scheme: str, host: str, port: object) -> str:
     """Return scheme, host and port under which what listens at ``host`` can be asked from this machine."""
     host = ANY_ADDRESS.get(host, host)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

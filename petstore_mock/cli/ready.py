@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
 
-from petstore_mock.cli.environment import origin
+from petstore_mock.cli.environment import origin_of
 from petstore_mock.common.environment import as_flag
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _address_of(environment: Mapping[str, str]) -> str:
     tls = as_flag(environment.get("PETSTORE_MOCK_TLS", "")) or environment.get("PETSTORE_MOCK_TLS_CERT")
     scheme = "https" if tls and not own_port else "http"
     port = own_port or environment.get("PETSTORE_MOCK_PORT") or "8080"
-    return origin(scheme, host, port)
+    return origin_of(scheme, host, port)
 
 
 def _ask(address: str, timeout: float, ca_path: str | None) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from petstore_mock.cli.environment import ANY_ADDRESS, origin
+from petstore_mock.cli.environment import ANY_ADDRESS, origin_of
 from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
@@ -377,7 +377,7 @@ def _start(server: WireServer, host: str, port: int) -> None:
 
 def _origin(server: WireServer, host: str) -> str:
     """Return scheme, host and port under which a server can be asked from this machine."""
-    return origin("https" if server.speaks_tls else "http", ANY_ADDRESS.get(server.bound, host), server.port)
+    return origin_of("https" if server.speaks_tls else "http", ANY_ADDRESS.get(server.bound, host), server.port)
 
 
 def _greeting(
