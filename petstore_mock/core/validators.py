@@ -9,9 +9,8 @@ from petstore_mock.messages.content_coding import is_coded
 from petstore_mock.messages.response import NOT_MODIFIED, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from petstore_mock.core.world import World
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import ApiResponse
 
@@ -21,19 +20,18 @@ _ENTITY_TAG: Final = re.compile(r'(?:W/)?("[!#-~\x80-\xff]*")')  # RFC 9110 §8.
 _TAG: Final = "\n"  # stands for one: no field's value has it
 
 
-def validate_answer(world: World, request: ApiRequest, answer: ApiResponse, *, conditional: bool) -> None:
+def validate_answer(
+    make: Callable[[bytes], str], request: ApiRequest, answer: ApiResponse, *, conditional: bool
+) -> None:
     """Give an answer to GET or HEAD its validator; if the client holds it already, make it say just that.
 
     Args:
-        world: whose behaviour chooses the validator.
+        make: makes the validator of a body, as the behaviour has it.
         request: asked for it.
         answer: the whole answer, with status 200.
         conditional: whether the request's condition counts; not where a fault is to spoil the content, which a 304
             does not have.
     """
-    make = world.rules.policies.validators
-    if make is None:
-        return
     tag = make(answer.body)
     if is_coded(request.fields, answer) and not tag.startswith("W/"):
         tag = f"W/{tag}"  # compressed on the way out, the bytes are others than those it stands for (§8.8.3.3)
