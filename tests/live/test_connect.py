@@ -21,8 +21,11 @@ from petstore_mock import (
     connect,
     faults,
 )
+from petstore_mock.control.admission import Admission
+from petstore_mock.control.mount import door_of
 from petstore_mock.core.tenants import Tenants
 from petstore_mock.journal.journal import Journal
+from petstore_mock.transport.listener import Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,10 +163,6 @@ def test_a_process_may_have_thousands_of_files_open(stub: PetStoreMock) -> None:
 
 
 def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
-    from petstore_mock.control.admission import Admission  # noqa: PLC0415
-    from petstore_mock.control.mount import door_of  # noqa: PLC0415
-    from petstore_mock.transport.listener import Listener  # noqa: PLC0415
-
     home = PetStoreMock()
     door = door_of(
         Tenants(home.tenant),

@@ -83,9 +83,7 @@ def after_a_hint(client: type[HttpClientPets], fault: faults.Fault, longest_wait
 @POSIX_SIGNALS
 @pytest.mark.parametrize("fault", [HINTS[0], HINTS[1]])
 def test_who_sleeps_for_as_long_as_told_is_ended_and_told(fault: faults.Fault) -> None:
-    began = time.perf_counter()
     found = after_a_hint(SleepsAsLongAsTold, fault, 0.3)
-    assert time.perf_counter() - began < 5
     assert found is not None
     assert "list_pets() neither returned nor went on for 0.3 s after it was answered" in found.sentence
     assert "with 'Retry-After: " in found.sentence

@@ -53,7 +53,7 @@ def locales(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     """Return where a German locale is that was made for these tests; None where none has to be made, or can be."""
     path = tmp_path_factory.mktemp("locales")
     localedef = shutil.which("localedef")
-    if surroundings._other_locale() or localedef is None:  # noqa: SLF001  # the same that the machine finds
+    if surroundings.is_there("locale") or localedef is None:
         return None
     command = [localedef, "-i", "de_DE", "-f", "UTF-8", str(path / "de_DE.UTF-8")]
     made = subprocess.run(command, check=False, capture_output=True)  # it warns as well, and says so by its status
@@ -61,7 +61,7 @@ def locales(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 
 
 def need(where: str) -> None:
-    if where == "locale" and not surroundings._other_locale():  # noqa: SLF001  # as above
+    if where == "locale" and not surroundings.is_there("locale"):
         pytest.skip("no locale but English ones is installed, nor what makes one (apt-get install locales)")
 
 
