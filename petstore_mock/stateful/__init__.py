@@ -126,8 +126,9 @@ def client_machine(
             that is installed and not English; and ``"netrc"``, where a netrc file has an entry for the service's host,
             as none has unless somebody means it.
         longest_wait: seconds after which a call has come to an end although ``Retry-After`` told it to wait for longer:
-            then hints are drawn of a day, of a thousand million seconds and beyond. Not without it: the interface shows
-            no rate limits, and a client may wait for as long as it is told.
+            then hints are drawn of a day, of a thousand million seconds and beyond, and dates by a clock that is not
+            the client's. Not without it: the interface shows no rate limits, and a client may wait for as long as it is
+            told.
 
     Raises:
         PetStoreMockError: an argument can't be right.
@@ -179,11 +180,18 @@ def client_machine(
             restrictions=chosen,
             odd_keys=st.booleans(),
             where=st.sampled_from((None, *(name for name in ENVIRONMENTS if name in run_of_all.environments))),
+            hours_ahead=st.sampled_from((0, 1, -1) if run_of_all.draws_long_hints else (0,)),
         )
         def begin(
-            self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool, where: str | None = None
+            self,
+            behaviour: Behaviour,
+            restrictions: Restrictions,
+            *,
+            odd_keys: bool,
+            where: str | None = None,
+            hours_ahead: int = 0,
         ) -> None:
-            super().begin(behaviour, restrictions, odd_keys=odd_keys, where=where)
+            super().begin(behaviour, restrictions, odd_keys=odd_keys, where=where, hours_ahead=hours_ahead)
 
         @rule(step=any_step(faults, concurrent=concurrent, long_hints=longest_wait is not None))
         def take(self, step: Step) -> None:

@@ -34,6 +34,10 @@ _ODD_KEYS_MATTER: Final = (
 _ZONE_MATTERS: Final = (
     "It happens only in another time zone than UTC, in which all dates of HTTP are (RFC 9110 §5.6.7)."
 )
+_CLOCKS_MATTER: Final = (
+    "It happens only where the service's clock shows another time than the client's: the dates in its answers, Date "
+    "among them, are by its own (RFC 9110 §6.6.1)."
+)
 _FRAMES: Final = 3  # of a traceback: the line that raised, and what led there
 _FRAMES_OF_A_WAIT: Final = 8  # a library's pool has some of its own around its lock
 
@@ -107,13 +111,16 @@ def explain(  # what an explanation is made of
     where = problem.section if problem.section.startswith("RFC") else f"§{problem.section}"
     words = f": {problem.words}" if problem.words else ""
     sentence = f"{problem.sentence} ({where}{words})."
-    sentence += _assumed(script.behaviour.differences())
-    if script.odd_keys:
+    beginning = script.beginning
+    sentence += _assumed(beginning.behaviour.differences())
+    if beginning.odd_keys:
         sentence += f"\n{_ODD_KEYS_MATTER}"
-    if script.zone is not None:
+    if beginning.time_zone is not None:
         sentence += f"\n{_ZONE_MATTERS}"
-    if script.where is not None:
-        sentence += f"\n{ENVIRONMENTS[script.where]}"
+    if beginning.environment is not None:
+        sentence += f"\n{ENVIRONMENTS[beginning.environment]}"
+    if beginning.hours_ahead:
+        sentence += f"\n{_CLOCKS_MATTER}"
     bug = ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
     bug.timed_out = outcome.error is not None and outcome.kind == "timeout"
     return bug

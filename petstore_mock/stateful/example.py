@@ -85,7 +85,7 @@ class Example:
     """
 
     def __init__(self, run: CheckRun, beginning: Scenario) -> None:
-        run.begin_example(beginning.behaviour, beginning.time_zone)
+        run.begin_example(beginning)
         self._run = run
         self._before = run.listeners.open_connections()  # what a failure that Hypothesis keeps may still hold open
         self._beginning = beginning
@@ -95,13 +95,7 @@ class Example:
         self._failed = False
         self._leaves_faults = False  # whether one met no request that every client sends
         try:
-            self.scene = Scene(
-                run,
-                beginning.behaviour,
-                odd_keys=beginning.odd_keys,
-                zone=beginning.time_zone,
-                where=beginning.environment,
-            )
+            self.scene = Scene(run, beginning)
         except ClientBugError as bug:  # it can't be made there
             bug.scenario = beginning
             raise

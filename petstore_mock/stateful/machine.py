@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ClientMachine"]
 
 _ZONES: Final = 4  # one of so many examples with dates is in the time zone of the process
+_HOURS_AHEAD: Final = (1, 0, 1, -1)  # of the service's clock, likewise, where it is said how long a call may take
 _AGAIN: Final = 2  # times that what may have been luck has to come again
 _ODD_KEYS: Final = 3  # one of so many examples has keys of every kind of character
 
@@ -100,12 +101,19 @@ class ClientMachine(RuleBasedStateMachine):
     # What happens
 
     def begin(
-        self, behaviour: Behaviour, restrictions: Restrictions, *, odd_keys: bool, where: str | None = None
+        self,
+        behaviour: Behaviour,
+        restrictions: Restrictions,
+        *,
+        odd_keys: bool,
+        where: str | None = None,
+        hours_ahead: int = 0,
     ) -> None:
         """Begin an example, in an environment or not."""
         zone = ANOTHER_ZONE if where == "time_zone" else None
         place = where if zone is None and where is not None and is_there(where) else None
-        self.example = Example(self.run, Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, place))
+        beginning = Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, place, hours_ahead)
+        self.example = Example(self.run, beginning)
 
     def take(self, step: Step) -> None:
         """Let one thing happen."""
@@ -140,8 +148,12 @@ class ClientMachine(RuleBasedStateMachine):
         allowed = cls.run.environments
         zone = ANOTHER_ZONE if is_dated and number % _ZONES and "time_zone" in allowed else None
         where = in_environment(number, allowed)
+        hours_ahead = 0
+        if is_dated and cls.run.draws_long_hints:  # whoever waits by its own clock waits for long
+            hours_ahead = _HOURS_AHEAD[number // _ZONES % len(_HOURS_AHEAD)]
+        beginning = Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, where, hours_ahead)
         try:
-            with cls._example(Scenario(behaviour, (), odd_keys, _checked(restrictions), zone, where)) as example:
+            with cls._example(beginning) as example:
                 for _ in range(rounds * STEPS):
                     example.take(generator.step(restrictions))
         except ClientBugError as error:

@@ -30,6 +30,7 @@ from petstore_mock.stateful.listeners import Listeners
 from petstore_mock.stateful.model.adapter import AdaptedClient
 from petstore_mock.stateful.model.call import require_client
 from petstore_mock.stateful.model.reading import ResultReader
+from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.script import Script
 from petstore_mock.stateful.waiting import WaitingBudget
 from petstore_mock.stateful.watchdog import Watchdog, attempt
@@ -139,11 +140,11 @@ class CheckRun:
             "methods": self.methods,
         }
 
-    def begin_example(self, behaviour: Behaviour, zone: str | None) -> None:
+    def begin_example(self, beginning: Scenario) -> None:
         """Begin another example, which is to know nothing of those before."""
-        self.report.begin_example(behaviour)
+        self.report.begin_example(beginning.behaviour)
         self.watchdog.start()
-        self.waiting.begin_example(zone)
+        self.waiting.begin_example((beginning.time_zone, beginning.hours_ahead))
         self.listeners.close_connections()
         self.output.start_over()
 
@@ -188,7 +189,7 @@ class CheckRun:
                 outcome = attempt(self.watchdog, petstore, "close", client.close)
             finally:
                 changes = program.end()
-            script = Script(self.given, petstore.behaviour, tls=self.tls)
+            script = Script(self.given, Scenario(petstore.behaviour, ()), tls=self.tls)
             script.needs_adapter = not client.is_plain
             problem = problem or close_problem(outcome, "petstore", petstore.journal[made:], self.watchdog.standstill)
             problem = problem or output_problem(output, "close()", "{client}.close()")
@@ -259,7 +260,7 @@ class CheckRun:
                     client.close()
 
     def _tls_script(self) -> Script:
-        script = Script(self.given, Behaviour(), tls=True)
+        script = Script(self.given, Scenario(Behaviour(), ()), tls=True)
         script.needs_adapter = self._needs_adapter
         return script
 

@@ -8,7 +8,7 @@ takes time goes first, and a gap that is left is one that matters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.gaps import GAPS
@@ -17,7 +17,7 @@ from petstore_mock.faults import rate_limited, server_error, unauthorized
 from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, GetUnknown, Inject, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.faults import Fault
@@ -30,6 +30,7 @@ _LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is 
 _LONGEST: Final = 9.0
 _T = TypeVar("_T")
 _PLAIN_CALLS: Final = dict(zip(("listPets", "getPet", "createPet"), PLAIN, strict=True))
+_USUALLY: Final[Mapping[str, Any]] = {"odd_keys": False, "time_zone": None, "environment": None, "hours_ahead": 0}
 _PROVOCATIONS: Final = 12  # failures in a row, which no client meets without a word
 # The faults that happen to one request as these gaps do to one of many.
 _EVENTS: Final = {"key_rotation": unauthorized(), "rate_limit": rate_limited(1)}
@@ -82,6 +83,7 @@ class Scenario:
         restrictions: what it may choose from, shrinking included.
         time_zone: that of the process, as ``TZ`` has it; None for the zone as it is.
         environment: what else is particular about it; see :mod:`petstore_mock.stateful.surroundings`.
+        hours_ahead: by how much the service's clock is ahead of the client's; less than 0 where it is behind.
     """
 
     behaviour: Behaviour
@@ -90,6 +92,7 @@ class Scenario:
     restrictions: Restrictions = UNRESTRICTED
     time_zone: str | None = None
     environment: str | None = None
+    hours_ahead: int = 0
 
     @property
     def has_races(self) -> bool:
@@ -105,12 +108,9 @@ class Scenario:
         """Yield simpler scenarios, the much simpler ones first."""
         if any(step.takes_time for step in self.steps):
             yield from self._quicker()
-        if self.odd_keys:
-            yield replace(self, odd_keys=False)
-        if self.time_zone is not None:
-            yield replace(self, time_zone=None)
-        if self.environment is not None:
-            yield replace(self, environment=None)
+        for name, usual in _USUALLY.items():
+            if getattr(self, name) != usual:
+                yield replace(self, **{name: usual})
         yield from self._with_fewer_gaps()
         *before, last = self.steps or PLAIN[:1]
         if any(step != PLAIN[0] for step in before):  # one try instead of many, each of which may wait
@@ -155,13 +155,16 @@ class Scenario:
             yield from (self._with(*before, replace(last, fault=fault)) for fault in simple_faults)
 
     def _with_fewer_gaps(self) -> Iterator[Scenario]:
-        names = list(self.behaviour.differences())
-        if len(names) > 1:
-            yield replace(self, behaviour=type(self.behaviour)())
-        for name in names:
+        differences = self.behaviour.differences()
+        if len(differences) > 1:
+            plain = type(self.behaviour)()
+            yield replace(self, behaviour=plain)
+            for name, value in differences.items():  # one alone: most bugs need no more, and each try may wait
+                yield replace(self, behaviour=plain.replace({name: value}))
+        for name in differences:
             fewer = replace(self, behaviour=self.behaviour.replace({name: GAPS[name].default}))
             yield fewer
-            if name in _EVENTS and self.any_fault:  # what the service does of itself after many requests
+            if name in _EVENTS and self.any_fault and not self.hours_ahead:  # what it does of itself after many requests
                 for operation in OPERATIONS:
                     yield replace(fewer, steps=(*self.steps[:-1], Inject(_EVENTS[name], operation)))
 

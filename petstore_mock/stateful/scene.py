@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.core.fault_rule import CommitPoint
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import CheckRun
+    from petstore_mock.stateful.scenario import Scenario
 
 __all__ = ["Scene"]
 
@@ -38,10 +38,7 @@ class Scene:
 
     Args:
         run: what all examples share.
-        behaviour: what the service does where the interface shows nothing.
-        odd_keys: whether every kind of character is in its keys that may be in one.
-        zone: the time zone of the process, if another than its own.
-        where: the environment, if a particular one.
+        beginning: how the example begins.
 
     Attributes:
         script: the code of what was done.
@@ -52,25 +49,17 @@ class Scene:
         program: the settings of the whole program, before there was a client.
     """
 
-    def __init__(
-        self,
-        run: CheckRun,
-        behaviour: Behaviour,
-        *,
-        odd_keys: bool,
-        zone: str | None,
-        where: str | None,
-    ) -> None:
+    def __init__(self, run: CheckRun, beginning: Scenario) -> None:
         self._run = run
-        self._odd_keys = odd_keys
-        self._where = where
+        self._beginning = beginning
         self._stack = ExitStack()
-        self.behaviour = behaviour
-        self.script = Script(run.given, behaviour, odd_keys=odd_keys, zone=zone, where=where, tls=run.tls)
+        self.behaviour = beginning.behaviour
+        self.script = Script(run.given, beginning, tls=run.tls)
         self.faults: list[FaultHandle] = []
         self.elsewhere: PetStoreMock | None = None
         try:
-            self._stack.enter_context(time_zone(zone))
+            where = beginning.environment
+            self._stack.enter_context(time_zone(beginning.time_zone))
             if where not in {None, "ipv6"}:
                 self._stack.enter_context(environment(where))
             self._service = self._stack.enter_context(run.listeners.at(IPV6_HOST if where == "ipv6" else None))
@@ -84,15 +73,16 @@ class Scene:
 
     def _new_actor(self, name: str, world: str) -> Actor:
         # A key of every kind of character is numbered as well, as all that leak can be.
-        key = self._service.tenant.worlds.new_key(of_all_characters=True) if self._odd_keys else None
+        key = self._service.tenant.worlds.new_key(of_all_characters=True) if self._beginning.odd_keys else None
         petstore = self._stack.enter_context(self._service.fresh(behaviour=self.behaviour, api_key=key))
+        petstore.clock.advance(hours=self._beginning.hours_ahead)
         self._run.output.keys.add(petstore.api_key)
         try:
             client = self._run.new_client(petstore)
         except PetStoreMockError:
             raise
         except Exception as error:
-            if self._where is None:  # it could be made before
+            if self._beginning.environment is None:  # it could be made before
                 raise
             outcome = Outcome(error=error)
             problem = Problem(f"make_client {outcome}", "1", "the service has an address like any other", ())

@@ -20,8 +20,8 @@ from petstore_mock.stateful.time_zones import time_zone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.stateful.model.call import Call
+    from petstore_mock.stateful.scenario import Scenario
 
 __all__ = ["Script", "seed_code"]
 
@@ -83,31 +83,17 @@ class Script:
 
     Args:
         given: what the machine was given, by the names that it has in a test: ``make_client``, ``classify`` and so on.
-        behaviour: what the service does where the interface shows nothing.
-        odd_keys: whether its keys are of every kind of character that may be in one.
-        zone: the time zone of the process, if another than its own.
-        where: the environment, if a particular one.
+        beginning: how the example begins.
         tls: whether its mocks speak TLS.
 
     Attributes:
+        beginning: how the example begins.
         needs_adapter: whether the client is no plain one, whose methods can be called as they are.
     """
 
-    def __init__(
-        self,
-        given: Mapping[str, Any],
-        behaviour: Behaviour,
-        *,
-        odd_keys: bool = False,
-        zone: str | None = None,
-        where: str | None = None,
-        tls: bool = False,
-    ) -> None:
+    def __init__(self, given: Mapping[str, Any], beginning: Scenario, *, tls: bool = False) -> None:
         self._listening = ["tls=True"] if tls else []
-        self.where = where
-        self.behaviour = behaviour
-        self.odd_keys = odd_keys
-        self.zone = zone
+        self.beginning = beginning
         self.needs_adapter = False
         self._given = given
         self._lines: list[_Line] = []
@@ -172,23 +158,28 @@ class Script:
 
     def source(self, check: Iterable[str]) -> str:
         """Return the test: the steps so far, then ``check``, the lines that fail."""
-        gaps = ", ".join(f"{name}={value!r}" for name, value in self.behaviour.differences().items())
-        host = [f"host={IPV6_HOST!r}"] if self.where == "ipv6" else []
-        options = [*host, *self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if self.odd_keys else [])]
+        beginning = self.beginning
+        zone, where = beginning.time_zone, beginning.environment
+        gaps = ", ".join(f"{name}={value!r}" for name, value in beginning.behaviour.differences().items())
+        host = [f"host={IPV6_HOST!r}"] if where == "ipv6" else []
+        options = [*host, *self._listening, *([f"api_key={_ODD_KEY.format(1)!r}"] if beginning.odd_keys else [])]
         behaviour = [f"behaviour=Behaviour({gaps})"] if gaps else []
         options += behaviour
-        opened = [f"time_zone({self.zone!r})"] if self.zone is not None else []
-        if self.where is not None and not host:
-            opened.append(f"environment({self.where!r})")
+        opened = [f"time_zone({zone!r})"] if zone is not None else []
+        if where is not None and not host:
+            opened.append(f"environment({where!r})")
         opened.append(f"PetStoreMock({', '.join(options)}) as petstore")
         if self._elsewhere:
             opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")
         clients = ["client = make_client(petstore)"]
         if self._others:
             # A world of fresh() has the default behaviour unless it is told another.
-            own = [*([f"api_key={_ODD_KEY.format(2)!r}"] if self.odd_keys else []), *behaviour]
+            own = [*([f"api_key={_ODD_KEY.format(2)!r}"] if beginning.odd_keys else []), *behaviour]
             opened.append(f"petstore.fresh({', '.join(own)}) as other")
             clients.append("other_client = make_client(other)")
+        if beginning.hours_ahead:
+            worlds = ("petstore", "other") if self._others else ("petstore",)
+            clients = [*(f"{world}.clock.advance(hours={beginning.hours_ahead})" for world in worlds), *clients]
         if self._program:
             opened.append("program_unchanged()")
         if self._threads:

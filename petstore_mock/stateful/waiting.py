@@ -29,15 +29,15 @@ class WaitingBudget:
         self.spent = 0.0
         self._example = 0
         self._spent_in_example = 0.0
-        self._zone: str | None = None
-        self._waits_when_told: set[str | None] = set()  # in which time zones the client is known to heed Retry-After
+        self._clocks: object = None
+        self._waits_when_told: set[object] = set()  # by which clocks the client is known to heed Retry-After
         self._is_limited = True
         self._answers: dict[object, bool] = {}
 
-    def begin_example(self, zone: str | None = None) -> None:
-        """Count another example, in a time zone of its own or not."""
+    def begin_example(self, clocks: object = None) -> None:
+        """Count another example; ``clocks`` tells those that it goes by from others."""
         self._example += 1
-        self._zone = zone
+        self._clocks = clocks
         self._spent_in_example = 0.0
 
     def allows(self, what: object, *, if_told: bool = False) -> bool:
@@ -56,7 +56,7 @@ class WaitingBudget:
             examples = self._example - _QUICK_EXAMPLES
             earned = min(examples * _EARNED, _SOON + examples * _EARNED_LATER)
             in_time = self._spent_in_example < _EXAMPLE_BUDGET and self.spent < earned
-            answer = self._answers[what] = in_time or (if_told and self._zone not in self._waits_when_told)
+            answer = self._answers[what] = in_time or (if_told and self._clocks not in self._waits_when_told)
         return answer
 
     @contextmanager
@@ -71,6 +71,6 @@ class WaitingBudget:
     def spend(self, seconds: float, *, if_told: bool) -> None:
         """Take ``seconds`` from the budget; they were waited because the client was told to, or had to be."""
         if if_told and seconds >= _LEAST_RETRY_AFTER:
-            self._waits_when_told.add(self._zone)
+            self._waits_when_told.add(self._clocks)
         self.spent += seconds
         self._spent_in_example += seconds

@@ -176,20 +176,16 @@ class Watchdog:
             self._stood_for, self._stood_at = 0.0, requests
             return
         self._stood_for += tick
-        limit = self._limit_after(last)
-        longest = self.standstill
-        if limit is not None:
-            longest = min(limit, _SHORT_LIMIT) if self.comes_to_a_standstill else limit
+        longest, limit = self.standstill, self._longest_wait
+        told = None if limit is None or last is None else seconds_told(last)
+        if limit is None or told is None or max(told) <= limit:
+            limit = None
+        else:
+            longest = told.within(limit) + (min(limit, _SHORT_LIMIT) if self.comes_to_a_standstill else limit)
         if self._stood_for >= longest and not _is_debugged(thread):
             self._fired, self._ends_a_call, self.stood, self.limit = "stood still", True, longest, limit
             self._stood_for = max(longest - _AGAIN, 0.0)  # it may have caught the interrupt
             self._interrupt(thread)
-
-    def _limit_after(self, last: Entry | None) -> float | None:
-        """Return after how long a call is ended that was told to wait for longer, if it was and somebody says so."""
-        if self._longest_wait is None or last is None:
-            return None
-        return self._longest_wait if (seconds_told(last) or 0) > self._longest_wait else None
 
     def _interrupt(self, thread: int) -> None:
         """End what another thread waits for; in the main thread a signal makes it give up even a lock."""

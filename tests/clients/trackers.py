@@ -19,6 +19,7 @@ __all__ = ["ASKED_FOR", "KEPT", "SHOWN", "make_reported"]
 # What the machine has to be asked for to see a bug: the interface leaves it open whether it is one.
 ASKED_FOR: dict[str, dict[str, Any]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
+    "WaitsByItsOwnClock": {"longest_wait": 2},
     "ZeroIsNoLimit": {"limits": st.integers(0, 100)},
 }
 

@@ -376,6 +376,24 @@ class SleepsAsLongAsTold(HttpClientPets):
         return answer
 
 
+class WaitsByItsOwnClock(HttpClientPets):
+    """Holds the date that it is told against its own clock instead of the answer's Date (xorbitsai/xllamacpp#155)."""
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = super().ask(method, path, body)
+        after = answer.headers.get("Retry-After") or ""
+        if method != "GET" or answer.status not in {429, 503}:
+            return answer
+        try:
+            wait = float(after) if after.isdecimal() else parsedate_to_datetime(after).timestamp() - time.time()
+        except ValueError:
+            return answer
+        if wait >= 86_400:  # whoever says so does not mean it
+            return answer
+        time.sleep(max(wait, 0))
+        return super().ask(method, path, body)
+
+
 class PastIsNegative(HttpClientPets):
     """Sleeps until a date that is over, which is no length of a sleep (mansuf/mangadex-downloader#147)."""
 
@@ -473,6 +491,7 @@ SHOWN = (
     NoneAsText,
     HeadersByTheirCase,
     SleepsAsLongAsTold,
+    WaitsByItsOwnClock,
     PastIsNegative,
     ZeroIsNoLimit,
     OptionalIsRequired,

@@ -200,7 +200,7 @@ def test_two_courses_are_told_apart_by_every_argument() -> None:
         {"pet_id": ""},
         {"pet_id": 0},
     ):
-        script = Script({}, Behaviour())
+        script = Script({}, Scenario(Behaviour(), ()))
         script.add_call("client", Call("getPet", arguments), raises=False)
         courses.add(script.fingerprint)
     assert len(courses) == 6

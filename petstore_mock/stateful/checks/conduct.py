@@ -11,7 +11,7 @@ from petstore_mock.stateful.checks.representation import form_in_repr
 from petstore_mock.stateful.checks.requests import MOST_REQUESTS, TOO_MANY, left_out_the_key
 from petstore_mock.stateful.model.call import QUIETLY, Problem
 from petstore_mock.stateful.model.key_forms import PLAIN, form_in, forms
-from petstore_mock.stateful.model.retry_after import hint_of
+from petstore_mock.stateful.model.retry_after import hint_of, seconds_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -180,6 +180,8 @@ def standstill_problem(
         again: whether the first to stand still was given longer.
         limit: seconds that it may wait at most when it is told to wait for longer, if somebody says so.
     """
+    told = seconds_told(entries[-1]) if entries else None
+    shown = _STANDSTILL_SHOWN if limit is None else limit + (told.within(limit) if told else 0)
     check = (
         "def ask() -> None:",
         "    with contextlib.suppress(Exception):",
@@ -187,7 +189,7 @@ def standstill_problem(
         "",
         "waiting = threading.Thread(target=ask, daemon=True)",
         "waiting.start()",
-        f"waiting.join({_STANDSTILL_SHOWN if limit is None else limit:g})",
+        f"waiting.join({shown:g})",
         "assert not waiting.is_alive(), 'waits for ever'",
     )
     sentence = f"{call} neither returned nor sent a request for {seconds:g} s"
@@ -202,11 +204,17 @@ def standstill_problem(
     )
     if entries:
         words += ", and a pause before it asks again is one of seconds"
-        hint = hint_of(entries[-1])
-        if hint is not None and limit is not None:
-            sentence += f" with 'Retry-After: {hint}'"
-            words = f"longest_wait={limit:g} s: a client that is told to wait for longer tells its caller so instead"
+        if told is not None and (limit is not None or told.by_service < seconds < told.by_client):
+            sentence += f" with 'Retry-After: {hint_of(entries[-1])}'"
+            words = f"longest_wait={limit} s: a client that is told to wait for longer tells its caller so instead"
             section = "RFC 9110 §10.2.3"
+            if told.by_service < seconds < told.by_client:
+                sentence += f" and 'Date: {entries[-1].response_headers['date']}'"
+                words = (
+                    "it waits by its own clock; by the service's, which Date shows, it was told to wait for "
+                    f"{told.by_service:.1f} s"
+                )
+                section += ", §6.6.1"
     if again:
         words += "; the first that stood still was given longer, so that later ones are ended sooner"
     return Problem(sentence, section, words, check)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.dates import http_timestamp
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.stateful.model.call import QUIETLY, Problem
-from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, hint_of, seconds_told
+from petstore_mock.stateful.model.retry_after import TELL_TO_WAIT, seconds_told
 
 if TYPE_CHECKING:
     from petstore_mock.journal.journal import Journal
@@ -124,13 +122,8 @@ def _is_told_to_wait(status: int, journal: Journal) -> bool:
         if told is None:
             if status == _TOO_MANY_REQUESTS:
                 return True  # for as long as the client thinks right
-        elif told:
-            left = told - (RealTime.perf_counter() - entry.request.started)
-            until = http_timestamp(hint_of(entry) or "")
-            if until is not None:  # by the service's clock, or by the client's own
-                left = max(left, until - time.time())
-            if left > -_LATE:
-                return True
+        elif max(told) and max(told) - (RealTime.perf_counter() - entry.request.started) > -_LATE:
+            return True
     return False
 
 
