@@ -14,6 +14,7 @@ import ssl
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -133,6 +134,28 @@ def test_a_block_that_leaves_the_program_as_it_was_passes_and_one_that_fails_is_
         logging.basicConfig(level=logging.DEBUG)
         raise KeyError
     assert socket.getdefaulttimeout() is None
+    assert (logging.root.handlers, logging.root.level) == (handlers, level)
+
+
+@pytest.mark.parametrize(("in_threads", "first_to_end"), [(True, 0), (True, 1), (False, 0)])
+def test_of_blocks_that_overlap_nothing_is_told_and_the_handlers_stay(*, in_threads: bool, first_to_end: int) -> None:
+    """The blocks of two threads, or of two tasks."""
+    handlers, level = list(logging.root.handlers), logging.root.level
+    assert handlers  # pytest's
+    blocks = [program_unchanged(), program_unchanged()]
+    with ThreadPoolExecutor(1) as there:
+
+        def of_second(call: Callable[..., object], *arguments: object) -> object:
+            return there.submit(call, *arguments).result(5) if in_threads else call(*arguments)
+
+        blocks[0].__enter__()
+        of_second(blocks[1].__enter__)
+        logging.basicConfig(level=logging.DEBUG)
+        if first_to_end == 1:
+            of_second(blocks[1].__exit__, None, None, None)
+        blocks[0].__exit__(None, None, None)
+        if first_to_end == 0:
+            of_second(blocks[1].__exit__, None, None, None)
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
 
 

@@ -9,11 +9,12 @@ import os
 import signal
 import socket
 import sys
+import threading
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from petstore_mock.stateful.checks.output import more_runs_than_one, root_level, set_root_level
 from petstore_mock.stateful.model.call import Problem, shortened
@@ -93,13 +94,13 @@ def _set_policy(policy: Any) -> None:  # noqa: ANN401  # as above
     asyncio.set_event_loop_policy(policy)
 
 
-_HANDLERS: Final = "logging.root.handlers"
 _SETTINGS: Final = (
     *(_Setting(f"{module}.{path}", partial(_read, module, path), partial(_write, module, path))
       for module, path in _ATTRIBUTES),
     *(_Setting(f"signal.getsignal(signal.{one.name})", partial(signal.getsignal, one), partial(signal.signal, one))
       for one in _SIGNALS),
-    _Setting(_HANDLERS, lambda: list(logging.root.handlers), partial(logging.root.handlers.__setitem__, slice(None))),
+    _Setting("logging.root.handlers", lambda: list(logging.root.handlers),
+             partial(logging.root.handlers.__setitem__, slice(None))),
     _Setting("asyncio.get_event_loop_policy()", _policy, _set_policy),
     _Setting("logging.root.level", root_level, set_root_level),
     _Setting("locale.setlocale(locale.LC_ALL)", partial(locale.setlocale, locale.LC_ALL),
@@ -162,39 +163,64 @@ class ProgramSettings:
     """The settings of the whole program, as they are now, until :meth:`end`.
 
     Handlers of the root logger are put aside meanwhile: ``basicConfig()`` does nothing where there is one, as there is
-    under pytest. While two runs of the machine are under way in threads, nobody knows who changes what.
+    under pytest. Of what overlaps, in threads or in tasks, nobody knows who changes what: nothing is told of it.
+
+    Attributes:
+        before: what they were, of those that are looked at.
+        is_alone: whether nothing overlaps it.
+        thread: in which it began.
     """
 
+    is_alone: bool
+
+    _open: ClassVar[list[ProgramSettings]] = []
+    _handlers: ClassVar[list[logging.Handler]] = []
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+
     def __init__(self) -> None:
-        self._before: dict[_Setting, Any] = {}
+        self.before: dict[_Setting, Any] = {}
         self._modules = len(sys.modules)
-        if more_runs_than_one():
-            return
-        for setting in _SETTINGS:
+        self.thread = threading.get_ident()
+        with self._lock:
+            others = [other for other in self._open if other.thread != self.thread]
+            for other in others:
+                other.is_alone = False
+            self.is_alone = not others and not more_runs_than_one()
+            if not self._open:
+                self._handlers[:], logging.root.handlers[:] = logging.root.handlers, []
+            self._open.append(self)
+        for setting in _SETTINGS if self.is_alone else ():
             with suppress(Exception):  # the current directory may be gone
-                self._before[setting] = setting.read()
-        logging.root.handlers[:] = []
+                self.before[setting] = setting.read()
 
     def end(self) -> list[Change]:
         """Return what was changed since, and restore it; nothing if it was asked before."""
-        before, self._before = self._before, {}
+        with self._lock:
+            changes = self._restored()
+            if self in self._open:
+                for later in self._open[self._open.index(self) + 1 :]:  # of another task: it began amid these changes
+                    self.is_alone = later.is_alone = False
+                    later.before.clear()
+                self._open.remove(self)
+                if not self._open:
+                    logging.root.handlers[:] = self._handlers
+        return changes if self.is_alone and not more_runs_than_one() else []
+
+    def _restored(self) -> list[Change]:
+        before, self.before = self.before, {}
         changes = []
-        for setting, value in before.items():
-            then = [] if setting.name == _HANDLERS else value
+        for setting, then in before.items():
             try:
                 now = setting.read()
             except Exception as error:  # noqa: BLE001  # the current directory may have gone: a change like any other
                 now = error
-            if value is _ABSENT or now is then or now == then:
+            if then is _ABSENT or now is then or now == then:
                 continue
             sure = setting.name not in _BY_IMPORTS or len(sys.modules) == self._modules
             changes.append(Change(setting, then, now, sure))
             if sure:
                 changes[-1].undo()
-        handlers = next((value for setting, value in before.items() if setting.name == _HANDLERS), None)
-        if handlers is not None:
-            logging.root.handlers[:] = handlers
-        return [] if more_runs_than_one() else changes
+        return changes
 
 
 def program_problem(who: str, changes: Sequence[Change]) -> Problem | None:
@@ -219,7 +245,8 @@ def program_problem(who: str, changes: Sequence[Change]) -> Problem | None:
 def program_unchanged() -> Iterator[None]:
     """Let a block leave the settings of the whole program as they are: logging, sockets, signals, warnings and others.
 
-    What it changes is restored at its end.
+    What it changes is restored at its end. While another thread or task is in such a block as well, nobody knows who
+    changes what, and nothing is told.
 
     Raises:
         AssertionError: it has changed something.
