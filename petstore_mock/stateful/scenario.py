@@ -164,9 +164,8 @@ class Scenario:
         for name in differences:
             fewer = replace(self, behaviour=self.behaviour.replace({name: GAPS[name].default}))
             yield fewer
-            if (
-                name in _EVENTS and self.any_fault and not self.hours_ahead
-            ):  # what it does of itself after many requests
+            # What the service does of itself after many requests, a date by its clock apart.
+            if name in _EVENTS and self.any_fault and not self.hours_ahead:
                 for operation in OPERATIONS:
                     yield replace(fewer, steps=(*self.steps[:-1], Inject(_EVENTS[name], operation)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import importlib
 import locale
 import logging
 import os
@@ -97,17 +98,31 @@ def test_what_is_changed_when_a_client_is_made_is_told(client: type[HttpClientPe
 
 @pytest.fixture
 def imported_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "import warnings\nwarnings.simplefilter('ignore', BytesWarning)\n"
+    source = (
+        "import sys\nimport warnings\nwarnings.simplefilter('ignore', BytesWarning)\n"
+        "def show(*_): ...\nsys.excepthook = show\n"
+    )
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     (tmp_path / "library_that_filters.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "library_that_filters", raising=False)
 
 
+class ImportsLater(HttpClientPets):
+    """Imports it when it is asked."""
+
+    def list_pets(self, **query: Json) -> Json:
+        importlib.import_module("library_that_filters")
+        return super().list_pets(**query)
+
+
 @pytest.mark.usefixtures("imported_late")
-def test_what_an_imported_library_changes_is_its_own_and_stays() -> None:
+@pytest.mark.parametrize("client", [ImportsLate, ImportsLater])
+def test_what_an_imported_library_changes_is_its_own_and_stays(client: type[HttpClientPets]) -> None:
     before = list(warnings.filters)
     try:
-        check_client(by_key(ImportsLate), max_examples=2, settings=ONCE)
+        check_client(by_key(client), max_examples=2, settings=ONCE)
+        assert sys.excepthook.__module__ == "library_that_filters"
         assert [one for one in warnings.filters if one not in before] == [("ignore", None, BytesWarning, None, 0)]
     finally:
         warnings.filters[:] = before  # type: ignore[index]  # a list in truth

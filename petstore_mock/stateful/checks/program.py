@@ -26,6 +26,9 @@ __all__ = ["Change", "ProgramSettings", "program_problem", "program_unchanged"]
 
 _ABSENT: Final = object()
 _BY_IMPORTS: Final = frozenset({"warnings.filters", "os.environ"})  # libraries add to these when they are imported
+_HOOKS: Final = frozenset(
+    {"sys.excepthook", "sys.unraisablehook", "threading.excepthook"}
+)  # or put there one of theirs
 _SIGNALS: Final = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
@@ -216,11 +219,18 @@ class ProgramSettings:
                 now = error
             if then is _ABSENT or now is then or now == then:
                 continue
-            sure = setting.name not in _BY_IMPORTS or len(sys.modules) == self._modules
+            sure = not self._may_come_with_an_import(setting, now)
             changes.append(Change(setting, then, now, sure))
             if sure:
                 changes[-1].undo()
         return changes
+
+    def _may_come_with_an_import(self, setting: _Setting, now: object) -> bool:
+        """Whether a library that was imported meanwhile may have changed a setting, and not who imported it."""
+        imported = [*sys.modules][self._modules :]
+        if setting.name in _HOOKS:
+            return getattr(now, "__module__", None) in imported
+        return setting.name in _BY_IMPORTS and bool(imported)
 
 
 def program_problem(who: str, changes: Sequence[Change]) -> Problem | None:
