@@ -22,20 +22,21 @@ class Clock:
 
     Attributes:
         present: the fake's time at the present request, in seconds since 1970.
+        date_field: the same as the value of ``Date`` (RFC 9110 §6.6.1); one object for all requests of a second.
     """
 
-    __slots__ = ("_date", "_date_second", "_frozen", "_offset", "_start", "present")
+    __slots__ = ("_frozen", "_next_second", "_offset", "_second", "_start", "date_field", "present")
 
     present: float
+    date_field: bytes
 
     def __init__(self, at: str | date | datetime | None = None) -> None:
         self._start = None if at is None else as_moment(at, "at")
-        self._date = b""
-        self._date_second = -1
+        self._second = self._next_second = 0.0  # from when and until when `date_field` is right: for no time yet
         self._offset = 0.0
         self._frozen: float | None = None
         self.reset()
-        self.present = self.now()
+        self.begin_request()
 
     def __repr__(self) -> str:
         state = "frozen at" if self.frozen else "running, now"
@@ -50,6 +51,10 @@ class Clock:
         """Return the fake's time, which is :attr:`present` for all that is asked while a request is answered."""
         frozen = self._frozen
         self.present = now = time.time() + self._offset if frozen is None else frozen
+        if not self._second <= now < self._next_second:
+            self._second = second = now // 1
+            self._next_second = second + 1
+            self.date_field = http_date(now).encode("ascii")
         return now
 
     def moment_from(self, when: float | str | date | datetime, name: str = "when") -> float:
@@ -76,14 +81,6 @@ class Clock:
     def frozen(self) -> bool:
         """Whether the fake's time stands still."""
         return self._frozen is not None
-
-    def http_date(self, now: float | None = None) -> bytes:
-        """Return the value of ``Date`` (RFC 9110 §6.6.1) for ``now``, the present time; made once a second."""
-        now = int(self.now() if now is None else now)
-        if now != self._date_second:
-            self._date = http_date(now).encode("ascii")
-            self._date_second = now
-        return self._date
 
     def travel_to(self, when: str | date | datetime) -> None:
         """Set the fake's time to ``when``; it runs on from there, or stands there if the clock is frozen.

@@ -47,8 +47,7 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
         key: the API key of this world that it bears, or None.
         problem: why ``key`` is None: a name of ``CONDITIONS``.
     """
-    now = world.clock.begin_request()
-    entry = Entry(world.journal.total + 1, world.owner, request, now)
+    entry = Entry(world.journal.total + 1, world.owner, request, world.clock.begin_request())
     try:
         if world.mutation is None:
             answer = _answer(world, request, key, problem, entry)
@@ -100,9 +99,12 @@ def _answer(
     if problem:
         fault = key_fault(problem, request.values("authorization"), world.keys)
         return refused(world, entry, Refusal(problem, detail=fault))  # §5: beats everything behind it
-    new_pet = validate(rules, request, route)
-    if isinstance(new_pet, Refusal):
-        return refused(world, entry, new_pet)
+    new_pet = None
+    if operation.request_schema is not None or route.invalid is not None:
+        judgement = validate(rules, request, route)
+        if isinstance(judgement, Refusal):
+            return refused(world, entry, judgement)
+        new_pet = judgement
     retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
     if retry_after is not None:
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))

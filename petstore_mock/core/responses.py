@@ -31,12 +31,12 @@ def json_response(world: World, status: int, canonical: bytes, fields: ResponseF
     rules = world.rules
     if rules.rewrites:
         canonical = rules.policies.json_style(rules.policies.extra_response_fields(canonical))
-    return bare_response(world, rules.head(status, fields), canonical)
+    return ApiResponse(rules.head(status, fields), canonical, world.clock.date_field, rules.wire_format)
 
 
 def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:
     """Make an answer of a head and a body, to be encoded as the behaviour sends it."""
-    return ApiResponse(head, body, world.clock.http_date(world.clock.present), world.rules.wire_format)
+    return ApiResponse(head, body, world.clock.date_field, world.rules.wire_format)
 
 
 def refused(world: World, entry: Entry, refusal: Refusal) -> ApiResponse:

@@ -55,14 +55,15 @@ class SortedIds:
             highest.append(number)
             return
         if number > highest[-1]:  # the usual case: ids grow
-            at = len(runs) - 1
-            runs[at].append(number)
-            highest[at] = number
+            at, run = -1, runs[-1]
+            run.append(number)
+            highest[-1] = number
         else:
             at = bisect_left(highest, number)
-            insort(runs[at], number)
-        run = runs[at]
+            run = runs[at]
+            insort(run, number)
         if len(run) > 2 * RUN:
+            at %= len(runs)
             runs[at : at + 1] = [run[:RUN], run[RUN:]]
             highest[at : at + 1] = [run[RUN - 1], run[-1]]
 
@@ -260,7 +261,8 @@ class Store:
                 if ids is None:
                     ids = self._index[status] = SortedIds()
                 ids.add(pet_id)
-            self.last = max(self.last, pet_id)
+            if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
+                self.last = pet_id
         self._forget_pages()
 
     def keep_answer(self, route: Route, answer: ApiResponse) -> None:

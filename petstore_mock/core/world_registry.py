@@ -459,7 +459,8 @@ class Worlds:
             if owner is not None:
                 self._note_leak(Leak(owner, _shown(request), head.status))
             with world.lock:
-                response = ApiResponse(head, body, world.clock.http_date())
+                world.clock.begin_request()
+                response = ApiResponse(head, body, world.clock.date_field)
                 pipeline.tell_browser(world, request, response)
                 entry.response = response
                 entry.duration = RealTime.perf_counter() - request.started

@@ -63,73 +63,36 @@ class Entry:
         sent: whether anything of the answer went out, as far as it is known; internal.
     """
 
-    __slots__ = (
-        "by_expectation",
-        "condition",
-        "delayed_by",
-        "detail",
-        "duration",
-        "executed",
-        "expected",
-        "fault",
-        "keys",
-        "mutant",
-        "number",
-        "omitted",
-        "outcome",
-        "owner",
-        "request",
-        "response",
-        "secure",
-        "sent",
-        "timestamp",
-        "violations",
-        "weight",
-    )
-
     number: int
     owner: str | None
     request: ApiRequest
     timestamp: float
-    duration: float
     condition: Condition | None
-    detail: str
     violations: tuple[Violation, ...]
-    omitted: int
-    fault: Fault | None
-    delayed_by: Fault | None
-    executed: bool
-    outcome: str | None
-    expected: bool
-    by_expectation: bool
-    mutant: str | None
-    keys: Callable[[], Iterable[str]]
-    secure: bool
-    response: ApiResponse | None
-    sent: bool
+    # What most requests leave as it is belongs to the class: an entry, made for each, has only what differs.
+    duration: float = 0.0
+    detail: str = ""
+    omitted: int = 0
+    fault: Fault | None = None
+    delayed_by: Fault | None = None
+    executed: bool = False
+    outcome: str | None = None
+    expected: bool = False
+    by_expectation: bool = False
+    mutant: str | None = None
+    keys: Callable[[], Iterable[str]] = tuple
+    secure: bool = False
+    response: ApiResponse | None = None
+    sent: bool = True  # unless an adapter tells otherwise
+    weight: int = 0  # what the journal counted it as
 
     def __init__(self, number: int, owner: str | None, request: ApiRequest, timestamp: float) -> None:
         self.number = number
         self.owner = owner
         self.request = request
-        self.response = None
-        self.sent = True  # unless an adapter tells otherwise
         self.timestamp = timestamp
-        self.duration = 0.0
         self.condition = None
-        self.detail = ""
         self.violations = ()
-        self.omitted = 0
-        self.fault = None
-        self.delayed_by = None
-        self.executed = False
-        self.outcome = None
-        self.expected = False
-        self.by_expectation = False
-        self.mutant = None
-        self.secure = False
-        self.keys = tuple
-        self.weight = 0  # what the journal counted it as
 
     def __repr__(self) -> str:
         parts = [f"<Entry {self.number} {self.request_line}", str(self.status or self.outcome or "unanswered")]
@@ -145,9 +108,8 @@ class Entry:
         self.sent = sent
         self.duration = RealTime.perf_counter() - self.request.started
 
-    @property
-    def size(self) -> int:
-        """About how many bytes the entry holds on to."""
+    def weigh(self) -> int:
+        """Return about how many bytes the entry holds on to."""
         request, response = self.request, self.response
         size = _BASE_WEIGHT + len(request.body) + len(request.target) + request.fields.size
         if self.violations:

@@ -123,14 +123,16 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """Append an entry; its number is the next one. The world's lock is held."""
-        entry.number = number = self.total + 1  # another than it was made with if a `when` has reset the world
+        # Another number than it was made with if a `when` has reset the world.
+        entry.number = self.total = self.total + 1
         entry.keys = self._keys
-        entry.secure = self.secure
-        entry.weight = weight = entry.size
-        self._size += weight
-        self._entries.append(entry)
-        self.total = number
-        if len(self._entries) > self._limit or self._size > BYTES_LIMIT:
+        if self.secure:
+            entry.secure = True
+        entry.weight = weight = entry.weigh()
+        self._size = size = self._size + weight
+        entries = self._entries
+        entries.append(entry)
+        if len(entries) > self._limit or size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:
             listener(entry)
@@ -145,7 +147,7 @@ class Journal:
         at = entry.number - entries[0].number if entries else -1
         if not 0 <= at < len(entries) or entries[at] is not entry:
             return  # gone meanwhile
-        weight = entry.size
+        weight = entry.weigh()
         self._size += weight - entry.weight
         entry.weight = weight
         self._evict()

@@ -61,6 +61,12 @@ class RequestFields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # those 
         return bearer_key(self.by_name.get(b"authorization", ()))
 
     @cached_property
+    def is_json(self) -> bool:
+        """Whether they declare a body of JSON; parameters and letter case are irrelevant (RFC 9110 §8.3.1)."""
+        types = self.by_name.get(b"content-type", ())
+        return len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+
+    @cached_property
     def credentials(self) -> tuple[str, ...]:
         """What the Authorization fields bear after the scheme; see :attr:`ApiRequest.credentials`."""
         values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]

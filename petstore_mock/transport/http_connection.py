@@ -128,7 +128,7 @@ class HttpConnection(TcpConnection):
                 except RequestError:
                     head = None  # it is read once more below, and refused
             if head is not None and head.length == len(body) <= UNASKED_BODY:
-                self._serve(head, body, RealTime.perf_counter())
+                self._dispatch(head, self._request(head, body, RealTime.perf_counter()))
                 return
         if self._discarding:
             self._discard(len(data), bounded=self._deferred is None)
@@ -230,17 +230,17 @@ class HttpConnection(TcpConnection):
         if head.length:
             self._expect_body(head, started)
         else:
-            self._serve(head, b"", started)
+            self._dispatch(head, self._request(head, b"", started))
         return True
 
-    def _request(self, head: RequestHead, started: float) -> ApiRequest:
+    def _request(self, head: RequestHead, body: bytes, started: float) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
-        return ApiRequest(head.method, head.target, head.fields, b"", self.number, exchange, started, head.version)
+        return ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, started, head.version)
 
     def _expect_body(self, head: RequestHead, started: float) -> None:
         """Decide from the head whether the body is worth reading."""
         self._since = RealTime.perf_counter()
-        self._incoming = incoming = _Incoming(head, self._request(head, started))
+        self._incoming = incoming = _Incoming(head, self._request(head, b"", started))
         if head.length > UNASKED_BODY and not self._keeps(incoming, head.length):
             self._refuse_body(incoming, oversized=True)
         elif head.expects and not self._buffer:  # RFC 9110 §10.1.1
@@ -292,12 +292,6 @@ class HttpConnection(TcpConnection):
 
     # Answering
 
-    def _serve(self, head: RequestHead, body: bytes, started: float) -> None:
-        """Serve a request whose body, if it has one, came with it."""
-        self._exchange = exchange = self._exchange + 1
-        request = ApiRequest(head.method, head.target, head.fields, body, self.number, exchange, started, head.version)
-        self._dispatch(head, request)
-
     def _dispatch(self, head: RequestHead, request: ApiRequest) -> None:
         """Have a whole request answered, by the mounted application, by an expectation or by the core."""
         if head.mounted:
@@ -310,7 +304,7 @@ class HttpConnection(TcpConnection):
         except Exception as error:  # noqa: BLE001  # a bug in the core: answered 500 and reported
             response = self._state.failed(error, request)
         self._touched = request.started
-        if head.plain and isinstance(response, ApiResponse) and (wire := response.wire or _plain_wire(response)):
+        if head.plain and type(response) is ApiResponse and (wire := response.wire or _plain_wire(response)):
             if self._advancing:  # others may follow, in order and while the client takes them
                 self.send(wire)
             else:
@@ -359,7 +353,7 @@ class HttpConnection(TcpConnection):
             head, request = self._incoming.head, self._incoming.request
         else:
             head = refused.head or _UNKNOWN
-            request = self._request(head, self._since if self._scanned else RealTime.perf_counter())
+            request = self._request(head, b"", self._since if self._scanned else RealTime.perf_counter())
         epoch = self._epoch
         self._incoming, self._scanned, self._epoch = None, 0, None
         mounted = self._state.mounted

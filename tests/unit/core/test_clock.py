@@ -176,7 +176,8 @@ def test_advance_says_which_amount_is_wrong_and_what_it_may_be(amount: dict[str,
 
 def test_last_year_of_http_dates_can_be_reached() -> None:
     clock = Clock("9998-12-31T23:59:59")
-    assert clock.http_date().endswith(b" 9998 23:59:59 GMT")
+    clock.begin_request()
+    assert clock.date_field.endswith(b" 9998 23:59:59 GMT")
 
 
 def test_snapshot_keeps_displacement_and_freeze(real: RealTime) -> None:
@@ -192,16 +193,17 @@ def test_snapshot_keeps_displacement_and_freeze(real: RealTime) -> None:
     assert clock.moment == MIDNIGHT
 
 
-def test_http_date_of_the_clock_follows_each_second(real: RealTime) -> None:
+def test_date_of_the_clock_follows_each_second(real: RealTime) -> None:
     clock = Clock()
     dates = []
     for step in (0, 0.5, 0.5, 60, -60):
         real.now += step
-        dates.append(clock.http_date())
+        clock.begin_request()
+        dates.append(clock.date_field)
     assert dates == [
         http_date(real_now).encode() for real_now in (1700000000, 1700000000, 1700000001, 1700000061, 1700000001)
     ]
-    assert clock.http_date(0.0) == b"Thu, 01 Jan 1970 00:00:00 GMT"
+    assert dates[0] is dates[1], "one object a second: answers that are kept are told by it"
 
 
 @pytest.mark.parametrize(
