@@ -218,6 +218,21 @@ def test_a_client_that_tells_a_status_of_itself_is_told_of(fault: AnswerFault) -
     assert "(\u00a74.1: every call asks the service: a status that it was answered before may hold" in found
 
 
+def test_a_limit_of_the_clients_own_is_not_put_down_to_its_memory() -> None:
+    class FourCalls(HttpClientPets):
+        calls = 0
+
+        def list_pets(self, **query: Json) -> Json:
+            self.calls += 1
+            if self.calls > 4:
+                raise ApiError(429)
+            return super().list_pets(**query)
+
+    found = sentence(FourCalls, *[ListPets()] * 5)
+    assert found is not None
+    assert "every call asks the service, which never answered 429; if the client has a limit or a circuit" in found
+
+
 @pytest.mark.parametrize("fault", [faults.rate_limited(1), faults.rate_limited(None)])
 def test_a_client_may_tell_a_status_of_itself_for_a_second_or_for_as_long_as_it_thinks_right(fault: Fault) -> None:
     steps: list[Step] = [Inject(fault), ListPets()]

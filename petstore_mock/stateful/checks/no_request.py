@@ -42,6 +42,11 @@ def no_request_problem(call: Call, outcome: Outcome, journal: Journal) -> Proble
         if _is_told_to_wait(kind, journal):
             return None
         words = "every call asks the service: a status that it was answered before may hold no longer"
+        if all(entry.status != kind for entry in journal):
+            words = (
+                f"every call asks the service, which never answered {kind}; if the client has a limit or a circuit "
+                "breaker of its own, make_client switches it off"
+            )
     else:
         words = "every call asks the service; what another client changed shows in the answer"
     asked = len(journal)
