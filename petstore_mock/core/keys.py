@@ -34,34 +34,42 @@ class Key:
 
 
 class KeyIndex:
-    """The keys of all worlds behind one listener. Several worlds may have the same key, if addresses part them."""
+    """The keys of all worlds behind one listener. Several worlds may have the same key, if addresses part them.
+
+    Attributes:
+        only: those that one world alone has, by name; each request looks here for its world.
+    """
 
     def __init__(self) -> None:
-        self._holders: dict[str, Key | list[Key]] = {}
-
-    def find(self, name: str) -> Key | None:
-        """Return the key ``name`` of the one world that has it; None where none has, or several have."""
-        found = self._holders.get(name)
-        return found if type(found) is Key else None
+        self.only: dict[str, Key] = {}
+        self._shared: dict[str, list[Key]] = {}
 
     def is_taken(self, name: str) -> bool:
         """Say whether any world has the key ``name``."""
-        return name in self._holders
+        return name in self.only or name in self._shared
 
     def add(self, key: Key) -> None:
         """Let ``key`` open its world."""
-        found = self._holders.setdefault(key.name, key)
-        if found is not key:
-            self._holders[key.name] = [*(found if isinstance(found, list) else [found]), key]
+        name = key.name
+        if not self.is_taken(name):
+            self.only[name] = key
+            return
+        holders = self._shared.setdefault(name, [])
+        if name in self.only:
+            holders.append(self.only.pop(name))
+        holders.append(key)
 
     def discard(self, key: Key) -> None:
         """Let ``key`` open nothing any more."""
-        found = self._holders.get(key.name)
-        if found is key:
-            del self._holders[key.name]
-        elif isinstance(found, list) and key in found:
-            others = [other for other in found if other is not key]
-            self._holders[key.name] = others if len(others) > 1 else others[0]
+        name = key.name
+        if self.only.get(name) is key:
+            del self.only[name]
+        elif holders := self._shared.get(name):
+            others = [other for other in holders if other is not key]
+            self._shared[name] = others
+            if len(others) == 1:
+                self.only[name] = others[0]
+                del self._shared[name]
 
 
 class KeyRing:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["execute", "execute_again"]
 
 
-def execute_again(world: World, route: Route, new_pet: NewPet | None, entry: Entry) -> ApiResponse:
-    """Carry an operation out as :func:`execute` does, with the answer that it had before where that still holds.
+def execute_again(world: World, route: Route, entry: Entry) -> ApiResponse:
+    """Carry an operation that changes nothing out as :func:`execute` does, with its last answer if that still holds.
 
     Clients ask the same again and again, and a list or a get is answered with the same bytes until an animal changes
     (the store forgets the answers then), the rules do (they have routes of their own) or the second is over (``Date``,
@@ -29,16 +29,16 @@ def execute_again(world: World, route: Route, new_pet: NewPet | None, entry: Ent
     is nobody's to change: where answers are changed on their way out, none is kept.
     """
     animals = world.animals
-    repeats = new_pet is None and world.rules.repeats_itself and not animals.hidden.first_seen
+    repeats = world.rules.repeats_itself and not animals.hidden.first_seen
     if not repeats or world.mutation is not None or world.cors is not None:
-        return execute(world, route, new_pet, entry, commit=True)
+        return execute(world, route, None, entry, commit=True)
     answer = animals.store.answers.get(route)
     if answer is not None and answer.date is world.clock.date_field:
         if answer.wire is None:
             answer.wire = b""  # worth keeping: it is given more than once
         entry.executed = True
         return answer
-    answer = execute(world, route, new_pet, entry, commit=True)
+    answer = execute(world, route, None, entry, commit=True)
     if entry.executed:
         animals.store.keep_answer(route, answer)
     return answer
@@ -72,10 +72,13 @@ def execute(world: World, route: Route, new_pet: NewPet | None, entry: Entry, *,
         return refusal
     if world.self_check:
         check_answer(world, operation, answer)
-    validator = world.rules.policies.validators
-    if new_pet is None and validator is not None:
-        validate_answer(validator, entry.request, answer, conditional=commit)
-    entry.executed = commit or new_pet is None
+    if new_pet is None:
+        validator = world.rules.policies.validators
+        if validator is not None:
+            validate_answer(validator, entry.request, answer, conditional=commit)
+        entry.executed = True
+    else:
+        entry.executed = commit
     return answer
 
 

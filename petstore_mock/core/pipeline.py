@@ -108,9 +108,9 @@ def _answer(
     retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
     if retry_after is not None:
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
-    if world.plan.idle:
-        return execute_again(world, route, new_pet, entry)
-    return _Execution(world, request, route, new_pet, entry).run()
+    if not world.plan.idle:
+        return _Execution(world, request, route, new_pet, entry).run()
+    return execute_again(world, route, entry) if new_pet is None else execute(world, route, new_pet, entry, commit=True)
 
 
 def _without_operation(world: World, route: Route, request: ApiRequest, entry: Entry) -> ApiResponse:

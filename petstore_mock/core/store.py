@@ -24,6 +24,7 @@ LARGEST_ID: Final = 2**63 - 1  # §2: int64
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
 RUN: Final = 1000
+_UNSORTED: Final = 256  # new animals that wait for the index: so that no list has many to put in
 _KEPT_PAGES: Final = 32  # a client asks for a few; an arbitrary order makes new ones for ever
 
 
@@ -55,17 +56,27 @@ class SortedIds:
             highest.append(number)
             return
         if number > highest[-1]:  # the usual case: ids grow
-            at, run = -1, runs[-1]
-            run.append(number)
-            highest[-1] = number
+            at = len(runs) - 1
+            runs[at].append(number)
+            highest[at] = number
         else:
             at = bisect_left(highest, number)
-            run = runs[at]
-            insort(run, number)
+            insort(runs[at], number)
+        run = runs[at]
         if len(run) > 2 * RUN:
-            at %= len(runs)
             runs[at : at + 1] = [run[:RUN], run[RUN:]]
             highest[at : at + 1] = [run[RUN - 1], run[-1]]
+
+    def update(self, numbers: Iterable[int]) -> None:
+        """Insert ``numbers``, none of which may be in yet."""
+        new = sorted(numbers)
+        if self.runs and new[0] > self.highest[-1] and len(self.runs[-1]) + len(new) <= 2 * RUN:  # the usual case
+            self.runs[-1].extend(new)
+            self.highest[-1] = new[-1]
+            self._size += len(new)
+        else:
+            for number in new:
+                self.add(number)
 
     def discard(self, number: int) -> None:
         """Take ``number`` out, if it is in."""
@@ -107,11 +118,17 @@ class Store:
     Every animal is kept as its canonical bytes, made once; whoever reads one as a dict gets a fresh copy.
     """
 
-    __slots__ = ("_index", "_pets", "_start_last", "_start_size", "answers", "last", "orders", "pages", "undo")
+    __slots__ = (
+        *("_index", "_pets", "_start_last", "_start_size", "_unsorted"),
+        *("answers", "last", "orders", "pages", "undo"),
+    )
 
     def __init__(self) -> None:
         self._pets: dict[int, bytes] = {}
         self._index: dict[str | None, SortedIds] = {None: SortedIds()}
+        # Statuses of the new animals that the index lacks, by id: who creates many lists them but now and then, and
+        # many at once are put in for a fraction of what each takes by itself.
+        self._unsorted: dict[int, str | None] = {}
         # Kept until the next change. The journal then holds one page, not a copy of it for each time it was asked for.
         # By their ids, and the first page of a status by that and its length: the one that nearly everybody asks for.
         self.pages: dict[tuple[int | str | None, ...], bytes] = {}
@@ -160,21 +177,21 @@ class Store:
 
     def bodies(self) -> list[bytes]:
         """Return the JSON of every animal in the order of their ids."""
-        return [self._pets[pet_id] for pet_id in self._index[None]]
+        return [self._pets[pet_id] for pet_id in self.every(None)]
 
     def documents(self, ids: Iterable[int] | None = None) -> list[dict[str, Any]]:
         """Return copies of the animals ``ids``; without them, of all in the order of their ids."""
         pets = self._pets
-        return [json.loads(pets[pet_id]) for pet_id in (self._index[None] if ids is None else ids)]
+        return [json.loads(pets[pet_id]) for pet_id in (self.every(None) if ids is None else ids)]
 
     def ascending(self, status: str | None, limit: int) -> list[int]:
         """Return the ``limit`` lowest ids of that status (None: of all)."""
-        ids = self._index.get(status)
+        ids = self._sorted().get(status)
         return ids.first(limit) if ids is not None else []
 
     def descending(self, status: str | None, limit: int) -> list[int]:
         """Return the ``limit`` highest ids of that status, highest first."""
-        ids = self._index.get(status)
+        ids = self._sorted().get(status)
         return ids.last(limit) if ids is not None else []
 
     def by_name(self, status: str | None, limit: int) -> list[int]:
@@ -192,12 +209,23 @@ class Store:
 
     def every(self, status: str | None) -> Iterable[int]:
         """Return all ids of that status, ascending."""
-        return self._index.get(status, ())
+        return self._sorted().get(status, ())
 
     def count(self, status: str | None) -> int:
         """Return how many animals have that status."""
-        ids = self._index.get(status)
+        ids = self._sorted().get(status)
         return len(ids) if ids is not None else 0
+
+    def _sorted(self) -> dict[str | None, SortedIds]:
+        """Return the ids by status, in order; those of all animals under None."""
+        index, unsorted = self._index, self._unsorted
+        if unsorted:
+            index[None].update(unsorted)
+            for status in {*unsorted.values()} - {None}:
+                ids = index.setdefault(status, SortedIds())
+                ids.update([pet_id for pet_id, its_own in unsorted.items() if its_own == status])
+            unsorted.clear()
+        return index
 
     def free_id(self, assign: Callable[[int, Random], int], random: Random) -> int:
         """Return an id that is free (§2).
@@ -219,7 +247,7 @@ class Store:
     def lowest_free_id(self) -> int:
         """Return the lowest positive id that is not taken: for a store whose highest id is the last of all."""
         candidate = 1
-        for taken in self._index[None]:
+        for taken in self.every(None):
             if taken > candidate:
                 break
             candidate = max(candidate, taken + 1)
@@ -242,28 +270,30 @@ class Store:
 
     def write(self, pet_id: int, body: bytes | None, status: str | None) -> None:
         """Put the bytes of an animal there, or take it away (None), and remember what was there."""
-        former = self._pets.get(pet_id)
-        if pet_id not in self.undo:
-            self.undo[pet_id] = former
+        pets = self._pets
+        former = pets.get(pet_id)
+        self.undo.setdefault(pet_id, former)
         if former is not None:
-            former_status = json.loads(former).get("status")
-            if former_status is not None:
-                self._index[former_status].discard(pet_id)
+            self._take_out(pet_id, former)
         if body is None:
-            del self._pets[pet_id]
-            self._index[None].discard(pet_id)
+            del pets[pet_id]
         else:
-            if former is None:
-                self._index[None].add(pet_id)
-            self._pets[pet_id] = body
-            if status is not None:
-                ids = self._index.get(status)
-                if ids is None:
-                    ids = self._index[status] = SortedIds()
-                ids.add(pet_id)
+            pets[pet_id] = body
+            self._unsorted[pet_id] = status
+            if len(self._unsorted) > _UNSORTED:
+                self._sorted()
             if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
                 self.last = pet_id
-        self._forget_pages()
+        if self.answers or self.pages or self.orders:
+            self._forget_pages()
+
+    def _take_out(self, pet_id: int, former: bytes) -> None:
+        """Take an animal out of the index."""
+        index = self._sorted()
+        index[None].discard(pet_id)
+        status = json.loads(former).get("status")
+        if status is not None:
+            index[status].discard(pet_id)
 
     def keep_answer(self, route: Route, answer: ApiResponse) -> None:
         """Keep what ``route`` was answered until the next change."""
@@ -272,12 +302,9 @@ class Store:
         self.answers[route] = answer
 
     def _forget_pages(self) -> None:
-        if self.answers:
-            self.answers.clear()
-        if self.orders:
-            self.orders.clear()
-        if self.pages:
-            self.pages.clear()
+        self.answers.clear()
+        self.pages.clear()
+        self.orders.clear()
 
     # Going back
 
@@ -292,6 +319,7 @@ class Store:
         if not self._start_size:  # as in most tests, where one step does instead of one for each animal
             self._pets.clear()
             self._index = {None: SortedIds()}
+            self._unsorted.clear()
             self._forget_pages()
         else:
             self._put_back(self.undo)

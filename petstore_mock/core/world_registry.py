@@ -331,7 +331,7 @@ class Worlds:
             world = found
             key = None if name is None else world.keys.get(name)
         else:
-            key = None if name is None else self.keys.find(name)
+            key = None if name is None else self.keys.only.get(name)
             world = self._stack[-1] if key is None else key.world or self._stack[-1]
             if key is None and name is not None:
                 owner = self._leaker(name)
@@ -393,7 +393,7 @@ class Worlds:
             return addressed, None if name is None else addressed.keys.get(name)
         if addressed is not None:
             return self._stack[0], None
-        key = None if name is None else self.keys.find(name)
+        key = None if name is None else self.keys.only.get(name)
         return (self._stack[-1] if key is None else key.world or self._stack[-1]), key
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:

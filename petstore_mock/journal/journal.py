@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from petstore_mock.common.masking import mask_text
@@ -98,7 +98,7 @@ class Journal:
         self._keys = keys
         self._schemas = schemas
         self._size = 0
-        self._gone_by_operation: dict[str | None, int] = {}
+        self._gone_by_operation: defaultdict[str | None, int] = defaultdict(int)
         self._gone_violations: tuple[Entry, ...] = ()  # replaced, never changed: readers take no lock
         self._gone_violations_size = 0
         self._lost_violations = 0
@@ -157,8 +157,7 @@ class Journal:
         while (len(entries) > limit or self._size > BYTES_LIMIT) and len(entries) > 1:
             gone = entries.popleft()
             self._size -= gone.weight
-            operation = gone.request.operation
-            self._gone_by_operation[operation] = self._gone_by_operation.get(operation, 0) + 1
+            self._gone_by_operation[gone.request.operation] += 1
             if gone.condition is not None and gone.is_violation:
                 self._evict_violation(gone)
 
@@ -175,7 +174,7 @@ class Journal:
         self._entries.clear()
         self._handshakes.clear()
         self._size = 0
-        self._gone_by_operation = {}
+        self._gone_by_operation.clear()
         self._gone_violations = ()
         self._gone_violations_size = self._lost_violations = 0
         self.total = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.handler import Handler
     from petstore_mock.transport.mounted import MountedApp
 
-__all__ = ["Expectations", "ServerState"]
+__all__ = ["KNOWN_HEAD_SIZE", "Expectations", "ServerState"]
 
 _log = logging.getLogger("petstore_mock")
 

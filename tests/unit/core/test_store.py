@@ -32,16 +32,17 @@ def pet(pet_id: int, status: str | None = None, name: str = "a") -> Pet:
 # SortedIds
 
 
-@given(st.lists(st.tuples(st.booleans(), IDS), max_size=80))
-def test_sorted_ids_agree_with_a_sorted_set(steps: list[tuple[bool, int]]) -> None:
+@given(st.lists(st.tuples(st.booleans(), st.sets(IDS, min_size=1, max_size=5)), max_size=80))
+def test_sorted_ids_agree_with_a_sorted_set(steps: list[tuple[bool, set[int]]]) -> None:
     ids, model = SortedIds(), set[int]()
-    for adding, number in steps:
+    for adding, numbers in steps:
         if not adding:
-            ids.discard(number)
-            model.discard(number)
-        elif number not in model:
-            ids.add(number)
-            model.add(number)
+            for number in numbers:
+                ids.discard(number)
+            model -= numbers
+        elif new := numbers - model:
+            ids.update(new)
+            model |= new
         assert list(ids) == sorted(model)
         assert list(reversed(ids)) == sorted(model, reverse=True)
         assert len(ids) == len(model)
