@@ -79,7 +79,7 @@ class Verification:
         with self._world.lock:
             present = self._present(expectation_problems, strict=strict)
             problems = [*self._before_resets(), *(present if again else self._untold(present))]
-            keys = tuple(self._world.keys)
+            keys = self._world.secrets()
             self._clear()
             self._told = present
         # What a test's author has written may hold a key.
