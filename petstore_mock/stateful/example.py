@@ -45,6 +45,7 @@ from petstore_mock.stateful.checks.requests import asks_for, wire_problem
 from petstore_mock.stateful.model.actor import Result
 from petstore_mock.stateful.model.call import NO_CALL, Call, Outcome, Problem
 from petstore_mock.stateful.model.oracle import Contradiction
+from petstore_mock.stateful.run import MOST_LASTING
 from petstore_mock.stateful.scene import Scene
 from petstore_mock.stateful.watchdog import PAIR, attempt
 
@@ -69,7 +70,6 @@ _T = TypeVar("_T")
 _WATCHED_RESULTS: Final = 2  # how many earlier results are held against their copies
 _LARGEST_WATCHED: Final = 50  # animals
 _CLOSING: Final = 0.002  # seconds that a service takes to close a connection
-_LASTING: Final = 3  # times that threads outlast a call, or all clients, before they are known to do so
 _NO_WAIT: Final = 0.01  # seconds up to which a call has not waited
 
 
@@ -209,7 +209,7 @@ class Example:
         outcome = self._make(call, actor)
         outcome.seconds = RealTime.perf_counter() - started
         begun = self._threads.after_call()
-        if begun and self._run.lasting_threads < _LASTING:
+        if begun and self._run.lasting_threads < MOST_LASTING:
             self._run.lasting_threads += not self._threads.end_soon(begun)
         if (waits or if_told) and outcome.seconds > _NO_WAIT:
             self._run.waiting.spend(outcome.seconds, if_told=not waits)
@@ -317,7 +317,8 @@ class Example:
     def _leave_out_what_came_before(self, actor: Actor) -> None:
         """Take what a thread from the start has sent between two calls for nobody's."""
         sent = len(actor.petstore.journal)
-        if self._run.begins_threads and sent > actor.seen and not self._threads.were_begun:
+        asks_by_itself = self._run.begins_threads or actor.client.tasks_go_on
+        if asks_by_itself and sent > actor.seen and not self._threads.were_begun:
             self._run.watchdog.shared = True
         if self._run.watchdog.shared:
             actor.seen = sent
@@ -352,7 +353,7 @@ class Example:
     def _check(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor, shared = self.scene.actor, self._run.watchdog.shared
         others = [other for other in self.scene.actors if other is not actor]
-        problem = stray_problem(call, entries, others, shared=shared)
+        problem = stray_problem(call, entries, others, shared=shared, threads=self._threads.were_begun)
         problem = problem or leak_problem(call, actor, self.scene.elsewhere)
         if problem is None and not entries:
             problem = earlier_key_problem(call, outcome, self._run.listeners.leaks)
@@ -364,8 +365,8 @@ class Example:
             problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal, shared=shared)
         if problem is not None and entries and shared:
             problem.sentence += ", or a thread did so that the client has started"
-        elif problem is not None and entries and self._threads.were_begun:
-            problem.await_threads(go_on=self._threads.go_on)
+        elif problem is not None and entries and (self._threads.were_begun or actor.client.tasks_go_on):
+            problem.await_threads(go_on=self._threads.go_on or actor.client.tasks_go_on)
         problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
         problem = problem or output_problem(self._run.output, f"{call}", "{call}")
         if problem is not None or not entries:
@@ -474,6 +475,7 @@ class Example:
         shown = None if self._failed else shown_problem(actor.client.client, actor.petstore.api_key)
         outcome = attempt(watchdog, actor.petstore, "close", actor.client.close)
         tasks_left = actor.client.tasks_left
+        self._run.lasting_tasks += actor.client.tasks_go_on
         del actor.client
         if self._failed:
             return
@@ -500,7 +502,7 @@ class Example:
         if count and self._run.threads_were_left > 1:  # the first may have filled a pool that all examples share
             self.scene.script.with_threads()
             self._fail(NO_CALL, threads_problem(count), Outcome())
-        if can_be_closed and not count and self._threads.go_on and self._run.held_threads < _LASTING:
+        if can_be_closed and not count and self._threads.go_on and self._run.held_threads < MOST_LASTING:
             self._run.held_threads += 1  # each look takes its time, and those of a pool of all clients never end
             held = self._threads.ended_by(clients.clear)
             if held:

@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.call import Outcome, PetClient
     from petstore_mock.stateful.model.error_classification import Kind
 
-__all__ = ["CheckRun"]
+__all__ = ["MOST_LASTING", "CheckRun"]
 
 _BY_ITSELF: Final = 0.3  # seconds within which a thread that asks by itself is likely to do so
+MOST_LASTING: Final = 3  # times that threads or tasks outlast a call, or all clients, before they are known to do so
 _PAUSE: Final = 0.002  # seconds between two looks
 
 
@@ -71,6 +72,7 @@ class CheckRun:
         threads_were_left: examples that have left threads behind.
         begins_threads: whether a client starts threads when it is made, which may ask by themselves.
         lasting_threads: times that threads have outlasted the call that began them.
+        lasting_tasks: the same of tasks.
         held_threads: times that threads went on after their client was closed.
         variables: of the environment, which ``make_client`` sets.
     """
@@ -103,7 +105,7 @@ class CheckRun:
         self.output = OutputCapture()
         self.report = CheckReport()
         self.threads_were_left = 0
-        self.lasting_threads = 0
+        self.lasting_threads = self.lasting_tasks = 0
         self.held_threads = 0
         self.variables: set[str] = set()
         self.begins_threads = False
@@ -155,7 +157,8 @@ class CheckRun:
             PetStoreMockError: it can't be one.
         """
         if self._has_made_one:
-            return AdaptedClient(self.make_client, self.methods, petstore)
+            awaits_tasks = self.lasting_tasks < MOST_LASTING
+            return AdaptedClient(self.make_client, self.methods, petstore, awaits_tasks=awaits_tasks)
         threads = threading.active_count()
         client = AdaptedClient(self.make_client, self.methods, petstore)
         require_client(client)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from petstore_mock.stateful.checks.lifecycle import MOST_THREADS, Threads
-from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, ListPets, Step
+from petstore_mock.stateful.steps import CreatePet, GetKnown, GetUnknown, ListPets, Step, Switch
 from tests.clients.correct import HttpClientPets, Json
-from tests.clients.shapes import by_key
+from tests.clients.shapes import AsyncPets, by_key
 from tests.stateful import leavings
-from tests.stateful.playing import raised_by, told
+from tests.stateful.playing import play, raised_by, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from petstore_mock import PetStoreMock
+
 pytestmark = leavings.EXPECTED
 
 LIST: Step = ListPets()
+CREATE: Step = CreatePet()
 
 
 @contextlib.contextmanager
@@ -127,8 +131,63 @@ class Refreshes(HttpClientPets):
 def test_what_a_lasting_thread_sends_may_be_of_an_earlier_call() -> None:
     error = told(Refreshes, LIST)
     assert error is not None
-    assert ", or a thread did so that one of its calls has started" in error.sentence
+    assert ", or a thread or a task did so that one of its calls has started" in error.sentence
     assert "time.sleep(0.1)" in error.test
+
+
+class WarmsInATask(AsyncPets):
+    """Asks for the list in a task after each create, which nobody waits for."""
+
+    seconds: ClassVar = 0.0
+
+    async def create_pet(self, **fields: Json) -> Json:
+        pet = await super().create_pet(**fields)
+        self.task = asyncio.create_task(self.warm())
+        return pet
+
+    async def warm(self) -> None:
+        await asyncio.sleep(self.seconds)
+        await super().list_pets()
+
+    async def aclose(self) -> None:
+        if hasattr(self, "task"):
+            await self.task
+        await super().aclose()
+
+
+class WarmsLater(WarmsInATask):
+    """Does so after a while, in which another client asks."""
+
+    seconds: ClassVar = 0.15
+
+    async def list_pets(self, **query: Json) -> Json:
+        pets = await super().list_pets(**query)
+        await asyncio.sleep(0.2)
+        return pets
+
+
+class KeyOfTheLatest(AsyncPets):
+    """Sends the key of the client that was made last."""
+
+    latest: ClassVar[Json] = {}
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        super().__init__(petstore)
+        self.latest.update(petstore.headers)
+
+    async def ask(self, method: str, path: str, success: int, **given: Json) -> Json:
+        return await super().ask(method, path, success, headers=self.latest, **given)
+
+
+def test_what_a_task_of_a_call_asks_is_not_held_against_the_next_call() -> None:
+    assert play(WarmsInATask, *[CREATE, ListPets(limit=3)] * 5) is None
+
+
+def test_what_a_task_of_another_client_sends_is_not_held_against_this_one() -> None:
+    assert play(WarmsLater, CREATE, Switch()) is None
+    found = play(KeyOfTheLatest, Switch(), Switch())
+    assert found is not None
+    assert "with the key of another client" in found.sentence
 
 
 def test_a_thread_that_another_one_is_about_to_start_is_no_error() -> None:

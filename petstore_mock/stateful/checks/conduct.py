@@ -41,16 +41,19 @@ _STANDSTILL_SHOWN: Final = 5  # seconds that a pasted test waits for a call; mor
 
 
 def stray_problem(
-    call: Call, entries: Sequence[Entry], others: Iterable[Actor], *, shared: bool = False
+    call: Call, entries: Sequence[Entry], others: Iterable[Actor], *, shared: bool = False, threads: bool = False
 ) -> Problem | None:
     """Return a request that reached another client's world, beside ``entries`` that reached its own.
 
-    Where clients have threads that ask by themselves (``shared``), nobody knows that it was of this call.
+    Where clients have threads that ask by themselves (``shared``), nobody knows that it was of this call; and where the
+    call has asked its own world, a thread or a task that an earlier call has begun (``threads``, or a loop) may have
+    sent it.
     """
     for other in others:
         found = other.petstore.journal[other.seen :]
         other.seen += len(found)
-        for stray in () if shared else found:
+        is_its_own = shared or (bool(entries) and (threads or other.client.has_loop))
+        for stray in () if is_its_own else found:
             if left_out_the_key(stray, entries):  # what has no key belongs to the world that was opened last
                 continue
             check = (

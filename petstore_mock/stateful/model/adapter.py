@@ -32,7 +32,7 @@ METHODS: Final = ("list_pets", "create_pet", "get_pet")
 LOOP_THREAD: Final = "petstore-mock-loop"
 _LOOK: Final = 0.1  # seconds between two looks whether an interrupt has come
 _ENDS: Final = 1.0  # seconds that a loop may take to end
-_MOMENT: Final = 0.1  # seconds that tasks may take to end, once they are told to
+_MOMENT: Final = 0.1  # seconds that tasks may take to end, once they are told to, or for a request or two
 _NO_LOOP: Final = "no running event loop"  # how asyncio, and what is built on it, complains
 
 
@@ -82,10 +82,12 @@ class AdaptedClient:
         make_client: as for :func:`adapted`.
         methods: as for :func:`adapted`.
         petstore: the mock that the client talks to.
+        awaits_tasks: whether a call waits a moment for the tasks that it has begun: what they ask is of that call.
 
     Attributes:
         client: the client itself.
         is_plain: whether it could have been called as it is, so far.
+        tasks_go_on: whether tasks that a call has begun outlast it, and that moment.
         tasks_left: the names of tasks that go on after it was closed.
     """
 
@@ -94,7 +96,11 @@ class AdaptedClient:
         make_client: Callable[[PetStoreMock], Any],
         methods: Mapping[str, str | Callable[..., Any]] | None,
         petstore: PetStoreMock,
+        *,
+        awaits_tasks: bool = True,
     ) -> None:
+        self._awaits_tasks = awaits_tasks
+        self.tasks_go_on = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
         self.tasks_left: list[str] = []
@@ -201,13 +207,27 @@ class AdaptedClient:
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name=LOOP_THREAD, daemon=True)
                 self._thread.start()
                 self._end_loop = weakref.finalize(self, _stop, self._loop)  # who is forgotten leaves no thread behind
-        future = asyncio.run_coroutine_threadsafe(driven(coroutine), self._loop)
+        made = driven(coroutine)
+        if made is coroutine:  # of two calls at once nobody knows whose a task is
+            made = self._with_its_tasks(coroutine)
+        future = asyncio.run_coroutine_threadsafe(made, self._loop)
         try:
             while not future.done():  # a lock that waits for ever could not be interrupted in every thread
                 concurrent.futures.wait([future], _LOOK)
             return future.result()
         finally:
             future.cancel()
+
+    async def _with_its_tasks(self, coroutine: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+        before = asyncio.all_tasks()
+        try:
+            return await coroutine
+        finally:
+            begun = asyncio.all_tasks() - before
+            if begun and self._awaits_tasks:
+                _, begun = await asyncio.wait(begun, timeout=_MOMENT)
+            if begun:
+                self.tasks_go_on, self._awaits_tasks = True, False
 
 
 async def _called(function: Callable[..., Any], *arguments: object, **given: object) -> Any:  # noqa: ANN401

@@ -248,7 +248,7 @@ class Problem:
             go_on: whether they outlast their calls, so that nobody knows whose a request is.
         """
         if go_on:
-            self.sentence += ", or a thread did so that one of its calls has started"
+            self.sentence += ", or a thread or a task did so that one of its calls has started"
         lines = list(self.check)
         for place in range(len(lines)):
             if lines[place : place + 2] == [*QUIETLY]:
