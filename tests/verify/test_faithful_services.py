@@ -25,11 +25,20 @@ def check(verdict: Verdict, behaviour: Behaviour, *, removed: bool) -> None:
     assert {name: verdict.gaps[name].choice for name in wanted} == wanted, "what was served is what was learned"
 
 
-@pytest.mark.untraced
-@pytest.mark.parametrize("at", [pytest.param(None, marks=pytest.mark.slow), REMOVED])
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "alternative"), ALTERNATIVES)
-def test_every_alternative_keeps_the_contract_and_is_learned(gap: str, alternative: str, at: str | None) -> None:
+def test_every_alternative_keeps_the_contract_and_is_learned(gap: str, alternative: str) -> None:
     behaviour = Behaviour(**{gap: alternative})  # type: ignore[arg-type]  # one of its alternatives
+    check(ask_fake(behaviour, at=REMOVED), behaviour, removed=True)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("at", [None, REMOVED])
+@pytest.mark.parametrize("number", range(max(len(gap.alternatives) for gap in GAPS.values())))
+def test_every_alternative_beside_others_keeps_the_contract_and_is_learned(number: int, at: str | None) -> None:
+    """As many services as the gap with the most alternatives needs: each alternative is in one at least."""
+    chosen = {name: [*gap.alternatives][number % len(gap.alternatives)] for name, gap in GAPS.items()}
+    behaviour = Behaviour().replace(chosen)
     check(ask_fake(behaviour, at=at), behaviour, removed=at is not None)
 
 
