@@ -182,6 +182,7 @@ def test_announced_length_is_refused_before_the_body_comes(petstore: PetStoreMoc
     assert len(petstore.journal) == 0
 
 
+@pytest.mark.untraced
 def test_large_body_of_who_stays_out_is_not_kept() -> None:
     """A page of another site, or somebody without the token, must not fill the memory."""
     with stub("--control-token", "secret-token") as served:
@@ -267,6 +268,7 @@ def test_stub_makes_up_a_token_if_asked() -> None:
         assert ask(first["url"], "GET", "/__petstore/world", headers=token)[0] == 200
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("options", [("--no-control",), ("--host", "0.0.0.0")])
 def test_stub_has_no_door_if_told_so_or_if_it_listens_further_out(options: tuple[str, ...]) -> None:
     with stub("--log-format", "json", *options, lines=1) as served:
@@ -304,6 +306,7 @@ def test_stub_bounds_its_worlds_and_ends_those_that_nobody_asks() -> None:
         assert ask(url, "PUT", "/w/two/__petstore/world")[0] == 201
 
 
+@pytest.mark.untraced
 def test_stub_keeps_so_many_requests_of_a_world() -> None:
     with stub("--keep-requests", "2") as served:
         for _ in range(3):
@@ -335,6 +338,7 @@ def test_ready_knows_what_is_no_stub(capsys: pytest.CaptureFixture[str]) -> None
     assert "404" in capsys.readouterr().out
 
 
+@pytest.mark.untraced
 def test_door_of_a_stub_that_speaks_tls_says_so(tmp_path: Path) -> None:
     import ssl  # noqa: PLC0415  # for this one
     import urllib.request  # noqa: PLC0415

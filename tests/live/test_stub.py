@@ -38,6 +38,7 @@ def test_a_signal_stops_it_with_exit_code_0_and_silence(number: signal.Signals) 
         assert running.end(number) == (0, "", "")
 
 
+@pytest.mark.untraced
 def test_it_stops_while_clients_hold_connections_open() -> None:
     with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as idle:
         idle.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -48,6 +49,7 @@ def test_it_stops_while_clients_hold_connections_open() -> None:
     assert (code, err) == (0, "")
 
 
+@pytest.mark.untraced
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads don't show here")
 def test_the_main_thread_alone_takes_the_signals_that_stop_it() -> None:
     """Given to another, a signal does not wake the main thread, which is to act on it."""
@@ -61,6 +63,7 @@ def test_the_main_thread_alone_takes_the_signals_that_stop_it() -> None:
             assert blocked & 1 << signal.SIGTERM - 1
 
 
+@pytest.mark.untraced
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing can be suspended here")
 def test_it_stops_when_the_signal_comes_while_it_is_suspended() -> None:
     """As a shell's ``kill %1`` does to a job after Ctrl-Z. The kernel may then give the signal to any thread."""
@@ -71,6 +74,7 @@ def test_it_stops_when_the_signal_comes_while_it_is_suspended() -> None:
             assert running.end(signal.SIGCONT) == (0, "", "")
 
 
+@pytest.mark.untraced
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing can be suspended here")
 def test_two_signals_at_once_stop_it_as_one_does() -> None:
     """After Ctrl-C, which all processes of a terminal get, what started them sends SIGTERM as well."""
@@ -85,6 +89,7 @@ def test_two_signals_at_once_stop_it_as_one_does() -> None:
         assert [line.split()[1:4] for line in out.splitlines()] == [["GET", "/v1/pets", "401"]]
 
 
+@pytest.mark.untraced
 def test_the_port_is_free_again_at_once() -> None:
     with stub() as running:
         port = running.address[1]
@@ -94,6 +99,7 @@ def test_the_port_is_free_again_at_once() -> None:
         assert again.address[1] == port
 
 
+@pytest.mark.untraced
 @POSIX_SHELL
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "0", "::1"])
@@ -106,6 +112,7 @@ def test_the_printed_curl_line_works_when_pasted(host: str) -> None:
     assert len(json.loads(answer.rpartition("\n")[2])) == 2
 
 
+@pytest.mark.untraced
 @POSIX_SHELL
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_printed_curl_line_works_behind_a_proxy_setting() -> None:
@@ -114,6 +121,7 @@ def test_the_printed_curl_line_works_behind_a_proxy_setting() -> None:
         assert shell(running.curl, **proxy).startswith("HTTP/1.1 200")
 
 
+@pytest.mark.untraced
 def test_every_start_makes_up_another_key_and_prints_it() -> None:
     with stub() as one, stub() as other:
         assert one.first[1].startswith("API key: ")
@@ -121,6 +129,7 @@ def test_every_start_makes_up_another_key_and_prints_it() -> None:
         assert one.first[1].removeprefix("API key: ") in one.curl
 
 
+@pytest.mark.untraced
 def test_a_taken_port_exits_2_with_one_sentence() -> None:
     with stub() as running:
         port = str(running.address[1])
@@ -131,6 +140,7 @@ def test_a_taken_port_exits_2_with_one_sentence() -> None:
     assert re.fullmatch(rf"petstore-mock: can't listen on 127\.0\.0\.1 port {port}: [^\n]+\n", second.stderr)
 
 
+@pytest.mark.untraced
 def test_the_installed_command_is_the_module() -> None:
     command = Path(sys.executable).with_name("petstore-mock")
     if not command.exists():
@@ -139,6 +149,7 @@ def test_the_installed_command_is_the_module() -> None:
         assert running.end()[0] == 0
 
 
+@pytest.mark.untraced
 def test_a_line_is_logged_as_soon_as_its_request_is_answered() -> None:
     with stub() as running, socket.create_connection(running.address, timeout=PATIENCE) as client:
         client.sendall(b"GET /v1/pets?limit=%1b HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -162,6 +173,7 @@ def test_serving_goes_on_when_the_log_has_lost_its_reader() -> None:
         assert running.process.stderr.read() == ""
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_serving_goes_on_when_nobody_reads_the_log(unbuffered: str) -> None:
     """A pipe holds 64 KiB; what no longer fits must hold up the log alone, and be there in the end."""
@@ -188,7 +200,7 @@ def flood(running: Stub, count: int) -> None:
 
 
 @POSIX_SIGNALS
-@pytest.mark.parametrize("log_format", ["text", "json"])
+@pytest.mark.parametrize("log_format", ["text", pytest.param("json", marks=pytest.mark.untraced)])
 def test_the_first_signal_stops_it_while_nobody_reads_the_log(log_format: str) -> None:
     """Who starts it may read its first line, for the address, and no more: the pipe is full, and stays so."""
     with stub("--log-format", log_format, lines=1) as running:
@@ -211,7 +223,9 @@ def test_the_first_signal_stops_it_when_its_complaint_can_not_be_written_either(
 
 
 @POSIX_SHELL
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [*(pytest.param(one, marks=pytest.mark.untraced) for one in (">&-", "2>&-")), "<&- >&- 2>&-"]
+)
 def test_it_serves_and_stops_with_streams_that_are_closed(closed: str) -> None:
     """As a script starts a daemon. uvloop aborts when a descriptor below 3 is one of its own."""
     with reserved_port() as port:
@@ -242,6 +256,7 @@ def connected(process: subprocess.Popen[bytes], address: tuple[str, int]) -> soc
 
 
 @POSIX_SHELL
+@pytest.mark.untraced
 @pytest.mark.parametrize("arguments", [["gaps"], ["openapi"], ["--help"]])
 def test_a_printing_command_without_stdout_is_quiet(arguments: list[str]) -> None:
     done = subprocess.run(
@@ -264,6 +279,7 @@ def test_a_full_disk_ends_a_printing_command_with_one_sentence(arguments: list[s
     assert (done.returncode, done.stderr) == (1, "petstore-mock: No space left on device\n")
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("arguments", [["openapi"], ["openapi", "--format", "yaml"], ["gaps", "--format", "json"]])
 def test_a_document_is_utf_8_whatever_the_locale_is(arguments: list[str]) -> None:
     """What programs read is UTF-8 (RFC 8259 §8.1); on Windows a redirected stream is in the system's own encoding."""
@@ -290,6 +306,7 @@ def test_a_closed_pipe_ends_a_printing_command_quietly() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.untraced
 @POSIX_SIGNALS
 def test_the_first_answer_waits_for_no_heavy_import() -> None:
     """jsonschema and pytest-httpserver cost 60 ms each; the first 200 is to come within 200 ms."""

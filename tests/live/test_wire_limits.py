@@ -294,7 +294,7 @@ def test_known_requests_of_a_client_that_does_not_read_are_not_served_on(
     connect: Callable[..., RawClient], echo: Echo
 ) -> None:
     """A head that was read before takes a shorter way, which must not lead past a client that is blocked."""
-    size, count = 3_000_000, 10
+    size, count = 3_000_000, 5
     echo.answers["/big"] = lambda _: answer(200, b"a" * size)
     slow, other = connect(receive_buffer=4096), connect()
     assert len(slow.get("/big").body) == size

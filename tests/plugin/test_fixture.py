@@ -184,6 +184,7 @@ def test_importing_the_plugin_loads_nothing_heavy() -> None:
     assert not loaded & {"werkzeug", "jsonschema", "hypothesis", "asyncio", "httptools", "pytest_httpserver", "socket"}
 
 
+@pytest.mark.untraced
 def test_a_run_without_the_fixture_loads_nothing_heavy(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -271,6 +271,7 @@ def test_a_world_of_wider_scope_outlives_its_first_test(remote: Inner, stub: Pet
     assert stub.host.worlds.named == {}, "nothing is left behind"
 
 
+@pytest.mark.untraced
 def test_workers_of_xdist_share_one_stub(remote: Inner, stub: PetStoreMock) -> None:
     pytest.importorskip("xdist")
     result = remote(

@@ -59,6 +59,7 @@ def test_faults_that_are_none_are_the_test_authors_mistake() -> None:
         check(make_correct("http.client"), faults=st.just(500))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "fault",
     [
@@ -74,6 +75,7 @@ def test_every_fault_can_be_given(fault: faults.Fault) -> None:
     check(make_correct("http.client"), faults=st.just(fault))
 
 
+@pytest.mark.untraced
 def test_what_a_given_fault_answers_is_what_its_client_is_to_return() -> None:
     """It need be no animal, and no body at all; the animals that are there have no say in it."""
 
@@ -173,6 +175,7 @@ class Adapted:
         self.loop.close()
 
 
+@pytest.mark.untraced
 def test_an_asynchronous_client_is_checked_in_an_adapter() -> None:
     check(Adapted)
 

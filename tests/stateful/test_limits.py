@@ -68,6 +68,7 @@ def test_who_asks_for_no_more_than_he_was_asked_for_is_right(client: type[HttpCl
     assert report.questions == []
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("choice", ["reject", "clamp", "ignore"])
 @pytest.mark.parametrize("limit", ANY)
 @pytest.mark.parametrize("client", [HttpClientPets, RefusesByItself, AsksForLess, CutsWhatComes])

@@ -220,6 +220,7 @@ def test_where_every_answer_is_a_redirect_a_5xx_or_a_429_it_could_not_be_checked
     assert verdict.requests <= 3
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("value", [["x"], {"code": "x"}, 1e400, None], ids=str)
 @pytest.mark.parametrize("field", ["name", "status", "categoryId"])
 def test_fields_of_any_type_break_clauses_and_not_the_tool(field: str, value: Anything) -> None:
@@ -241,6 +242,7 @@ def test_what_a_terminal_obeys_and_no_file_can_hold_is_shown_escaped(tmp_path: P
     assert r"text/\x1b[31m" in broken(verdict)["1-media-type"]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "field",
     [b"Content-Length: " + b"9" * 5000, b"Date: Mon, 01 Jan 2024 00:00:00 +" + b"9" * 20],
