@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
@@ -35,7 +35,10 @@ class _UsageError(Exception):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says in one sentence what is wrong, and leaves printing to :func:`run`."""
+    """A parser of whole options that says in one sentence what is wrong, and leaves printing to :func:`run`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
+        super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         raise _UsageError(f"{message} (see '{self.prog} --help')")
@@ -94,7 +97,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="petstore-mock",
         description="A fake of the pet store service, for testing its clients.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
@@ -105,7 +107,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Answer requests in the foreground until Ctrl-C or SIGTERM.",
         epilog="What is not given is taken from the environment: PETSTORE_MOCK_PORT for --port, and so on; true for "
         "--quiet; for what may be repeated, values with commas or spaces between.",
-        allow_abbrev=False,
     )
     _add_serve_options(serve)
 
@@ -115,7 +116,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Ask a stub for its health until it answers: for a container's health check, or a script.",
         epilog="Without --url it asks the stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start; "
         "without --tls-ca it trusts what PETSTORE_MOCK_TLS_CA_OUT names.",
-        allow_abbrev=False,
     )
     ready.add_argument("--url", type=_address, metavar="http://HOST:PORT", help="where the stub serves")
     ready.add_argument("--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)")
@@ -125,7 +125,6 @@ def make_parser() -> argparse.ArgumentParser:
         "gaps",
         help="print what the interface leaves open, and the alternatives",
         description="Print every gap of the interface with its alternatives, the default first.",
-        allow_abbrev=False,
     )
     gaps.add_argument(
         "--format", choices=("table", "json", "markdown"), default="table", help="how to print (default: %(default)s)"
@@ -135,7 +134,6 @@ def make_parser() -> argparse.ArgumentParser:
         "openapi",
         help="print the interface as an OpenAPI 3.1 document",
         description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
-        allow_abbrev=False,
     )
     openapi.add_argument(
         "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
@@ -152,7 +150,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Ask a service, as a guest does, and hold what it answers against every clause of the contract. "
         "Exits 0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 2 for wrong arguments, "
         "3 if it could not be checked.",
-        allow_abbrev=False,
     )
     add_verify_options(verifying)
     learning = commands.add_parser(
@@ -161,7 +158,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Ask a service, or read recorded traffic, and write its choices as a behaviour for the fixture and "
         "the stub. Exits 0 if something was learned, 1 on drift from --behaviour, 2 for wrong arguments, 3 if nothing "
         "could be learned.",
-        allow_abbrev=False,
     )
     add_learn_options(learning)
 
@@ -169,7 +165,6 @@ def make_parser() -> argparse.ArgumentParser:
         "completion",
         help="print what lets a shell complete this command",
         description='Print a script that lets a shell complete this command (pip install "petstore-mock[completion]").',
-        allow_abbrev=False,
     )
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell: %(choices)s", metavar="SHELL")
 

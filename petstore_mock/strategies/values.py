@@ -82,13 +82,18 @@ def pet_statuses(*, schemas: str | PathLike[str] | None = None) -> SearchStrateg
     return _field(_rules(schemas), "NewPet", "status")
 
 
-def _documents(rules: Schemas, schema: str, given: Mapping[str, object]) -> SearchStrategy[dict[str, Any]]:
-    fields = {
+def _fields(rules: Schemas, schema: str, given: Mapping[str, object]) -> dict[str, SearchStrategy[Any]]:
+    """Return what draws each property that ``given`` names: its own strategy, or without one what the schema allows."""
+    return {
         name: _field(rules, schema, name)
-        if given.get(name) is None
-        else from_schema.require_strategy(given[name], _ARGUMENTS[name])
-        for name in rules.properties(schema)
+        if strategy is None
+        else from_schema.require_strategy(strategy, _ARGUMENTS[name])
+        for name, strategy in given.items()
     }
+
+
+def _documents(rules: Schemas, schema: str, given: Mapping[str, object]) -> SearchStrategy[dict[str, Any]]:
+    fields = _fields(rules, schema, {name: given.get(name) for name in rules.properties(schema)})
     required = rules.resolved[schema].get("required", [])
     return st.fixed_dictionaries(
         {name: strategy for name, strategy in fields.items() if name in required},
@@ -96,7 +101,13 @@ def _documents(rules: Schemas, schema: str, given: Mapping[str, object]) -> Sear
     )
 
 
-_ARGUMENTS: Final = {"name": "names", "categoryId": "category_ids", "status": "statuses", "id": "ids"}
+_ARGUMENTS: Final = {
+    "name": "names",
+    "categoryId": "category_ids",
+    "status": "statuses",
+    "id": "ids",
+    "limit": "limits",
+}
 
 
 @from_schema.when_drawn
@@ -218,13 +229,7 @@ def list_queries(
         statuses: draws ``status``.
         schemas: as for :func:`names`.
     """
-    rules = _rules(schemas)
-    fields = {
-        name: _field(rules, "listPets.parameters", name)
-        if strategy is None
-        else from_schema.require_strategy(strategy, argument)
-        for name, argument, strategy in (("limit", "limits", limits), ("status", "statuses", statuses))
-    }
+    fields = _fields(_rules(schemas), "listPets.parameters", {"limit": limits, "status": statuses})
     return st.fixed_dictionaries({}, optional=fields)
 
 

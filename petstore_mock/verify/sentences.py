@@ -31,6 +31,15 @@ class Passage:
     why: str = ""
 
 
+_KEY_REFUSED: Final = (
+    "5-missing-key",
+    "5-unknown-key",
+    "5-missing-key-get",
+    "5-unknown-key-get",
+    "5-missing-key-create",
+    "5-unknown-key-create",
+    "7-401-error",
+)
 _NOT_SEEN: Final = "not shown, and a request can't show it either"
 _DOCUMENT: Final = "it is about the document, not about what a service answers"
 
@@ -262,15 +271,7 @@ PASSAGES: Final = (
     Passage(
         "5",
         "When the key is missing or invalid, the service answers 401 with an Error body.",
-        (
-            "5-missing-key",
-            "5-unknown-key",
-            "5-missing-key-get",
-            "5-unknown-key-get",
-            "5-missing-key-create",
-            "5-unknown-key-create",
-            "7-401-error",
-        ),
+        _KEY_REFUSED,
     ),
     Passage("5", "How keys are issued, their lifetime and their rotation: not shown.", gaps=("key_rotation",)),
     Passage("5", "Per-operation permissions or scopes: not shown.", why="one key can't show that another may less"),
@@ -297,15 +298,7 @@ PASSAGES: Final = (
     Passage(
         "7",
         "401; listPets, createPet, getPet; API key missing or invalid",
-        (
-            "5-missing-key",
-            "5-unknown-key",
-            "5-missing-key-get",
-            "5-unknown-key-get",
-            "5-missing-key-create",
-            "5-unknown-key-create",
-            "7-401-error",
-        ),
+        _KEY_REFUSED,
     ),
     Passage("7", "404; getPet; No animal found for the given petId", ("4.3-absent", "7-404-error")),
     Passage("7", "The status field of the Error body carries the same number as the HTTP status.", ("7-status",)),
