@@ -47,7 +47,12 @@ def like(client: Any) -> Any:  # noqa: ANN401  # a class
 
 @pytest.mark.parametrize(
     "client",
-    [pytest.param(one, marks=pytest.mark.untraced if one.__name__ in QUICK else pytest.mark.slow) for one in BUGGY],
+    [
+        pytest.param(one, marks=() if one is OneConnection else pytest.mark.untraced)
+        if one.__name__ in QUICK
+        else pytest.param(one, marks=pytest.mark.slow)
+        for one in BUGGY
+    ],
 )
 def test_who_mixes_up_its_callers_is_found_and_its_test_fails_when_pasted(client: Any) -> None:  # noqa: ANN401
     make_client = maker_of(client)

@@ -290,7 +290,6 @@ def test_what_a_service_breaks_is_named(clause: str, change: Anything, before: A
     assert petstore.api_key not in str(verdict)
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize(("kind", "clause"), LET_IN)
 def test_a_service_that_lets_any_key_in_is_told(kind: str, clause: str) -> None:
     with PetStoreMock(seed=30) as petstore, served(breaking(petstore, nothing, let_in(petstore, kind))) as url:
@@ -328,7 +327,6 @@ def test_a_refused_create_that_is_kept_is_told() -> None:
     assert "4.2-refused-not-kept" in broken(verdict), verdict
 
 
-@pytest.mark.untraced
 def test_a_valid_key_that_one_operation_refuses_is_told_of_it() -> None:
     refused = {"code": "x", "message": "x", "status": 401}
     for kind, clause in (("list", "4.1-list"), ("get", "4.3-get"), ("create", "4.2-created")):
