@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -155,8 +157,16 @@ def test_python_block_without_tests_runs_as_a_script(folder: Path, block: Block)
 
 
 @cache
-def _help(module: str, *arguments: str) -> str:
-    return _run(ROOT, sys.executable, "-m", module, *arguments, "--help").stdout
+def _help_of_ours(command: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        make_parser().parse_args([command, "--help"])
+    return printed.getvalue()
+
+
+@cache
+def _help_of_pytest() -> str:
+    return _run(ROOT, sys.executable, "-m", "pytest", NO_HYPOTHESIS, "--help").stdout
 
 
 def _curl(options: list[str]) -> None:
@@ -178,7 +188,7 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             assert _run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
             assert script.stdout, where
         case ["petstore-mock", command, *options]:
-            shown = _help("petstore_mock", command)
+            shown = _help_of_ours(command)
             assert all(option in shown for option in options if option.startswith("--")), shown
         case ["pip", "install", *wanted]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -198,7 +208,7 @@ def test_every_shell_line_is_a_command_that_exists(where: str, line: str) -> Non
             finally:  # without a judgement: what one line plans, another meets
                 petstore.stop()
         case ["pytest", *options]:
-            shown = _help("pytest", NO_HYPOTHESIS)
+            shown = _help_of_pytest()
             assert all(option in shown for option in options if option.startswith("--")), where
         case _:
             pytest.fail(f"{where}: nothing checks {line!r}")

@@ -52,7 +52,7 @@ def test_every_preset_keeps_the_contract_and_is_learned(preset: str, at: str | N
 
 @pytest.mark.untraced
 @given(behaviour=strategies.behaviours())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_drawn_combinations_keep_the_contract_and_are_learned(behaviour: Behaviour) -> None:
     check(ask_fake(behaviour, at=REMOVED), behaviour, removed=True)
 
