@@ -14,6 +14,7 @@ import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, RemotePetStore, VerificationError, connect, faults
 from petstore_mock.cli import run
+from tests.live.raw import eventually
 from tests.live.stub import Stub, stub
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def test_a_handshake_that_is_still_running_says_so(petstore: RemotePetStore, doo
     assert parts.port is not None
     with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as client:
         client.sendall(b"\x16\x03\x01")
-        petstore.seed(name="Rex")  # by then it has come: the loop takes one after the other
+        eventually(lambda: petstore.journal.handshakes, "the handshake begins")
         (handshake,) = petstore.journal.handshakes
         with pytest.raises(PetStoreMockError, match=r"ends within timeout=0.05 s; got TLS handshake .*: running"):
             handshake.wait(0.05)
