@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from petstore_mock.transport.server_state import ServerState
-    from petstore_mock.transport.tcp_connection import WriteBatch
 
 __all__ = ["HttpConnection"]
 
@@ -68,7 +67,7 @@ class HttpConnection(TcpConnection):
 
     Args:
         state: what all connections have in common.
-        batch: takes what can be sent at the end of the turn of the loop, which runs them.
+        loop: the loop that runs them.
         connections: where it enters itself while it is open.
         number: which connection it is.
     """
@@ -76,7 +75,6 @@ class HttpConnection(TcpConnection):
     __slots__ = (
         "_advancing",
         "_awaiting",
-        "_batch",
         "_body",
         "_call",
         "_connections",
@@ -95,9 +93,8 @@ class HttpConnection(TcpConnection):
         "number",
     )
 
-    def __init__(self, state: ServerState, batch: WriteBatch, connections: set[Any], number: int) -> None:
-        super().__init__(batch.loop)
-        self._batch = batch
+    def __init__(self, state: ServerState, loop: asyncio.AbstractEventLoop, connections: set[Any], number: int) -> None:
+        super().__init__(loop)
         self._connections = connections
         self._state = state
         self._handle = state.handler.handle
@@ -319,10 +316,7 @@ class HttpConnection(TcpConnection):
             response = self._state.failed(error, request)
         self._touched = request.started
         if head.plain and type(response) is ApiResponse and (wire := response.wire or _plain_wire(response)):
-            if self._advancing:  # others may follow, in order and while the client takes them
-                self.send(wire)
-            else:
-                self._batch.add(self.send, wire)
+            self.send(wire)
         else:
             self._respond(head, request, response)
 

@@ -17,7 +17,6 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import HttpConnection
 from petstore_mock.transport.server_state import ServerState
-from petstore_mock.transport.tcp_connection import WriteBatch
 from petstore_mock.transport.tls_connection import TlsLayer
 
 if TYPE_CHECKING:
@@ -103,7 +102,6 @@ class WireServer:
         self._new_loop = new_loop
         self._tls = tls
         self._sweep_interval = min(1.0, min(head_timeout, body_timeout, idle_timeout, linger_timeout) / 4)
-        self._batch: WriteBatch | None = None
         self._swept = 0.0  # when the connections were last looked after
         self._connections: set[HttpConnection | TlsLayer] = set()
         self._accepted = 0
@@ -208,8 +206,6 @@ class WireServer:
             self.close_connections()  # whose end waits for what was called before it
 
     def _close_idle(self, numbers: frozenset[int] | None) -> None:
-        if self._batch is not None:
-            self._batch.empty()  # what is answered but not sent makes a connection look idle
         for connection in list(self._connections):
             if numbers is None or connection.number in numbers:
                 connection.close_if_idle()
@@ -224,11 +220,9 @@ class WireServer:
     async def _serve(
         self, loop: asyncio.AbstractEventLoop, listening: list[socket.socket], stopping: asyncio.Event
     ) -> None:
-        batch = self._batch = WriteBatch(loop)
-
         def connect() -> HttpConnection | TlsLayer:
             self._accepted += 1
-            speak_http = partial(HttpConnection, self.state, batch, self._connections, self._accepted)
+            speak_http = partial(HttpConnection, self.state, loop, self._connections, self._accepted)
             if self._tls is None:
                 return speak_http()
             return TlsLayer(
@@ -252,7 +246,6 @@ class WireServer:
             for server in servers:
                 server.close()
             await asyncio.sleep(0)
-        batch.empty()  # what is answered in the turn that closes the connections goes out as any answer does
         while self._connections or len(asyncio.all_tasks()) > 1:
             for connection in list(self._connections):
                 connection.shut()
@@ -291,7 +284,7 @@ class WireServer:
             connection.disown()
         self._lock = threading.Lock()
         self.port = self._asked_port  # the one that was found is the parent's
-        self.loop = self._thread = self._batch = None
+        self.loop = self._thread = None
         self._sockets = []
         self._connections = set()
 

@@ -14,42 +14,13 @@ from petstore_mock.common.real_time import RealTime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["READ_SIZE", "TcpConnection", "WriteBatch", "disown", "reset"]
+__all__ = ["READ_SIZE", "TcpConnection", "disown", "reset"]
 
 READ_SIZE: Final = 64 * 1024  # bytes
 LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 
 # SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
 _RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
-
-
-class WriteBatch:
-    """What is sent at the end of the loop's turn, to all clients that asked in it.
-
-    To send is to wake the client's process, which costs as much as to make an answer; one that is awake already takes
-    the next for nothing. Under load a turn has several requests, and a connection has one of them at most.
-
-    Attributes:
-        loop: the loop whose turns they are.
-    """
-
-    __slots__ = ("_waiting", "loop")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self._waiting: list[tuple[Callable[[bytes], None], bytes]] = []
-
-    def add(self, send: Callable[[bytes], None], data: bytes) -> None:
-        """Call ``send`` with ``data`` at the end of this turn."""
-        if not self._waiting:
-            self.loop.call_soon(self.empty)  # runs before what the next turn reads
-        self._waiting.append((send, data))
-
-    def empty(self) -> None:
-        """Send all of it now."""
-        waiting, self._waiting = self._waiting, []
-        for send, data in waiting:
-            send(data)
 
 
 class TcpConnection(asyncio.Protocol):
