@@ -124,7 +124,7 @@ class Journal:
     def add(self, entry: Entry) -> None:
         """Append an entry; its number is the next one. The world's lock is held."""
         # Another number than it was made with if a `when` has reset the world.
-        entry.number = self.total = self.total + 1
+        entry.number = number = self.total + 1
         entry.keys = self._keys
         if self.secure:
             entry.secure = True
@@ -132,6 +132,7 @@ class Journal:
         self._size = size = self._size + weight
         entries = self._entries
         entries.append(entry)
+        self.total = number  # last: who reads without the lock finds as many as are counted
         if len(entries) > self._limit or size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:

@@ -275,6 +275,21 @@ def test_held_answer_of_an_entry_that_is_gone_is_not_counted(ended: str) -> None
 # Threads
 
 
+def test_an_entry_is_counted_once_it_is_there() -> None:
+    """Who reads takes no lock, and may look at the last of as many as are counted."""
+    journal = Journal()
+    seen = []
+
+    class Looking(Entry):
+        def weigh(self) -> int:
+            seen.append((len(journal), len(journal.kept)))
+            return super().weigh()
+
+    for _ in range(2):
+        journal.add(Looking(1, None, ApiRequest("GET", "/v1/pets", (), b"", 0, 0, 0.0), 0.0))
+    assert seen == [(0, 0), (1, 1)]
+
+
 def test_copy_that_an_append_disturbs_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """On an interpreter that lets another thread in between, a copy may fail; the reader must not."""
 
