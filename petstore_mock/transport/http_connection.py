@@ -75,7 +75,6 @@ class HttpConnection(TcpConnection):
     __slots__ = (
         "_advancing",
         "_awaiting",
-        "_body",
         "_call",
         "_connections",
         "_deferred",
@@ -83,10 +82,10 @@ class HttpConnection(TcpConnection):
         "_exchange",
         "_expected",
         "_handle",
-        "_head",
         "_incoming",
         "_known",
         "_latest",
+        "_parts",
         "_scanned",
         "_since",
         "_state",
@@ -102,8 +101,8 @@ class HttpConnection(TcpConnection):
         self._known = state.known
         self.number = number
         self._exchange = 0
-        self._latest = b""  # the latest request that came whole, if it was short: a client may repeat itself
-        self._head, self._body = _UNKNOWN, b""  # what it consisted of
+        self._latest = b""  # the latest short request that came whole: a client may repeat itself
+        self._parts = _UNKNOWN, b""  # the head and the body that it consisted of
         self._scanned = 0  # how much of it was found to hold no whole head
         self._incoming: _Incoming | None = None
         self._deferred: DeferredDelivery | None = None  # of the answer that does not go out at once
@@ -122,30 +121,33 @@ class HttpConnection(TcpConnection):
 
     def data_received(self, data: bytes) -> None:
         """Serve what came: at once what is a head and its whole body, as most requests come."""
-        if self._idle and (data == self._latest or self._is_whole(data)):
-            head = self._head
-            self._dispatch(head, self._request(head, self._body, RealTime.perf_counter()))
-            return
+        if self._idle:
+            parts = self._parts if data == self._latest else self._take_apart(data)
+            if parts is not None:
+                head, body = parts
+                self._dispatch(head, self._request(head, body, RealTime.perf_counter()))
+                return
         if self._discarding:
             self._discard(len(data), bounded=self._deferred is None)
             return
         self._buffer += data
         self._advance()
 
-    def _is_whole(self, data: bytes) -> bool:
-        """Say whether ``data`` is a whole request; if so, take it apart, for the next as well if that is the same."""
+    def _take_apart(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """Return the head and the body of a whole request, kept for the next if they are short; None of any other."""
         head, body = self._known.get(data), b""
         if head is None and (end := data.find(b"\r\n\r\n") + 4) > 3:
             raw, body = data[:end], data[end:]
             try:
                 head = self._known.get(raw) or self._state.read(raw)
             except RequestError:
-                return False  # it is read once more, and refused
+                return None  # it is read once more, and refused
         if head is None or not head.length == len(body) <= UNASKED_BODY:
-            return False
-        self._head, self._body = head, body
-        self._latest = data if len(data) <= KNOWN_HEAD_SIZE else b""
-        return True
+            return None
+        parts = head, body
+        if len(data) <= KNOWN_HEAD_SIZE:
+            self._latest, self._parts = data, parts
+        return parts
 
     def eof_received(self) -> bool | None:
         """Learn that the client sends no more: it has closed, or half of it has. True keeps our half open."""
