@@ -317,12 +317,8 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
             above.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
         if ended and not self._eof:
             self._eof = True
-            # What has just been answered goes out at the end of this turn, and nothing behind our own last word.
-            self._loop.call_soon(self._end_of_input, above)
-
-    def _end_of_input(self, above: HttpConnection) -> None:
-        if not self._ended and not above.eof_received():
-            self.close()
+            if not self._ended and not above.eof_received():
+                self.close()
 
     def _flush(self) -> None:
         if self._outgoing.pending:
