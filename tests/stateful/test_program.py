@@ -152,26 +152,44 @@ def test_a_block_that_leaves_the_program_as_it_was_passes_and_one_that_fails_is_
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
 
 
-@pytest.mark.parametrize(("in_threads", "first_to_end"), [(True, 0), (True, 1), (False, 0)])
-def test_of_blocks_that_overlap_nothing_is_told_and_the_handlers_stay(*, in_threads: bool, first_to_end: int) -> None:
+@pytest.mark.parametrize("first_to_end", [0, 1])
+@pytest.mark.parametrize("in_threads", [True, False])
+def test_of_blocks_that_overlap_nothing_is_told_and_the_last_restores(*, in_threads: bool, first_to_end: int) -> None:
     """The blocks of two threads, or of two tasks."""
     handlers, level = list(logging.root.handlers), logging.root.level
     assert handlers  # pytest's
-    blocks = [program_unchanged(), program_unchanged()]
-    with ThreadPoolExecutor(1) as there:
+    all_changes: tuple[Callable[[], None], ...] = logging.basicConfig, partial(socket.setdefaulttimeout, 7)
 
-        def of_second(call: Callable[..., object], *arguments: object) -> object:
-            return there.submit(call, *arguments).result(5) if in_threads else call(*arguments)
+    async def one(begun: asyncio.Event, changes: Callable[[], None], may_end: asyncio.Event) -> None:
+        with program_unchanged():
+            begun.set()
+            await may_end.wait()
+            changes()
 
-        blocks[0].__enter__()
-        of_second(blocks[1].__enter__)
-        logging.basicConfig(level=logging.DEBUG)
-        if first_to_end == 1:
-            of_second(blocks[1].__exit__, None, None, None)
-        blocks[0].__exit__(None, None, None)
-        if first_to_end == 0:
-            of_second(blocks[1].__exit__, None, None, None)
+    async def both() -> None:
+        begun, may_end = ([asyncio.Event(), asyncio.Event()] for _ in "12")
+        loop = asyncio.get_running_loop()
+        tasks = []
+        for number, changes in enumerate(all_changes):
+            tasks.append(loop.create_task(one(begun[number], changes, may_end[number])))
+            await begun[number].wait()
+        for number in (first_to_end, 1 - first_to_end):
+            may_end[number].set()
+            await tasks[number]
+
+    if in_threads:
+        blocks = program_unchanged(), program_unchanged()
+        with ThreadPoolExecutor(1) as one_thread, ThreadPoolExecutor(1) as other_thread:
+            there = one_thread, other_thread
+            for number in (0, 1):
+                there[number].submit(blocks[number].__enter__).result(5)
+            for number in (first_to_end, 1 - first_to_end):
+                there[number].submit(all_changes[number]).result(5)
+                there[number].submit(blocks[number].__exit__, None, None, None).result(5)
+    else:
+        asyncio.run(both())
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
+    assert socket.getdefaulttimeout() is None
 
 
 def test_a_current_directory_that_has_gone_is_told_and_restored(tmp_path: Path) -> None:

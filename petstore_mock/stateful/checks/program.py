@@ -162,55 +162,64 @@ class Change:
         self.setting.write(self.now)
 
 
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return None
+
+
 class ProgramSettings:
     """The settings of the whole program, as they are now, until :meth:`end`.
 
     Handlers of the root logger are put aside meanwhile: ``basicConfig()`` does nothing where there is one, as there is
-    under pytest. Of what overlaps, in threads or in tasks, nobody knows who changes what: nothing is told of it.
+    under pytest. Of what overlaps, in threads or in tasks, nobody knows who changes what: nothing is told of it, and
+    the last to end restores what the first has found.
 
     Attributes:
-        before: what they were, of those that are looked at.
+        owner: the thread in which it began, and the task: what they open within it overlaps nothing.
         is_alone: whether nothing overlaps it.
-        thread: in which it began.
     """
 
     is_alone: bool
 
     _open: ClassVar[list[ProgramSettings]] = []
+    _first: ClassVar[ProgramSettings]
     _handlers: ClassVar[list[logging.Handler]] = []
     _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self) -> None:
-        self.before: dict[_Setting, Any] = {}
+        self._before: dict[_Setting, Any] = {}
         self._modules = len(sys.modules)
-        self.thread = threading.get_ident()
+        self.owner = (threading.get_ident(), _current_task())
         with self._lock:
-            others = [other for other in self._open if other.thread != self.thread]
+            others = [other for other in self._open if other.owner != self.owner]
             for other in others:
                 other.is_alone = False
-            self.is_alone = not others and not more_runs_than_one()
+            self.is_alone = not others
             if not self._open:
+                ProgramSettings._first = self
                 self._handlers[:], logging.root.handlers[:] = logging.root.handlers, []
             self._open.append(self)
-        for setting in _SETTINGS if self.is_alone else ():
-            with suppress(Exception):  # the current directory may be gone
-                self.before[setting] = setting.read()
+            for setting in _SETTINGS:
+                with suppress(Exception):  # the current directory may be gone
+                    self._before[setting] = setting.read()
 
     def end(self) -> list[Change]:
         """Return what was changed since, and restore it; nothing if it was asked before."""
         with self._lock:
-            changes = self._restored()
-            if self in self._open:
-                for later in self._open[self._open.index(self) + 1 :]:  # of another task: it began amid these changes
-                    self.is_alone = later.is_alone = False
-                    later.before.clear()
-                self._open.remove(self)
-                if not self._open:
-                    logging.root.handlers[:] = self._handlers
-        return changes if self.is_alone and not more_runs_than_one() else []
+            if self not in self._open:
+                return []
+            self._open.remove(self)
+            changes = self.restore() if self.is_alone else []
+            if not self._open:
+                self._first.restore()  # nothing, unless others overlapped it
+                logging.root.handlers[:] = self._handlers
+        return [] if more_runs_than_one() else changes
 
-    def _restored(self) -> list[Change]:
-        before, self.before = self.before, {}
+    def restore(self) -> list[Change]:
+        """Undo what was changed since, and return it."""
+        before, self._before = self._before, {}
         changes = []
         for setting, then in before.items():
             try:
