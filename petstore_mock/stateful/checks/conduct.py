@@ -46,13 +46,12 @@ def stray_problem(
     """Return a request that reached another client's world, beside ``entries`` that reached its own.
 
     Where clients have threads that ask by themselves (``shared``), nobody knows that it was of this call; and where the
-    call has asked its own world, a thread or a task that an earlier call has begun (``threads``, or a loop) may have
-    sent it.
+    call has asked its own world, a thread (``threads``) or a task that goes on since an earlier call may have sent it.
     """
     for other in others:
         found = other.petstore.journal[other.seen :]
         other.seen += len(found)
-        is_its_own = shared or (bool(entries) and (threads or other.client.has_loop))
+        is_its_own = shared or (bool(entries) and (threads or other.client.tasks_go_on))
         for stray in () if is_its_own else found:
             if left_out_the_key(stray, entries):  # what has no key belongs to the world that was opened last
                 continue
@@ -207,17 +206,18 @@ def standstill_problem(
     )
     if entries:
         words += ", and a pause before it asks again is one of seconds"
-        if told is not None and (limit is not None or told.by_service < seconds < told.by_client):
-            sentence += f" with 'Retry-After: {hint_of(entries[-1])}'"
-            words = f"longest_wait={limit} s: a client that is told to wait for longer tells its caller so instead"
+        hint = f"'Retry-After: {hint_of(entries[-1])}'"
+        if told is not None and told.by_service < seconds < told.by_client:
+            sentence += f" with {hint} and 'Date: {entries[-1].response_headers['date']}'"
+            words = (
+                "it waits by its own clock; by the service's, which Date shows, it was told to wait for "
+                f"{told.by_service:.1f} s"
+            )
+            section = "RFC 9110 §10.2.3, §6.6.1"
+        elif told is not None and limit is not None:
+            sentence += f" with {hint}"
+            words = f"longest_wait={limit:g} s: a client that is told to wait for longer tells its caller so instead"
             section = "RFC 9110 §10.2.3"
-            if told.by_service < seconds < told.by_client:
-                sentence += f" and 'Date: {entries[-1].response_headers['date']}'"
-                words = (
-                    "it waits by its own clock; by the service's, which Date shows, it was told to wait for "
-                    f"{told.by_service:.1f} s"
-                )
-                section += ", §6.6.1"
     if again:
         words += "; the first that stood still was given longer, so that later ones are ended sooner"
     return Problem(sentence, section, words, check)

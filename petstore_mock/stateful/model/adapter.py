@@ -32,6 +32,7 @@ METHODS: Final = ("list_pets", "create_pet", "get_pet")
 LOOP_THREAD: Final = "petstore-mock-loop"
 _LOOK: Final = 0.1  # seconds between two looks whether an interrupt has come
 _ENDS: Final = 1.0  # seconds that a loop may take to end
+_MOST_WAITS: Final = 3  # of a client for tasks that go on all the same
 _MOMENT: Final = 0.1  # seconds that tasks may take to end, once they are told to, or for a request or two
 _NO_LOOP: Final = "no running event loop"  # how asyncio, and what is built on it, complains
 
@@ -99,7 +100,7 @@ class AdaptedClient:
         *,
         awaits_tasks: bool = True,
     ) -> None:
-        self._awaits_tasks = awaits_tasks
+        self._waits = _MOST_WAITS if awaits_tasks else 0
         self.tasks_go_on = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
@@ -224,10 +225,11 @@ class AdaptedClient:
             return await coroutine
         finally:
             begun = asyncio.all_tasks() - before
-            if begun and self._awaits_tasks:
+            if begun and self._waits:
                 _, begun = await asyncio.wait(begun, timeout=_MOMENT)
             if begun:
-                self.tasks_go_on, self._awaits_tasks = True, False
+                self.tasks_go_on = True
+                self._waits -= self._waits > 0  # one that goes on for ever need not be the only one
 
 
 async def _called(function: Callable[..., Any], *arguments: object, **given: object) -> Any:  # noqa: ANN401
