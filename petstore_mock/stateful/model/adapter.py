@@ -253,12 +253,14 @@ async def _that_go_on() -> list[str]:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    loop.run_forever()
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
+    try:
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
 
 
 def _stop(loop: asyncio.AbstractEventLoop) -> None:
