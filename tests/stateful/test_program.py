@@ -26,6 +26,7 @@ from hypothesis import settings
 
 from petstore_mock.stateful import ClientBugError, check_client, program_unchanged
 from petstore_mock.stateful.checks.output import OutputCapture
+from petstore_mock.stateful.checks.program import ProgramSettings
 from petstore_mock.stateful.steps import GetUnknown, ListPets
 from tests.clients.correct import HttpClientPets, Json
 from tests.clients.shapes import by_key
@@ -190,6 +191,20 @@ def test_of_blocks_that_overlap_nothing_is_told_and_the_last_restores(*, in_thre
         asyncio.run(both())
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
     assert socket.getdefaulttimeout() is None
+
+
+def test_a_block_that_is_forgotten_is_in_nobodys_way() -> None:
+    """As when a pasted test of a subclass fails before its ``teardown()``."""
+    forgotten = ProgramSettings()
+    handler = logging.NullHandler()
+    logging.root.addHandler(handler)  # as pytest does for the next test
+    try:
+        with pytest.raises(AssertionError, match=r"logging\.root\.handlers"), program_unchanged():
+            logging.basicConfig()
+        assert logging.root.handlers == [handler]
+    finally:
+        logging.root.removeHandler(handler)
+        forgotten.end()
 
 
 def test_a_current_directory_that_has_gone_is_told_and_restored(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import WeakSet
 
 from petstore_mock.stateful.checks.output import more_runs_than_one, root_level, set_root_level
 from petstore_mock.stateful.model.call import Problem, shortened
@@ -174,36 +175,35 @@ class ProgramSettings:
 
     Handlers of the root logger are put aside meanwhile: ``basicConfig()`` does nothing where there is one, as there is
     under pytest. Of what overlaps, in threads or in tasks, nobody knows who changes what: nothing is told of it, and
-    the last to end restores what the first has found.
+    the last to end restores what the first has found. One that is forgotten before its end, as in a test that fails
+    between the steps of a machine, is in nobody's way.
 
     Attributes:
         owner: the thread in which it began, and the task: what they open within it overlaps nothing.
         is_alone: whether nothing overlaps it.
+        before: the settings, as they were.
+        handlers: those of the root logger, likewise.
+        modules: how many were imported.
     """
 
-    is_alone: bool
-
-    _open: ClassVar[list[ProgramSettings]] = []
-    _first: ClassVar[ProgramSettings]
-    _handlers: ClassVar[list[logging.Handler]] = []
+    _open: ClassVar[WeakSet[ProgramSettings]] = WeakSet()
     _lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(self) -> None:
-        self._before: dict[_Setting, Any] = {}
-        self._modules = len(sys.modules)
+        self.before: dict[_Setting, Any] = {}
         self.owner = (threading.get_ident(), _current_task())
+        self.is_alone = True
         with self._lock:
-            others = [other for other in self._open if other.owner != self.owner]
-            for other in others:
-                other.is_alone = False
-            self.is_alone = not others
-            if not self._open:
-                ProgramSettings._first = self
-                self._handlers[:], logging.root.handlers[:] = logging.root.handlers, []
-            self._open.append(self)
+            self.modules = len(sys.modules)
+            self.handlers, logging.root.handlers[:] = list(logging.root.handlers), []
             for setting in _SETTINGS:
                 with suppress(Exception):  # the current directory may be gone
-                    self._before[setting] = setting.read()
+                    self.before[setting] = setting.read()
+            for other in self._open:
+                if other.owner != self.owner:
+                    other.is_alone = self.is_alone = False
+                    self.before, self.handlers, self.modules = dict(other.before), other.handlers, other.modules
+            self._open.add(self)
 
     def end(self) -> list[Change]:
         """Return what was changed since, and restore it; nothing if it was asked before."""
@@ -211,15 +211,15 @@ class ProgramSettings:
             if self not in self._open:
                 return []
             self._open.remove(self)
-            changes = self.restore() if self.is_alone else []
-            if not self._open:
-                self._first.restore()  # nothing, unless others overlapped it
-                logging.root.handlers[:] = self._handlers
-        return [] if more_runs_than_one() else changes
+            if not self.is_alone and not all(other.is_alone for other in self._open):
+                return []
+            changes = self.restore()
+            logging.root.handlers[:] = self.handlers
+        return changes if self.is_alone and not more_runs_than_one() else []
 
     def restore(self) -> list[Change]:
         """Undo what was changed since, and return it."""
-        before, self._before = self._before, {}
+        before, self.before = self.before, {}
         changes = []
         for setting, then in before.items():
             try:
@@ -236,7 +236,7 @@ class ProgramSettings:
 
     def _may_come_with_an_import(self, setting: _Setting, now: object) -> bool:
         """Whether a library that was imported meanwhile may have changed a setting, and not who imported it."""
-        imported = [*sys.modules][self._modules :]
+        imported = [*sys.modules][self.modules :]
         if setting.name in _HOOKS:
             return getattr(now, "__module__", None) in imported
         return setting.name in _BY_IMPORTS and bool(imported)
