@@ -1,8 +1,10 @@
 # Every command does its own set-up in .venv: a clean clone needs Python 3.11 or newer, make and a package registry.
 
 PYTHON ?= python3
-# For two cores: a third of the time, a test waits for a client that waits, and a third worker has work meanwhile.
-WORKERS ?= 3
+# For two cores: a third of the time, a test waits for a client that waits, and further workers have work meanwhile.
+WORKERS ?= 4
+# Tests that start programs of their own have enough with fewer.
+WORKERS_WITH_PROGRAMS ?= 3
 
 # Another interpreter has an environment of its own: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
 VENV := .venv
@@ -62,13 +64,13 @@ docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so doe
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
-	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow and not peers and not soak"
+	$(PYTEST) -n $(WORKERS_WITH_PROGRAMS) --dist loadgroup -m "slow and not peers and not soak"
 
 # It loads the console with a thousand requests a second, and wants the machine to itself.
 QUIET := tests/peers/test_console_load.py
 
 peers: $(PEERS)  ## the tests against other people's software, which it installs into .cache
-	.cache/peers/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m "peers and not soak" --durations=5 \
+	.cache/peers/bin/python -m pytest -n $(WORKERS_WITH_PROGRAMS) --dist loadgroup -m "peers and not soak" --durations=5 \
 		--ignore $(QUIET)
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
