@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from petstore_mock.contract.behaviour import Behaviour
     from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.steps import Step
 
 __all__ = [
     "CheckReport",
@@ -175,27 +173,16 @@ def client_machine(
         restrictions = chosen
         max_seconds = seconds
 
-        @initialize(
+        begin = initialize(
             behaviour=behaviours(vary=[name for name, _ in varied]),
             restrictions=chosen,
             odd_keys=st.booleans(),
             where=st.sampled_from((None, *(name for name in ENVIRONMENTS if name in run_of_all.environments))),
             hours_ahead=st.sampled_from((0, 1, -1) if run_of_all.draws_long_hints else (0,)),
+        )(ClientMachine.begin)
+        take = rule(step=any_step(faults, concurrent=concurrent, long_hints=run_of_all.draws_long_hints))(
+            ClientMachine.take
         )
-        def begin(
-            self,
-            behaviour: Behaviour,
-            restrictions: Restrictions,
-            *,
-            odd_keys: bool,
-            where: str | None = None,
-            hours_ahead: int = 0,
-        ) -> None:
-            super().begin(behaviour, restrictions, odd_keys=odd_keys, where=where, hours_ahead=hours_ahead)
-
-        @rule(step=any_step(faults, concurrent=concurrent, long_hints=longest_wait is not None))
-        def take(self, step: Step) -> None:
-            super().take(step)
 
     Machine.__name__ = Machine.__qualname__ = "ClientMachine"
     return Machine
