@@ -101,10 +101,8 @@ class Mutation:
         fault, change = entry.fault, self.mutant.after
         if change is None or entry.status is not None:  # of one that is deferred, this was done when it was made
             return
-        if (
-            fault is not None and fault.breaks_contract
-        ) or response.status == NOT_MODIFIED:  # which has nothing to spoil
-            return
+        if response.status == NOT_MODIFIED or (fault is not None and fault.breaks_contract):
+            return  # a 304 has nothing to spoil, and what such a fault answers is spoilt already
         turn = self._turn(world, entry.request)
         if turn is None:
             return

@@ -72,13 +72,10 @@ def execute(world: World, route: Route, new_pet: NewPet | None, entry: Entry, *,
         return refusal
     if world.self_check:
         check_answer(world, operation, answer)
-    if new_pet is None:
-        validator = world.rules.policies.validators
-        if validator is not None:
-            validate_answer(validator, entry.request, answer, conditional=commit)
-        entry.executed = True
-    else:
-        entry.executed = commit
+    validator = world.rules.policies.validators
+    if new_pet is None and validator is not None:
+        validate_answer(validator, entry.request, answer, conditional=commit)
+    entry.executed = commit or new_pet is None
     return answer
 
 

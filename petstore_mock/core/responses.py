@@ -31,7 +31,7 @@ def json_response(world: World, status: int, canonical: bytes, fields: ResponseF
     rules = world.rules
     if rules.rewrites:
         canonical = rules.policies.json_style(rules.policies.extra_response_fields(canonical))
-    return ApiResponse(rules.head(status, fields), canonical, world.clock.date_field, rules.wire_format)
+    return bare_response(world, rules.head(status, fields), canonical)
 
 
 def bare_response(world: World, head: Head, body: bytes) -> ApiResponse:

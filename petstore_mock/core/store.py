@@ -24,7 +24,7 @@ LARGEST_ID: Final = 2**63 - 1  # §2: int64
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
 RUN: Final = 1000
-_UNSORTED: Final = 256  # new animals that wait for the index: so that no list has many to put in
+_MOST_UNSORTED: Final = 256  # new animals that wait for the index: a list has no more than these to put in
 _KEPT_PAGES: Final = 32  # a client asks for a few; an arbitrary order makes new ones for ever
 
 
@@ -119,8 +119,16 @@ class Store:
     """
 
     __slots__ = (
-        *("_index", "_pets", "_start_last", "_start_size", "_unsorted"),
-        *("answers", "last", "orders", "pages", "undo"),
+        "_index",
+        "_pets",
+        "_start_last",
+        "_start_size",
+        "_unsorted",
+        "answers",
+        "last",
+        "orders",
+        "pages",
+        "undo",
     )
 
     def __init__(self) -> None:
@@ -280,7 +288,7 @@ class Store:
         else:
             pets[pet_id] = body
             self._unsorted[pet_id] = status
-            if len(self._unsorted) > _UNSORTED:
+            if len(self._unsorted) > _MOST_UNSORTED:
                 self._sorted()
             if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
                 self.last = pet_id
