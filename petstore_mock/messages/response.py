@@ -28,11 +28,9 @@ __all__ = [
 _FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 
-BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
 NOT_MODIFIED: Final = 304
-UNSIZED_STATUSES: Final = frozenset(
-    {204, NOT_MODIFIED}
-)  # those that go without Content-Length (RFC 9110 §8.6); a 205 says 0
+BODILESS_STATUSES: Final = frozenset({204, 205, NOT_MODIFIED})  # RFC 9110 §6.4.1, §15.3.6
+UNSIZED_STATUSES: Final = frozenset({204, NOT_MODIFIED})  # without Content-Length (RFC 9110 §8.6); a 205 says 0
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 

@@ -53,10 +53,10 @@ _WARNED_REASONS: Final = 20  # of one test: a property test can break one rule i
 
 
 def merged_marks(item: pytest.Item) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the keywords of all marks ``petstore``, and ``petstore_assumes``; the one nearest to the test wins."""
+    """Return the keywords of a test's marks ``petstore``, and of its ``petstore_assumes``; the nearest mark wins."""
     start: dict[str, Any] = {}
     assumed: dict[str, str] = {}
-    for mark in item.iter_markers():  # once for both: each walk through the parents takes as long as all else here
+    for mark in item.iter_markers():  # for both at once: to walk through the parents is what takes time
         if mark.name == FIXTURE:
             start = {**mark.kwargs, **start}
         elif mark.name == "petstore_assumes":

@@ -168,7 +168,7 @@ def test_of_blocks_that_overlap_nothing_is_told_and_the_last_restores(*, in_thre
             changes()
 
     async def both() -> None:
-        begun, may_end = ([asyncio.Event(), asyncio.Event()] for _ in "12")
+        begun, may_end = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()]
         loop = asyncio.get_running_loop()
         tasks = []
         for number, changes in enumerate(all_changes):

@@ -33,7 +33,7 @@ QUICK, WITH_A_HANG = 5, 12
 def test_a_correct_client_of_any_shape_is_no_false_alarm(name: str) -> None:
     make_client, options = SHAPES[name]
     before = threading.active_count()
-    examples = WITH_A_HANG if name == "dataclass" or name.startswith(("async", "needs")) or name == "block" else QUICK
+    examples = WITH_A_HANG if name.startswith(("async", "block", "dataclass", "needs")) else QUICK
     check_client(make_client, **options, max_examples=examples, settings=ONCE)
     assert threading.active_count() <= before
 

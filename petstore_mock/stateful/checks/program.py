@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Change", "ProgramSettings", "program_problem", "program_unchanged"]
 
 _ABSENT: Final = object()
-_BY_IMPORTS: Final = frozenset({"warnings.filters", "os.environ"})  # libraries add to these when they are imported
-_HOOKS: Final = frozenset(
-    {"sys.excepthook", "sys.unraisablehook", "threading.excepthook"}
-)  # or put there one of theirs
+# What libraries add to when they are imported, and where they put a hook of their own.
+_BY_IMPORTS: Final = frozenset({"warnings.filters", "os.environ"})
+_HOOKS: Final = frozenset({"sys.excepthook", "sys.unraisablehook", "threading.excepthook"})
 _SIGNALS: Final = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
@@ -179,7 +178,7 @@ class ProgramSettings:
     between the steps of a machine, is in nobody's way.
 
     Attributes:
-        owner: the thread in which it began, and the task: what they open within it overlaps nothing.
+        owner: the thread in which it began, and the task; what the same owner opens within it does not overlap it.
         is_alone: whether nothing overlaps it.
         before: the settings, as they were.
         handlers: those of the root logger, likewise.
@@ -187,7 +186,7 @@ class ProgramSettings:
     """
 
     _open: ClassVar[WeakSet[ProgramSettings]] = WeakSet()
-    _lock: ClassVar[threading.RLock] = threading.RLock()
+    _lock: ClassVar[threading.RLock] = threading.RLock()  # a forgotten block may end, as garbage, while it is held
 
     def __init__(self) -> None:
         self.before: dict[_Setting, Any] = {}
