@@ -14,7 +14,7 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import OPERATIONS
 from petstore_mock.faults import rate_limited, server_error, unauthorized
-from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, GetUnknown, Inject, Step
+from petstore_mock.stateful.steps import PLAIN, SIMPLE_FAULTS, GetUnknown, Inject, Step, code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +54,7 @@ class Restrictions:
 
     def __repr__(self) -> str:
         given = {name: value for name, value in vars(self).items() if value is not None}
-        return f"Restrictions({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        return f"Restrictions({', '.join(f'{name}={code_of(value)}' for name, value in given.items())})"
 
     def allowed(self, name: str, category_id: int) -> tuple[str, int]:
         """Return the name and the category, or others in the place of those that the client must not be given."""
