@@ -42,10 +42,12 @@ import pytest
 @pytest.mark.parametrize("number", range({tests}))
 def test_list(petstore, number):
     connection = http.client.HTTPConnection(petstore.httpserver.host, petstore.httpserver.port)
-    connection.request("GET", "/v1/pets", headers=petstore.headers)
-    connection.getresponse().read()
+    for _ in range({lists}):
+        connection.request("GET", "/v1/pets", headers=petstore.headers)
+        connection.getresponse().read()
     connection.close()
 """
+_LISTS_OF_A_LONG_TEST: Final = 100  # of a short one, xdist's own messages are most of the work
 _RUNS: Final = {
     "exploration": (f"--petstore-explore={_VARIANTS}",),
     "mutants": (f"--petstore-mutants={_VARIANTS}", "--petstore-mutants-all"),
@@ -90,7 +92,7 @@ def measure(plan: Plan) -> Result:
         folder = Path(name)
         (folder / "pytest.ini").write_text("[pytest]\n")
         (folder / "conftest.py").write_text(_CONFTEST)
-        (folder / "test_suite.py").write_text(_SUITE.format(tests=plan.pick(100, 20)))
+        (folder / "test_suite.py").write_text(_SUITE.format(tests=plan.pick(100, 20), lists=1))
         for _ in range(plan.pick(7, 1)):
             plain, taken, a_test, tests = _run(folder, ())
             each.append(a_test)
@@ -100,10 +102,6 @@ def measure(plan: Plan) -> Result:
                 spent, taken, _, counts[kind] = _run(folder, arguments)
                 whole.setdefault(kind, []).append((spent, taken))
                 over.setdefault(kind, []).append((spent - plain) / (counts[kind] - tests) - a_test)
-            if find_spec("xdist") is not None:
-                workers = min(2, os.cpu_count() or 1)
-                spent, taken, _, _ = _run(folder, _RUNS["exploration"], workers=workers)
-                whole.setdefault(f"exploration, {workers} workers of xdist", []).append((spent, taken))
     cost = {kind: median(values) * 1000 for kind, values in over.items()}
     result.figures["variants"] = Figure(
         ", ".join(f"{kind} {value:.2f} ms" for kind, value in cost.items()), max(cost.values()) <= _REACH
@@ -120,4 +118,32 @@ def measure(plan: Plan) -> Result:
     ]
     head = ["a suite", "tests run", "s of the processor", "s by the clock", "ms of the processor more, each"]
     result.tables.append(Table(f"A test of {median(each) * 1000:.2f} ms, which lists once", head, rows))
+    if find_spec("xdist") is not None:
+        result.tables.append(_on_several_cores(plan))
     return result
+
+
+def _on_several_cores(plan: Plan) -> Table:
+    """Run a suite of longer tests in one process and in a worker of pytest-xdist for each core, in turns."""
+    workers = os.cpu_count() or 1
+    seconds: dict[tuple[str, int], list[float]] = {}
+    each: list[float] = []
+    with TemporaryDirectory(prefix="petstore-bench-") as name:
+        folder = Path(name)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "conftest.py").write_text(_CONFTEST)
+        (folder / "test_suite.py").write_text(_SUITE.format(tests=plan.pick(40, 4), lists=_LISTS_OF_A_LONG_TEST))
+        for _ in range(plan.pick(3, 1)):
+            for kind, arguments in _RUNS.items():
+                for number in (0, workers):
+                    _, taken, a_test, _ = _run(folder, arguments, workers=number)
+                    seconds.setdefault((kind, number), []).append(taken)
+                    if not number:
+                        each.append(a_test)
+    rows = [
+        [kind, f"{alone:.2f}", f"{shared:.2f}", f"{alone / shared:.2f}"]
+        for kind in _RUNS
+        for alone, shared in [(median(seconds[kind, 0]), median(seconds[kind, workers]))]
+    ]
+    head = ["a suite", "s by the clock", f"with {workers} workers of xdist", "times as quick"]
+    return Table(f"A test of {median(each) * 1000:.0f} ms, which lists {_LISTS_OF_A_LONG_TEST} times", head, rows)
