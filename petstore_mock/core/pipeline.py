@@ -59,15 +59,14 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
             check_error(world, answer)  # one that met a fault was checked before that spoilt it
     except Exception as error:  # noqa: BLE001  # a bug of ours must fail the test and still be an answer
         answer = _failed(world, entry, error)
-    _record(world, entry, answer)
-    return answer
-
-
-def _record(world: World, entry: Entry, answer: ApiResponse | DeferredResponse) -> None:
     if type(answer) is ApiResponse:
-        _answered(world, entry, answer)
-    entry.duration = RealTime.perf_counter() - entry.request.started
+        if world.mutation is None and world.cors is None:  # as nearly always: spared a call
+            entry.response = answer
+        else:
+            _answered(world, entry, answer)
+    entry.duration = RealTime.perf_counter() - request.started
     world.journal.add(entry)
+    return answer
 
 
 def _answered(world: World, entry: Entry, response: ApiResponse) -> None:
@@ -106,8 +105,9 @@ def _answer(
         if isinstance(judgement, Refusal):
             return refused(world, entry, judgement)
         new_pet = judgement
-    retry_after = world.rate_limiter.admit(rules.policies.rate_limit, entry.timestamp)
-    if retry_after is not None:
+    world.valid_requests = valid = world.valid_requests + 1
+    rate_limit = rules.policies.rate_limit
+    if rate_limit is not None and (retry_after := rate_limit(valid, entry.timestamp)) is not None:
         return refused(world, entry, Refusal("rate_limited", fields=(("Retry-After", retry_after),)))
     if not world.plan.idle:
         return _Execution(world, request, route, new_pet, entry).run()
@@ -266,5 +266,7 @@ def refuse(world: World, condition: str, detail: str, request: ApiRequest) -> Ap
         now = world.clock.begin_request()
         entry = Entry(world.journal.total + 1, world.owner, request, now)
         response = refused(world, entry, Refusal(condition, detail=detail))
-        _record(world, entry, response)
+        _answered(world, entry, response)
+        entry.duration = RealTime.perf_counter() - request.started
+        world.journal.add(entry)
         return response

@@ -11,7 +11,6 @@ from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock
 from petstore_mock.core.fault_plan import FaultPlan
 from petstore_mock.core.keys import KeyIndex, KeyRing
-from petstore_mock.core.rate_limit import RateLimiter
 from petstore_mock.core.resettable_random import ResettableRandom
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.journal.journal import FIXTURE_LIMIT, Journal
@@ -41,7 +40,7 @@ class Snapshot:
         self.behaviour = world.rules.behaviour
         self.clock = world.clock.snapshot()
         self.random = world.random.getstate()
-        self.valid_requests = world.rate_limiter.count
+        self.valid_requests = world.valid_requests
 
 
 class World:
@@ -73,10 +72,10 @@ class World:
         "owner",
         "plan",
         "random",
-        "rate_limiter",
         "rules",
         "self_check",
         "start_behaviour",
+        "valid_requests",
     )
 
     def __init__(  # the starting state, each part by its name
@@ -104,7 +103,7 @@ class World:
         self.deferred = DeferredResponses()  # other ones after each reset: what is held back then must not change it
         self.errors: Firsts[BaseException] = Firsts(_KEPT_ERRORS)  # the fake's own failures, for the verification
         self.animals = Animals(self)
-        self.rate_limiter = RateLimiter()
+        self.valid_requests = 0  # so far (gap rate_limit)
         self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
         self.keys = KeyRing(self, index or KeyIndex())
         self.random = ResettableRandom(random_seed)
@@ -117,6 +116,12 @@ class World:
     def secrets(self) -> tuple[str, ...]:
         """Return the keys, which are to be masked wherever they would show."""
         return self.keys.names
+
+    def limits_rate_within(self, requests: int) -> bool:
+        """Say whether one of the next ``requests`` is refused for its number (gap ``rate_limit``); counts nothing."""
+        limit, now = self.rules.policies.rate_limit, self.clock.present
+        ahead = range(self.valid_requests + 1, self.valid_requests + requests + 1)
+        return limit is not None and any(limit(number, now) is not None for number in ahead)
 
     # Going back
 
@@ -136,7 +141,7 @@ class World:
             self.plan.clear()
             self.errors.clear()
             self.keys.replace(keys)
-            self.rate_limiter.count = 0
+            self.valid_requests = 0
             self.random.reset()
             deferred, self.deferred = self.deferred, DeferredResponses()
         deferred.release()
@@ -165,7 +170,7 @@ class World:
             self.rules = rules_for(snapshot.behaviour, self.schemas)
             self.clock.restore(snapshot.clock)
             self.random.setstate(snapshot.random)
-            self.rate_limiter.count = snapshot.valid_requests
+            self.valid_requests = snapshot.valid_requests
             self.keys.restore(snapshot.keys, current, lost)
             deferred, self.deferred = self.deferred, DeferredResponses()
         deferred.release()

@@ -129,11 +129,11 @@ class Journal:
         if self.secure:
             entry.secure = True
         entry.weight = weight = entry.weigh()
-        self._size = size = self._size + weight
+        self._size += weight
         entries = self._entries
         entries.append(entry)
         self.total = number  # last: who reads without the lock finds as many as are counted
-        if len(entries) > self._limit or size > BYTES_LIMIT:
+        if len(entries) > self._limit or self._size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:
             listener(entry)

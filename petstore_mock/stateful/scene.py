@@ -121,10 +121,7 @@ class Scene:
 
     def _is_nearly_limited(self) -> bool:
         """Whether one of the next requests is refused for its number: a call makes one, and a few clients two."""
-        if "rate_limit" not in self.behaviour.differences():
-            return False
-        world = self.actor.petstore.tenant.world
-        return world.rate_limiter.refuses_within(2, world.rules.policies.rate_limit, world.clock.present)
+        return self.actor.petstore.tenant.world.limits_rate_within(2)
 
     def _planned(self, operation: str) -> Iterator[FaultHandle]:
         return (handle for handle in self.faults if handle.on in {None, operation} and not handle.spent)

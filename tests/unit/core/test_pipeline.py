@@ -178,6 +178,12 @@ def test_rate_limit_comes_before_faults_and_after_validation(petstore: PetStoreM
     assert planned.hits == 4
 
 
+def test_every_fifth_request_is_limited_whatever_the_behaviour_was_before(petstore: PetStoreMock) -> None:
+    assert [call(petstore).status for _ in range(4)] == [200] * 4
+    petstore.configure(rate_limit="retry_after_seconds")
+    assert [call(petstore).status for _ in range(2)] == [429, 200]
+
+
 def test_answer_lost_before_the_commit_creates_nothing_and_after_it_does(petstore: PetStoreMock) -> None:
     petstore.inject(503, on="createPet", times=1)
     assert call(petstore, "POST", body=REX).status == 503

@@ -116,10 +116,19 @@ def test_reset_lets_held_answers_go_and_forgets_what_was_counted() -> None:
     one.deferred.add(lambda: released.append("a"))
     one.animals.hidden.hide(1, 7, 1)
     use(one, "key")
-    one.rate_limiter.count = 4
+    one.valid_requests = 4
     one.errors.append(ValueError())
     one.reset(["new"])
     assert released == ["a"]
     assert list(one.keys) == ["new"]
     assert one.keys.first_used is None
-    assert (one.animals.hidden.first_seen, one.rate_limiter.count, one.errors) == ({}, 0, [])
+    assert (one.animals.hidden.first_seen, one.valid_requests, one.errors) == ({}, 0, [])
+
+
+def test_a_refusal_for_the_number_of_a_request_is_known_before() -> None:
+    one, unlimited = world(rate_limit="retry_after_seconds"), world()
+    one.valid_requests = unlimited.valid_requests = 2
+    assert not one.limits_rate_within(2)
+    assert one.limits_rate_within(3)
+    assert not unlimited.limits_rate_within(3)
+    assert one.valid_requests == 2
