@@ -3,7 +3,7 @@
 PYTHON ?= python3
 # For two cores: a third of the time, a test waits for a client that waits, and further workers have work meanwhile.
 WORKERS ?= 4
-# Tests that start programs of their own have enough with fewer.
+# Browsers and other people's programs have work of their own meanwhile.
 WORKERS_WITH_PROGRAMS ?= 3
 
 # Another interpreter has an environment of its own: make bench VENV=.cache/distribution PYTHON=/usr/bin/python3
@@ -64,7 +64,7 @@ docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so doe
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
 
 slow: $(TEST)  ## the wheel in a clean environment, and other tests that take seconds
-	$(PYTEST) -n $(WORKERS_WITH_PROGRAMS) --dist loadgroup -m "slow and not peers and not soak"
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "slow and not peers and not soak"
 
 # It loads the console with a thousand requests a second, and wants the machine to itself.
 QUIET := tests/peers/test_console_load.py

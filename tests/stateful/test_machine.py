@@ -18,6 +18,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from petstore_mock import Behaviour, PetStoreMock, faults
 from petstore_mock.stateful import ClientBugError, check_client, client_machine
+from petstore_mock.stateful import watchdog as watchdog_module
 from petstore_mock.stateful.model.call import Call
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.script import Script
@@ -105,7 +106,8 @@ def test_the_gap_that_a_client_makes_an_assumption_of_is_named(name: str) -> Non
 
 @pytest.mark.slow  # one or two seconds a client
 @pytest.mark.parametrize("name", CORPUS)
-def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str) -> None:
+def test_every_bug_is_found_and_its_test_fails_when_pasted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog_module, "STANDSTILL", 5.0)  # the whole suite would wait thirty for one client
     found = find(name)
     assert found.error is not None
     assert found.examples is not None
