@@ -278,7 +278,7 @@ class Handlers:
         wanted = call.arguments["fault_id"]
         handle = next((one for one in handles if str(one.id) == wanted), None)
         if handle is None:
-            ids = ", ".join(str(one.id) for one in handles[-10:]) or "no fault is planned"
+            ids = ", ".join(str(one.id) for one in handles[-10:]) or "which there is none"
             raise ProblemError(404, f"expected the id of a planned fault, of {ids}; got {wanted[:40]!r}")
         unfired = handle.never_fired and call.query.get("required", False)
         handle.cancel()

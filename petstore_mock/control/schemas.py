@@ -70,7 +70,7 @@ _GAPS: Final[Schema] = {
 }
 _NUMBER: Final[Schema] = {"type": "number", "minimum": -1e12, "maximum": 1e12}
 _FAULT: Final[Schema] = {
-    "description": "An HTTP status, or a kind of fault and its arguments.",
+    "description": 'An HTTP status, or a kind of fault and its arguments, as {"kind": "delay", "seconds": 2}.',
     "oneOf": [
         {"type": "integer", "minimum": 200, "maximum": 599},
         {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]},
@@ -119,7 +119,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         {},
         {
             "seed": {
-                "description": "Animals, or how many.",
+                "description": "An array of animals, or how many.",
                 "oneOf": [
                     {"type": "array", "items": _ANIMAL},
                     {"type": "integer", "minimum": 0, "maximum": MOST_PETS},
@@ -138,7 +138,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 "enum": [*MUTANTS, None],
                 "description": "A service that breaks one clause answers, until the world is made anew.",
             },
-            "api_key": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9._~+/-]+=*$"},
+            "api_key": {
+                "type": ["string", "null"],
+                "pattern": "^[A-Za-z0-9._~+/-]+=*$",
+                "description": "Letters, digits and -._~+/, then any = (RFC 6750 §2.1).",
+            },
         },
     ),
     "Verification": _object(
@@ -162,6 +166,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Pet": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
     "Pets": _object({"pets": _array(ref("Pet"))}),
     "NewPets": {
+        "description": 'An animal, an array of animals, or how many, as {"count": 20}.',
         "oneOf": [
             _object({"count": {"type": "integer", "minimum": 0, "maximum": MOST_PETS}}),
             {"type": "array", "items": _ANIMAL, "maxItems": MOST_PETS},
@@ -272,7 +277,15 @@ SCHEMAS: Final[dict[str, Schema]] = {
         {"keys": _array(_object({"api_key": _TEXT, "expires": {"type": ["string", "null"]}, "revoked": _FLAG}))}
     ),
     "Nothing": _object({}),
-    "NewKey": _object({}, {"expires": {"oneOf": [_NUMBER, _TEXT, {"type": "null"}]}}),
+    "NewKey": _object(
+        {},
+        {
+            "expires": {
+                "description": "Seconds from now, or a date, ISO 8601.",
+                "oneOf": [_NUMBER, _TEXT, {"type": "null"}],
+            }
+        },
+    ),
     "Key": _object({"api_key": _TEXT}),
     "Snapshot": _object({"id": _POSITIVE}),
     "Coverage": _object(

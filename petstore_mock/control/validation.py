@@ -95,8 +95,10 @@ def _violations(error: ValidationError) -> list[dict[str, str]]:
     """Return what one error of jsonschema's means: each field that is wrong, what was expected of it, and what came."""
     if error.validator in {"oneOf", "anyOf"} and error.context:
         # Of several forms the one that was meant: the best match among those whose type fits.
-        meant = best_match(iter([one for one in error.context if one.validator != "type"] or error.context))
-        if meant is not None and meant.validator != "type":
+        others = {one.schema_path[0] for one in error.context if one.validator == "type" and not one.path}
+        fitting = (one for one in error.context if one.schema_path[0] not in others and one.validator != "not")
+        meant = best_match(fitting)
+        if meant is not None:
             return _violations(meant)
     path = "body"
     for step in error.absolute_path:
@@ -110,10 +112,10 @@ def _violations(error: ValidationError) -> list[dict[str, str]]:
         known = list(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
         extra = [name for name in value if name not in known][:_SHOWN]
         return [
-            _said(
-                member_path(path, cut(name, _SHOWN_NAME)),
-                f"to be one of {', '.join(known) or 'no members'}{did_you_mean(name, known)}",
-            )
+            {
+                "field": (field := member_path(path, cut(name, _SHOWN_NAME))),
+                "message": f"no member {field}: there is {_listed(known) or 'none'}{did_you_mean(name, known)}",
+            }
             for name in extra
         ]
     return [_said(path, _words(error))]
@@ -121,6 +123,10 @@ def _violations(error: ValidationError) -> list[dict[str, str]]:
 
 def _said(field: str, words: str) -> dict[str, str]:
     return {"field": field, "message": f"{field} {words}"}
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= _SHOWN else f"the {len(names)} names in openapi.json"
 
 
 def _words(error: ValidationError) -> str:
@@ -131,8 +137,7 @@ def _words(error: ValidationError) -> str:
     match error.validator:
         case "enum":
             names = [str(name) for name in wanted if name is not None]
-            listed = ", ".join(names) if len(names) <= _SHOWN else f"the {len(names)} names in openapi.json"
-            words = f"to be one of {listed}{came}{did_you_mean(value, names)}"
+            words = f"to be one of {_listed(names)}{came}{did_you_mean(value, names)}"
         case "type":
             words = f"to be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}{came}"
         case "minimum" | "maximum" | "exclusiveMinimum":
@@ -141,7 +146,9 @@ def _words(error: ValidationError) -> str:
         case "maxItems":
             words = f"with at most {wanted} items; got {len(value)}"
         case _:
-            words = f"as the description of the door has it (openapi.json){came}"
+            described = str(error.schema.get("description", "")) if isinstance(error.schema, dict) else ""
+            form = described[:1].lower() + described[1:].rstrip(".") or "as openapi.json says"
+            words = f"to be {form}{came}"
     return words
 
 

@@ -202,6 +202,21 @@ def test_of_several_animals_all_or_none_are_added(door: Door) -> None:
     assert door.ask("POST", "pets", {}).json["pets"][0]["id"] == 8, "no id was used up"
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"count": "2"}, 'body.count to be of type integer; got "2" (string)'),
+        ({"count": -2}, "body.count to be at least 0; got -2 (integer)"),
+        ({"count": 2, "name": "Rex"}, "no member body.name: there is count"),
+        ([1], "body.0 to be of type object; got 1 (integer)"),
+        ("Rex", 'body to be an animal, an array of animals, or how many, as {"count": 20}; got "Rex" (string)'),
+    ],
+)
+def test_of_several_forms_the_refusal_speaks_of_the_one_that_was_meant(door: Door, body: object, words: str) -> None:
+    answer = door.ask("POST", "pets", body)
+    assert (answer.status_code, answer.json["detail"]) == (422, f"expected {words}")
+
+
 @pytest.mark.parametrize("pet_id", ["9", "x", "1_0", "99999999999999999999999", "-1"])
 @pytest.mark.parametrize(("method", "body"), [("PATCH", {"name": "A"}), ("DELETE", None)])
 def test_animal_that_is_not_there_is_404(door: Door, method: str, body: object, pet_id: str) -> None:
