@@ -139,6 +139,9 @@ class Fault:
     def __repr__(self) -> str:
         return f"faults.{self}"
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis prints
+        printer.text(self.code())
+
     def _shown(self) -> dict[str, Any]:
         """Return the arguments as a line of text may show them."""
         return self.arguments()

@@ -162,6 +162,9 @@ class InvalidNewPet(NamedTuple):
     body: Any
     rule: str
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis prints
+        printer.text(repr(self))
+
 
 @from_schema.when_drawn
 def invalid_new_pets(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[InvalidNewPet]:
@@ -243,6 +246,9 @@ class InvalidListQuery(NamedTuple):
 
     query: dict[str, str | list[str]]
     rule: str
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis prints
+        printer.text(repr(self))
 
 
 @from_schema.when_drawn

@@ -183,6 +183,32 @@ AWKWARD: dict[str, Callable[[str], bool]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("drawn", "words"),
+    [
+        (strategies.invalid_new_pets().filter(lambda drawn: drawn.rule == "enum"), "InvalidNewPet(body={"),
+        (strategies.invalid_list_queries().filter(lambda drawn: drawn.rule == "enum"), "InvalidListQuery(query={"),
+        (strategies.faults().filter(lambda drawn: drawn.kind == "hang"), "faults.hang()"),
+        (strategies.faults().filter(lambda drawn: drawn.kind == "respond"), "faults.respond(403)"),
+    ],
+)
+def test_a_failing_example_shows_what_was_drawn(drawn: SearchStrategy[Any], words: str) -> None:
+    failed: list[object] = []
+
+    @settings(database=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(value=drawn)
+    def fail(value: object) -> None:
+        failed.append(value)
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as raised:
+        fail()
+    shown = raised.value.__notes__[0].partition("value=")[2].rpartition(",")[0]
+    assert shown.startswith(words)
+    names = {"InvalidNewPet": strategies.InvalidNewPet, "InvalidListQuery": strategies.InvalidListQuery}
+    assert eval(shown, {"faults": faults, **names}) == failed[-1]  # what Hypothesis printed
+
+
 def test_names_reach_all_that_is_awkward() -> None:
     assert missed(strategies.names(), AWKWARD) == []
 
