@@ -145,6 +145,8 @@ def _words(error: ValidationError) -> str:
             words = f"to be {bound} {wanted}{came}"
         case "maxItems":
             words = f"with at most {wanted} items; got {len(value)}"
+        case "pattern":  # of a key, which must not show
+            words = f"to match {wanted}; got text that does not"
         case _:
             described = str(error.schema.get("description", "")) if isinstance(error.schema, dict) else ""
             form = described[:1].lower() + described[1:].rstrip(".") or "as openapi.json says"

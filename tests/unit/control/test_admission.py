@@ -170,6 +170,14 @@ def test_violations_name_each_field_with_the_nearest_name() -> None:
     assert "Did you mean 'seed'?" in problem["violations"][0]["message"]
 
 
+def test_key_that_can_not_be_right_does_not_show_in_the_refusal() -> None:
+    answer = Door().ask("PUT", "world", {"api_key": "nearly a key"}, world="one")
+    assert answer.status_code == 422
+    detail = "expected body.api_key to match ^[A-Za-z0-9._~+/-]+=*$; got text that does not"
+    assert answer.json["detail"] == detail
+    assert "nearly" not in answer.text
+
+
 @pytest.mark.parametrize("length", [BODY_LIMIT + 1, 10**12])
 def test_announced_length_beyond_the_limit_is_refused_at_once(length: int) -> None:
     answer = Door().client.post(
@@ -286,7 +294,6 @@ def test_a_body_of_wrong_items_costs_no_more_than_the_first_of_them() -> None:
         ("faults", '{"fault": {"kind": "delay", "seconds": "%s"}}'),
         ("faults", '{"fault": 503, "where": {"%s": 1}}'),
         ("pets", '{"%s": 1}'),
-        ("keys", '{"expires": "%s"}'),
     ],
 )
 def test_a_refusal_does_not_repeat_megabytes(path: str, body: str) -> None:
