@@ -133,6 +133,37 @@ def test_a_test_that_is_expected_to_fail_shows_no_leaning_by_passing(inner: Inne
     assert "test_always_passes" not in summary, "it fails by its mark alone"
 
 
+def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> None:
+    source = """
+        def test_broken(petstore):
+            assert petstore is None
+
+        @pytest.mark.petstore_each("null_status")
+        def test_by_hand(petstore):
+            assert petstore is None
+
+        def test_last():
+            pass
+    """
+    result = inner(source, "--petstore-explore=40", "--tb=no")
+    assert result.parseoutcomes() == {"failed": 2 + len(GAPS["null_status"].alternatives), "passed": 1}
+
+
+def test_a_client_of_wider_scope_shows_no_leaning_and_notices_nothing(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.fixture(scope="module")
+        def headers(petstore):
+            return petstore.headers
+
+        def test_list(petstore, headers):
+            assert call(petstore, key=headers["Authorization"].removeprefix("Bearer "))[0] == 200
+    """
+    text = output(inner(source, "--petstore-explore=3", "--petstore-mutants=40", "--tb=no"))
+    assert "No test shows that the client leans on what the interface leaves open." in text
+    assert "The tests noticed 0 of 40" in text
+    assert "a client of wider scope than the test: set petstore_api_key" in text
+
+
 @pytest.mark.parametrize(
     "source",
     [
