@@ -1,10 +1,9 @@
-"""What a test writes, as the door takes it: files are read on this side, moments become text, faults data."""
+"""What a test writes, as the door takes it: files are read on this side, moments become text."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from enum import Enum
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +11,6 @@ from petstore_mock.common.dates import as_moment
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.core.starting_state import as_behaviour, check_animals, check_count, each_of_file
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.faults import Fault, to_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.starting_state import Seed
 
-__all__ = ["animals_of", "as_json", "as_text", "world_options"]
+__all__ = ["animals_of", "as_json", "as_text", "criteria_of", "world_options"]
 
 _OPTIONS: Final = ("api_key", "seed", "behaviour", "at", "strict", "random_seed", "mutant")
 
@@ -77,20 +75,26 @@ def animals_of(pets: Iterable[Mapping[str, Any]], source: str) -> list[Any]:
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401  # a JSON value, as far as it is one
-    """Return what a test wrote as JSON says it: faults, bytes of text, members of enumerations, any mapping."""
-    if isinstance(value, Fault):
-        return to_data(value)
-    if isinstance(value, Enum):
-        return value.value
+    """Return what a test wrote with any mapping as a dict; what JSON can't say stays, and can't be sent."""
     if isinstance(value, Mapping):
         return {name: as_json(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [as_json(one) for one in value]
-    if isinstance(value, bytes):
+    return value
+
+
+def criteria_of(where: Mapping[str, Any] | None) -> Any:  # noqa: ANN401  # a JSON value
+    """Return criteria as the door takes them: a body of bytes is text.
+
+    Raises:
+        PetStoreMockError: it is no text.
+    """
+    told = as_json(where)
+    if told and isinstance(told.get("body"), bytes):
         try:
-            return value.decode("utf-8")
+            told["body"] = told["body"].decode("utf-8")
         except UnicodeDecodeError:
             raise PetStoreMockError(
-                f"expected bytes that are text, for a stub in another process; got {value!r}"
+                f"expected bytes that are text, for a stub in another process; got body={told['body']!r}"
             ) from None
-    return value
+    return told

@@ -54,12 +54,28 @@ def test_seed_many_takes_a_count_or_animals_and_all_or_none(petstore: Face) -> N
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": 7}, {"colour": "red"}, {"status": "lost"}, {"id": -(2**70)}, {"name": "\ud800"}, {"name": {1}}]
+    "wrong",
+    [
+        {"name": 7},
+        {"colour": "red"},
+        {"count": 2},
+        {"status": "lost"},
+        {"id": -(2**70)},
+        {"name": "\ud800"},
+        {"name": {1}},
+        {"name": b"Rex"},
+    ],
 )
 def test_seed_refuses_an_animal_that_can_t_be(petstore: Face, wrong: dict[str, Any]) -> None:
-    with pytest.raises(PetStoreMockError):
+    rex = petstore.seed(name="Rex")
+    with pytest.raises(PetStoreMockError) as refused:
         petstore.seed(**wrong)
-    assert petstore.pets == []
+    assert "seed_many" not in str(refused.value) or "count" in wrong
+    with pytest.raises(PetStoreMockError):
+        petstore.seed_many([wrong])
+    with pytest.raises(PetStoreMockError):
+        petstore.update(rex["id"], **wrong)
+    assert petstore.pets == [rex]
 
 
 @pytest.mark.parametrize("wrong", ["Rex", ["Rex"], 7])
