@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from random import Random
-    from types import TracebackType
 
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.faults import Fault
@@ -105,9 +104,7 @@ class FaultHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         never_fired = self.never_fired
         self.cancel()
         if never_fired and kind is None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import date
     from os import PathLike
-    from types import TracebackType
 
     from petstore_mock.contract.behaviour import Behaviour, GapChoices
     from petstore_mock.contract.interface import OperationName, PetChanges, PetFields
@@ -319,9 +318,7 @@ class _Fresh(Generic[_Held]):
         self._inner.tenant = self._outer.tenant.fresh(self._options)
         return self._inner
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
         try:
             leave(self._inner, error, "a world of fresh()")

@@ -12,7 +12,6 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.journal.journal import Journal
@@ -75,9 +74,7 @@ class _Expected:
     def __enter__(self) -> None:
         self._before, self._clears = self._journal.total, self._journal.clears
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True
         if kind is not None:  # a client may raise for the refusal, and a block around this one expect that
             with suppress(PetStoreMockError):  # entries are gone: what was raised says more

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date, datetime
     from os import PathLike
-    from types import TracebackType
 
     import httpx
     import requests
@@ -147,9 +146,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
         where = self.host.url if self.host.is_listening else "a mock that was stopped"
         self.stop()

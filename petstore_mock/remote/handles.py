@@ -15,7 +15,6 @@ from petstore_mock.remote.door import NotThereError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
 
     from petstore_mock.faults import Fault
     from petstore_mock.messages.handshake import Flaw
@@ -142,9 +141,7 @@ class RemoteFaultHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         why_not = self.refresh()["why_not"] if self._is_there else None
         self._cancel(required=kind is not None)
         if why_not and kind is None:

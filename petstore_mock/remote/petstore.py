@@ -15,10 +15,6 @@ from petstore_mock.remote.handles import RemoteFaultHandle, RemoteSnapshot
 from petstore_mock.remote.world import RemoteWorld, made_up_name
 from petstore_mock.transport.trust import Trust
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
-
 __all__ = ["RemotePetStore", "connect"]
 
 _DEFAULT_WORLD: Final = "default"
@@ -116,9 +112,7 @@ class RemotePetStore(PetStore[RemoteFaultHandle, RemoteSnapshot]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         __tracebackhide__ = True
         try:
             if self.tenant.is_own:
