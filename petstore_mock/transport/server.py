@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.http_connection import HttpConnection
-from petstore_mock.transport.server_state import ServerState
+from petstore_mock.transport.server_state import NoExpectations, ServerState
 from petstore_mock.transport.tls_connection import TlsLayer
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _ON_TROUBLE: Final[Mapping[int | None, tuple[str, str]]] = {
     errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
     errno.EADDRNOTAVAIL: _BAD_ADDRESS,
 }
+_NOTHING_EXPECTED: Final = NoExpectations()
 _ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 
 
@@ -78,7 +79,7 @@ class WireServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        expectations: Expectations | None = None,
+        expectations: Expectations = _NOTHING_EXPECTED,
         mounted: MountedApp | None = None,
         head_timeout: float = 10.0,
         body_timeout: float = 10.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from petstore_mock.transport.mounted import CallThreads
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from petstore_mock.transport.handler import Handler
     from petstore_mock.transport.mounted import MountedApp
 
-__all__ = ["KNOWN_HEAD_SIZE", "Expectations", "ServerState"]
+__all__ = ["KNOWN_HEAD_SIZE", "Expectations", "NoExpectations", "ServerState"]
 
 _log = logging.getLogger("petstore_mock")
 
@@ -34,16 +35,18 @@ class Expectations(Protocol):
         """Return what answers ``request``, to be called in a thread of its own, or None. Neither may raise."""
 
 
-class _NoExpectations:
+class NoExpectations:
     """Nothing wins over the fake."""
 
     def expected(self) -> bool:
+        """Say that there is none."""
         return False
 
     def match(self, request: ApiRequest) -> None:
         """Match nothing."""
 
 
+@dataclass
 class ServerState:
     """What the connections of one server share; for the loop's thread only.
 
@@ -59,26 +62,16 @@ class ServerState:
         known: heads by their bytes, since clients repeat themselves.
     """
 
-    def __init__(
-        self,
-        handler: Handler,
-        expectations: Expectations | None,
-        mounted: MountedApp | None,
-        *,
-        head_timeout: float,
-        body_timeout: float,
-        idle_timeout: float,
-        linger_timeout: float,
-    ) -> None:
-        self.handler = handler
-        self.expectations: Expectations = _NoExpectations() if expectations is None else expectations
-        self.mounted = mounted
-        self.threads = CallThreads()
-        self.head_timeout = head_timeout
-        self.body_timeout = body_timeout
-        self.idle_timeout = idle_timeout
-        self.linger_timeout = linger_timeout
-        self.known: dict[bytes, RequestHead] = {}
+    handler: Handler
+    expectations: Expectations
+    mounted: MountedApp | None
+    _: KW_ONLY
+    head_timeout: float
+    body_timeout: float
+    idle_timeout: float
+    linger_timeout: float
+    threads: CallThreads = field(default_factory=CallThreads)
+    known: dict[bytes, RequestHead] = field(default_factory=dict)
 
     def read(self, raw: bytes) -> RequestHead:
         """Validate a head, and keep the verdict within bounds: it depends on nothing but the bytes."""

@@ -34,6 +34,7 @@ def redacted(text: str, keys: tuple[str, ...]) -> str:
     return text
 
 
+@dataclass(frozen=True)
 class NotJson:
     """Stands for a body that is no JSON text.
 
@@ -41,8 +42,7 @@ class NotJson:
         why: what is wrong with it.
     """
 
-    def __init__(self, why: str) -> None:
-        self.why = why
+    why: str
 
 
 @dataclass(frozen=True)

@@ -259,10 +259,11 @@ def _is_usual(sent: Mapping[str, Any], *but: str) -> bool:
 
 
 def _accepts(
-    facts: Facts, is_it: Callable[[Exchange, dict[str, Any]], bool], refused: str, created: str
+    facts: Facts, odd: str, is_it: Callable[[dict[str, Any]], bool], refused: str, created: str
 ) -> Iterator[Sighting]:
+    """Tell whether what is odd at one field alone is refused or created."""
     for one, sent in _creates(facts):
-        if is_it(one, sent):
+        if is_it(sent) and _is_usual(sent, odd) and not _repeats(one):
             choice = refused if _is_refusal(one) else created if one.status == 201 else None
             yield Sighting(choice, f"{_came(one)} for {_short(one)}")
 
@@ -286,37 +287,24 @@ def _repeats(one: Exchange) -> bool:
 
 @_observes("unknown_body_field", _CREATED)
 def _unknown_body_field(facts: Facts) -> Iterable[Sighting]:
-    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
-        return (
-            bool(sent.keys() - {"name", "categoryId", "status", "id"})
-            and _is_usual(sent, "further")
-            and not _repeats(one)
-        )
+    def is_it(sent: dict[str, Any]) -> bool:
+        return bool(sent.keys() - {"name", "categoryId", "status", "id"})
 
-    return _accepts(facts, is_it, "reject", "ignore")
+    return _accepts(facts, "further", is_it, "reject", "ignore")
 
 
 @_observes("null_status", _CREATED)
 def _null_status(facts: Facts) -> Iterable[Sighting]:
-    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
-        return "status" in sent and sent["status"] is None and _is_usual(sent, "status") and not _repeats(one)
-
-    return _accepts(facts, is_it, "reject", "as_omitted")
+    return _accepts(facts, "status", lambda sent: sent.get("status", "absent") is None, "reject", "as_omitted")
 
 
 @_observes("integral_float", _CREATED)
 def _integral_float(facts: Facts) -> Iterable[Sighting]:
-    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+    def is_it(sent: dict[str, Any]) -> bool:
         number = sent.get("categoryId")
-        return (
-            isinstance(number, float)
-            and number.is_integer()
-            and number > 0
-            and _is_usual(sent, "categoryId")
-            and not _repeats(one)
-        )
+        return isinstance(number, float) and number.is_integer() and number > 0
 
-    return _accepts(facts, is_it, "reject", "accept")
+    return _accepts(facts, "categoryId", is_it, "reject", "accept")
 
 
 @_observes("duplicate_member", _CREATED)
@@ -352,11 +340,11 @@ def _name_rule(facts: Facts) -> Iterator[Sighting]:
 
 @_observes("category_rule", _CREATED)
 def _category_rule(facts: Facts) -> Iterable[Sighting]:
-    def is_it(one: Exchange, sent: dict[str, Any]) -> bool:
+    def is_it(sent: dict[str, Any]) -> bool:
         number = sent.get("categoryId")
-        return type(number) is int and number <= 0 and _is_usual(sent, "categoryId") and not _repeats(one)
+        return type(number) is int and number <= 0
 
-    return _accepts(facts, is_it, "positive", "any")
+    return _accepts(facts, "categoryId", is_it, "positive", "any")
 
 
 @_observes("malformed_pet_id", "no getPet with an id that is no integer was answered")
