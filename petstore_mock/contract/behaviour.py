@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDi
 
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.contract.gaps import GAPS, Catalogue, ResponseFields
+from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
     from random import Random
+
+    from petstore_mock.contract.gap_policies import Catalogue, ResponseFields
 
 __all__ = ["PRESETS", "Behaviour", "GapChoices", "Policies", "check_gap", "gap_register", "policies"]
 

@@ -14,35 +14,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.dates import http_date
-from petstore_mock.contract.gap_policies import (
-    INTEGER_TEXT,
-    LARGEST_INT64,
-    Catalogue,
-    ResponseFields,
-    any_order,
-    clamp_limit,
-    deprecation_fields,
-    entity_tag,
-    link_to_first_page,
-    link_to_next_page,
-    lowest_first,
-    no_rule,
-    no_substitute,
-    rerender,
-    shuffle_members,
-    stable_order,
-    terse_code,
-    unchanged,
-    weak_entity_tag,
-    with_more_fields,
-)
+from petstore_mock.contract import gap_policies as policies
 from petstore_mock.contract.interface import PETS_PATH
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GAPS", "INTEGER_TEXT", "VARIED", "Catalogue", "Gap", "ResponseFields", "Stage"]
+__all__ = ["GAPS", "VARIED", "Gap", "Stage"]
 
 Stage = Literal["validate", "content", "encode", "wire", "event"]
 
@@ -96,8 +75,8 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or is not",
-        reject=no_substitute,
-        clamp=clamp_limit,
+        reject=policies.no_substitute,
+        clamp=policies.clamp_limit,
         ignore=lambda _text, _minimum, _maximum, default: default,
     ),
     _gap(
@@ -106,7 +85,7 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or gives an empty list",
-        reject=no_substitute,
+        reject=policies.no_substitute,
         empty=lambda text: text or "no-such-status",
         ignore=lambda _text: "",
     ),
@@ -124,7 +103,7 @@ _ROWS: Final = (
         "7",
         "Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
-        reject=no_substitute,
+        reject=policies.no_substitute,
         first=lambda values: values[0],
         last=lambda values: values[-1],
     ),
@@ -169,7 +148,7 @@ _ROWS: Final = (
         "2",
         "Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
-        any=no_rule,
+        any=policies.no_rule,
         non_empty=lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
         max_255=lambda name: (
             None if len(name) <= 255 else ("maxLength", "must have at most 255 characters (gap name_rule=max_255)")
@@ -181,7 +160,7 @@ _ROWS: Final = (
         "2",
         "Fields of the category record: not shown; nor which identifiers exist.",
         "that any category id is accepted",
-        any=no_rule,
+        any=policies.no_rule,
         positive=lambda number: (
             None if number > 0 else ("exclusiveMinimum", "must be positive (gap category_rule=positive)")
         ),
@@ -241,11 +220,11 @@ _ROWS: Final = (
         "4.1",
         "Pagination controls beyond limit: not shown; nor the order of the list.",
         "that a list has an order, or that the same animals come first each time",
-        id_ascending=lowest_first,
+        id_ascending=policies.lowest_first,
         id_descending=lambda catalogue, status, limit, _random: catalogue.descending(status, limit),
         by_name=lambda catalogue, status, limit, _random: catalogue.by_name(status, limit),
-        arbitrary_stable=stable_order,
-        arbitrary=any_order,
+        arbitrary_stable=policies.stable_order,
+        arbitrary=policies.any_order,
     ),
     _gap(
         "page_fill",
@@ -264,7 +243,7 @@ _ROWS: Final = (
         "that ids grow, follow one another, or fit into a double",
         sequential=lambda last, _random: last + 1,
         sparse=lambda last, random: last + random.randint(2, 1000),
-        random_int64=lambda _last, random: random.randint(1, LARGEST_INT64),
+        random_int64=lambda _last, random: random.randint(1, policies.LARGEST_INT64),
         beyond_2_53=lambda last, _random: max(last, 2**53) + 1,
     ),
     _gap(
@@ -274,7 +253,7 @@ _ROWS: Final = (
         "The set of possible values of code: not shown.",
         "any value of code: only the HTTP status is promised",
         standard=lambda standard, _status: standard,
-        terse=terse_code,
+        terse=policies.terse_code,
         numeric_strings=lambda _standard, status: f"{status}01",  # as many services number them; no HTTP status
     ),
     _gap(
@@ -283,8 +262,8 @@ _ROWS: Final = (
         "2",
         "Pet and Error list their fields; that no further ones will come is not said.",
         "that an answer has no further fields",
-        none=unchanged,
-        present=with_more_fields,
+        none=policies.unchanged,
+        present=policies.with_more_fields,
     ),
     _gap(
         "after_removal",
@@ -303,10 +282,10 @@ _ROWS: Final = (
         "1",
         "Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
-        compact=unchanged,
-        pretty=rerender(indent=2, ensure_ascii=False),
-        ascii=rerender(separators=(",", ":")),
-        shuffled_members=lambda body: encode_json(shuffle_members(json.loads(body))),
+        compact=policies.unchanged,
+        pretty=policies.rerender(indent=2, ensure_ascii=False),
+        ascii=policies.rerender(separators=(",", ":")),
+        shuffled_members=lambda body: encode_json(policies.shuffle_members(json.loads(body))),
     ),
     _gap(
         "paging_headers",
@@ -315,8 +294,8 @@ _ROWS: Final = (
         "Any paging metadata in the response: not shown.",
         "that a list says how much more there is",
         none=None,
-        link=link_to_first_page,
-        next_link=link_to_next_page,
+        link=policies.link_to_first_page,
+        next_link=policies.link_to_next_page,
         total_count=lambda _mount, _limit, _status, total: (("X-Total-Count", str(total)),),
     ),
     _gap(
@@ -334,7 +313,7 @@ _ROWS: Final = (
         "9",
         "Deprecation is signalled per operation; how is not shown.",
         "that the deprecation is told in headers",
-        present=deprecation_fields,
+        present=policies.deprecation_fields,
         absent=lambda _removed_at: (),
     ),
     _gap(
@@ -362,8 +341,8 @@ _ROWS: Final = (
         "The service is an HTTP API: a server may give validators, by which a client asks anew (RFC 9110 §8.8, §13).",
         "that no answer has an ETag, or that one that is asked for by If-None-Match comes with a body",
         none=None,
-        etag=entity_tag,
-        weak_etag=weak_entity_tag,
+        etag=policies.entity_tag,
+        weak_etag=policies.weak_entity_tag,
     ),
     _gap(
         "answer_framing",

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from base64 import b64encode
 from collections import Counter
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -16,9 +16,8 @@ from petstore_mock.journal.outcomes import DOCUMENTED, outcomes
 from petstore_mock.journal.record import record_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from petstore_mock.core.clock import Clock
+    from petstore_mock.core.keys import Key
     from petstore_mock.core.tenant import Tenant
     from petstore_mock.core.world_registry import Leak
     from petstore_mock.journal.entry import Entry
@@ -30,8 +29,8 @@ __all__ = [
     "coverage_document",
     "entry_document",
     "handshake_document",
+    "key_document",
     "leak_document",
-    "moment",
 ]
 
 
@@ -165,6 +164,12 @@ def behaviour_document(tenant: Tenant) -> dict[str, str]:
 def clock_document(clock: Clock) -> dict[str, Any]:
     """Return the time of a world."""
     return {"now": moment(clock.moment), "frozen": clock.frozen}
+
+
+def key_document(key: Key, *, revoked: bool) -> dict[str, Any]:
+    """Return a key, and until when it is valid."""
+    expires = None if key.expires is None else moment(datetime.fromtimestamp(key.expires, UTC))
+    return {"api_key": key.name, "expires": expires, "revoked": revoked}
 
 
 def leak_document(leak: Leak) -> dict[str, Any]:

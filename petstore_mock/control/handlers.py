@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import faults
@@ -16,15 +15,7 @@ from petstore_mock.common.masking import mask_text
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.behaviour import Behaviour, gap_register
 from petstore_mock.contract.interface import BASE_PATH
-from petstore_mock.control.documents import (
-    behaviour_document,
-    clock_document,
-    coverage_document,
-    entry_document,
-    handshake_document,
-    leak_document,
-    moment,
-)
+from petstore_mock.control import documents
 from petstore_mock.control.events import event_stream
 from petstore_mock.control.problems import ProblemError
 from petstore_mock.core.world_registry import DEFAULT_WORLD
@@ -180,7 +171,7 @@ class Handlers:
     def list_leaks(self, _: DoorCall) -> DoorAnswer:
         """Show requests to worlds that were over."""
         leaks = tuple(self._tenants.default.worlds.leaks)
-        return DoorAnswer(body={"leaks": [leak_document(leak) for leak in leaks]})
+        return DoorAnswer(body={"leaks": [documents.leak_document(leak) for leak in leaks]})
 
     def list_handshakes(self, call: DoorCall) -> DoorAnswer:
         """Show the TLS handshakes, oldest first, once those that are running have ended or `wait` seconds are over."""
@@ -188,7 +179,7 @@ class Handlers:
         deadline = RealTime.monotonic() + call.query.get("wait", 0.0)
         for handshake in handshakes:
             handshake.has_settled(max(0.0, deadline - RealTime.monotonic()))
-        return DoorAnswer(body={"handshakes": [handshake_document(one) for one in handshakes]})
+        return DoorAnswer(body={"handshakes": [documents.handshake_document(one) for one in handshakes]})
 
     def _tenant(self, call: DoorCall) -> Tenant:
         tenant = self._tenants.find(call.name)
@@ -299,7 +290,7 @@ class Handlers:
         with_record = query.get("record", False)
         return DoorAnswer(
             body={
-                "requests": [entry_document(entry, with_record=with_record) for entry in found],
+                "requests": [documents.entry_document(entry, with_record=with_record) for entry in found],
                 "total": total,
                 "evicted": first - 1,
                 **({"clears": clears} if with_record else {}),
@@ -343,7 +334,7 @@ class Handlers:
             )
         found = [entry for entry in journal.kept if criteria.matches(entry)]
         met = journal.clears == clears and is_met()
-        return DoorAnswer(body={"met": met, "requests": [entry_document(entry) for entry in found]})
+        return DoorAnswer(body={"met": met, "requests": [documents.entry_document(entry) for entry in found]})
 
     def assert_requests(self, call: DoorCall) -> DoorAnswer:
         """Say whether requests came, and what came instead."""
@@ -369,14 +360,14 @@ class Handlers:
 
     def show_behaviour(self, call: DoorCall) -> DoorAnswer:
         """Show every gap with its choice."""
-        return DoorAnswer(body=behaviour_document(self._tenant(call)))
+        return DoorAnswer(body=documents.behaviour_document(self._tenant(call)))
 
     def change_behaviour(self, call: DoorCall) -> DoorAnswer:
         """Choose alternatives for gaps."""
         tenant, gaps = self._tenant(call), dict(call.body)
         preset = gaps.pop("preset", None)
         tenant.configure(None if preset is None else Behaviour.preset(preset), gaps)
-        return DoorAnswer(body=behaviour_document(tenant))
+        return DoorAnswer(body=documents.behaviour_document(tenant))
 
     def list_gaps(self, call: DoorCall) -> DoorAnswer:
         """Show the register of gaps."""
@@ -385,7 +376,7 @@ class Handlers:
 
     def show_clock(self, call: DoorCall) -> DoorAnswer:
         """Show the fake's time."""
-        return DoorAnswer(body=clock_document(self._tenant(call).world.clock))
+        return DoorAnswer(body=documents.clock_document(self._tenant(call).world.clock))
 
     def change_clock(self, call: DoorCall) -> DoorAnswer:
         """Change the fake's time."""
@@ -404,7 +395,7 @@ class Handlers:
                 raise
             if "freeze" in asked:
                 (clock.freeze if asked["freeze"] else clock.unfreeze)()
-            return DoorAnswer(body=clock_document(clock))
+            return DoorAnswer(body=documents.clock_document(clock))
 
     # Keys and copies
 
@@ -413,14 +404,7 @@ class Handlers:
         world = self._tenant(call).world
         with world.lock:
             keys = [key for name in world.keys if (key := world.keys.get(name)) is not None]
-            shown = [
-                {
-                    "api_key": key.name,
-                    "expires": None if key.expires is None else moment(datetime.fromtimestamp(key.expires, UTC)),
-                    "revoked": bool(world.keys.problem(key)),
-                }
-                for key in keys
-            ]
+            shown = [documents.key_document(key, revoked=bool(world.keys.problem(key))) for key in keys]
         return DoorAnswer(body={"keys": shown})
 
     def issue_key(self, call: DoorCall) -> DoorAnswer:
@@ -472,7 +456,7 @@ class Handlers:
 
     def show_coverage(self, call: DoorCall) -> DoorAnswer:
         """Count the documented outcomes that were shown."""
-        return DoorAnswer(body=coverage_document(self._tenant(call)))
+        return DoorAnswer(body=documents.coverage_document(self._tenant(call)))
 
     def stream_events(self, call: DoorCall) -> DoorAnswer:
         """Tell of requests as they come, and of worlds: made, reset, cleared of their requests, ended."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.gaps import ResponseFields
+    from petstore_mock.contract.gap_policies import ResponseFields
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Head
 

@@ -14,7 +14,7 @@ from petstore_mock.messages.response import BODILESS_STATUSES, ApiResponse, Head
 
 if TYPE_CHECKING:
     from petstore_mock.contract.error_conditions import Condition
-    from petstore_mock.contract.gaps import ResponseFields
+    from petstore_mock.contract.gap_policies import ResponseFields
     from petstore_mock.core.routing import Refusal, Route
     from petstore_mock.core.world import World
     from petstore_mock.faults.kinds import Answer

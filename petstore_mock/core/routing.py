@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.behaviour import Behaviour, policies
-from petstore_mock.contract.gap_policies import lowest_first, no_rule, unchanged
-from petstore_mock.contract.gaps import INTEGER_TEXT
+from petstore_mock.contract.gap_policies import INTEGER_TEXT, lowest_first, no_rule, unchanged
 from petstore_mock.contract.interface import BASE_PATH, OPERATIONS
 from petstore_mock.contract.strict_json import percent_decode, read_integer, unrepresentable
 from petstore_mock.contract.violations import HugeInteger, Violation, member_path, no_such_name
@@ -20,7 +19,7 @@ from petstore_mock.messages.request import KNOWN_METHODS
 from petstore_mock.messages.response import PLAIN, Head, WireFormat
 
 if TYPE_CHECKING:
-    from petstore_mock.contract.gaps import ResponseFields
+    from petstore_mock.contract.gap_policies import ResponseFields
     from petstore_mock.contract.interface import Operation
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.new_pet import NewPet

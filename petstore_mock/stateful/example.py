@@ -11,32 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.bug_report import ClientBugError, explain
-from petstore_mock.stateful.checks.concurrency import (
-    EACH_WAITS,
-    at_once_code,
-    observe_both,
-    told_of_two,
-    wire_problem_of_one,
-)
-from petstore_mock.stateful.checks.conduct import (
-    MOST_CONNECTIONS,
-    connections_problem,
-    earlier_key_problem,
-    key_in_error_problem,
-    leak_problem,
-    runaway_problem,
-    standstill_problem,
-    stray_problem,
-    timeout_problem,
-)
-from petstore_mock.stateful.checks.lifecycle import (
-    Threads,
-    close_problem,
-    held_threads_problem,
-    left_tasks_problem,
-    threads_problem,
-    unclosed_problem,
-)
+from petstore_mock.stateful.checks import concurrency, conduct, lifecycle
 from petstore_mock.stateful.checks.outcome import answer_problem, observe
 from petstore_mock.stateful.checks.output import output_problem
 from petstore_mock.stateful.checks.program import program_problem
@@ -91,7 +66,7 @@ class Example:
         self._beginning = beginning
         self._steps: list[Step] = []
         self._results: list[Result] = []
-        self._threads = Threads()
+        self._threads = lifecycle.Threads()
         self._failed = False
         self._leaves_faults = False  # whether one met no request that every client sends
         try:
@@ -267,10 +242,10 @@ class Example:
         run.report.calls += 1
         actor.last = calls[1]
         asked = [f"lambda: {actor.name}.{call.code()}" for call in calls]
-        code = at_once_code(asked, hold, then)
+        code = concurrency.at_once_code(asked, hold, then)
         for place, problem in self._check_both(calls, outcomes, entries):
             journal = f"{actor.world}.journal"
-            told = told_of_two(problem, calls, place, entries, code=code, journal=journal)
+            told = concurrency.told_of_two(problem, calls, place, entries, code=code, journal=journal)
             self._fail(calls[place], told, outcomes[place])
         for outcome in outcomes:
             outcome.error = None  # as in call()
@@ -295,16 +270,16 @@ class Example:
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             problem = self._ended_by_force(call, outcome, entries)
             if problem is not None and outcome.stood_still:
-                problem.words = EACH_WAITS
-            problem = problem or stray_problem(call, entries, others)
-            problem = problem or wire_problem_of_one(
+                problem.words = concurrency.EACH_WAITS
+            problem = problem or conduct.stray_problem(call, entries, others)
+            problem = problem or concurrency.wire_problem_of_one(
                 call, calls[1 - place], outcome, entries, key=key, port=actor.port, journal=journal
             )
-            problem = problem or key_in_error_problem(call, outcome, key)
+            problem = problem or conduct.key_in_error_problem(call, outcome, key)
             problem = problem or output_problem(self._run.output, f"{call}", "{call}")
             if problem is not None:
                 yield place, problem
-        read = self._explained(lambda: observe_both(calls, outcomes, entries, actor.oracle))
+        read = self._explained(lambda: concurrency.observe_both(calls, outcomes, entries, actor.oracle))
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             own = [entry for entry in entries if asks_for(call, entry)] or entries
             problem = self._explained(
@@ -353,10 +328,10 @@ class Example:
     def _check(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         actor, shared = self.scene.actor, self._run.watchdog.shared
         others = [other for other in self.scene.actors if other is not actor]
-        problem = stray_problem(call, entries, others, shared=shared, threads=self._threads.were_begun)
-        problem = problem or leak_problem(call, actor, self.scene.elsewhere)
+        problem = conduct.stray_problem(call, entries, others, shared=shared, threads=self._threads.were_begun)
+        problem = problem or conduct.leak_problem(call, actor, self.scene.elsewhere)
         if problem is None and not entries:
-            problem = earlier_key_problem(call, outcome, self._run.listeners.leaks)
+            problem = conduct.earlier_key_problem(call, outcome, self._run.listeners.leaks)
         if problem is None:
             problem = self._ended_by_force(call, outcome, entries)
             if problem is not None:
@@ -367,7 +342,7 @@ class Example:
             problem.sentence += ", or a thread did so that the client has started"
         elif problem is not None and entries and (self._threads.were_begun or actor.client.tasks_go_on):
             problem.await_threads(go_on=self._threads.go_on or actor.client.tasks_go_on)
-        problem = problem or key_in_error_problem(call, outcome, actor.petstore.api_key)
+        problem = problem or conduct.key_in_error_problem(call, outcome, actor.petstore.api_key)
         problem = problem or output_problem(self._run.output, f"{call}", "{call}")
         if problem is not None or not entries:
             return problem
@@ -395,14 +370,14 @@ class Example:
     def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         """Return what is wrong with a call that the watchdog had to end."""
         if outcome.hung:
-            return timeout_problem(call, self._run.watchdog.patience, outcome.seconds)
+            return conduct.timeout_problem(call, self._run.watchdog.patience, outcome.seconds)
         if outcome.ran_away:
-            return runaway_problem(call, entries)
+            return conduct.runaway_problem(call, entries)
         if outcome.stood_still:
             watchdog = self._run.watchdog
             stood, again = watchdog.stood, watchdog.comes_to_a_standstill
             watchdog.comes_to_a_standstill = True
-            return standstill_problem(call, stood, entries, again=again, limit=watchdog.limit)
+            return conduct.standstill_problem(call, stood, entries, again=again, limit=watchdog.limit)
         return None
 
     def _changed_result(self, call: Call) -> Problem | None:
@@ -416,12 +391,12 @@ class Example:
         return None
 
     def _left_open(self, call: Call) -> Problem | None:
-        most = self._before + MOST_CONNECTIONS * len(self.scene.actors)
+        most = self._before + conduct.MOST_CONNECTIONS * len(self.scene.actors)
         listeners = self._run.listeners
         return (
             None
             if listeners.comes_down_to(most)
-            else connections_problem(call, listeners.open_connections() - self._before)
+            else conduct.connections_problem(call, listeners.open_connections() - self._before)
         )
 
     def _fail(self, call: Call, problem: Problem, outcome: Outcome) -> None:
@@ -480,14 +455,14 @@ class Example:
         if self._failed:
             return
         problem = shown or output_problem(self._run.output, "close()", "{client}.close()")
-        problem = problem or left_tasks_problem(tasks_left)
+        problem = problem or lifecycle.left_tasks_problem(tasks_left)
         if problem is not None:
             self.scene.actor = actor
             self._fail(NO_CALL, problem, Outcome())
         for other in self.scene.actors:  # a request without a key reaches the other world
             entries = other.petstore.journal[other.seen :]
             other.seen += len(entries)
-            problem = close_problem(outcome, other.world, entries, watchdog.standstill)
+            problem = lifecycle.close_problem(outcome, other.world, entries, watchdog.standstill)
             if problem is not None:
                 self.scene.actor = actor
                 watchdog.comes_to_a_standstill |= outcome.stood_still
@@ -501,20 +476,20 @@ class Example:
         self._run.threads_were_left += bool(count)
         if count and self._run.threads_were_left > 1:  # the first may have filled a pool that all examples share
             self.scene.script.with_threads()
-            self._fail(NO_CALL, threads_problem(count), Outcome())
+            self._fail(NO_CALL, lifecycle.threads_problem(count), Outcome())
         if can_be_closed and not count and self._threads.go_on and self._run.held_threads < MOST_LASTING:
             self._run.held_threads += 1  # each look takes its time, and those of a pool of all clients never end
             held = self._threads.ended_by(clients.clear)
             if held:
                 self._run.held_threads = 0
                 self.scene.script.with_threads()
-                self._fail(self.scene.actor.last or NO_CALL, held_threads_problem(held), Outcome())
+                self._fail(self.scene.actor.last or NO_CALL, lifecycle.held_threads_problem(held), Outcome())
 
     def _check_closed(self) -> None:
         listeners = self._run.listeners
         if listeners.comes_down_to(self._before):
             return
-        problem = unclosed_problem(listeners.open_connections() - self._before)
+        problem = lifecycle.unclosed_problem(listeners.open_connections() - self._before)
         self._fail(self.scene.actor.last or NO_CALL, problem, Outcome())
 
     def _check_program(self) -> None:

@@ -13,14 +13,7 @@ from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.faults import tls as tls_faults
 from petstore_mock.stateful.at_once import Companion
 from petstore_mock.stateful.bug_report import explain_outside
-from petstore_mock.stateful.checks.certificates import (
-    FLAWS,
-    accepted_problem,
-    require_trust,
-    sends_over,
-    waiting_problem,
-    waits_in_handshake,
-)
+from petstore_mock.stateful.checks import certificates
 from petstore_mock.stateful.checks.lifecycle import close_problem, made_problem
 from petstore_mock.stateful.checks.output import OutputCapture, output_problem
 from petstore_mock.stateful.checks.program import Change, ProgramSettings, program_problem
@@ -230,24 +223,27 @@ class CheckRun:
             ClientBugError: it sends its key over a connection that it ought to have refused, or waits for ever.
         """
         with self._trying() as (petstore, client):
-            require_trust(attempt(self.watchdog, petstore, "listPets", client.list_pets))
+            certificates.require_trust(attempt(self.watchdog, petstore, "listPets", client.list_pets))
         accepted: dict[str, Outcome] = {}
         journal: list[Entry] = []
-        for flaw in FLAWS:
+        for flaw in certificates.FLAWS:
             with self._trying() as (petstore, client):
-                sent = sends_over(getattr(tls_faults, flaw)(), petstore, client, self.watchdog)
+                sent = certificates.sends_over(getattr(tls_faults, flaw)(), petstore, client, self.watchdog)
                 if sent is not None:
                     accepted[flaw] = sent
                     journal = journal or list(petstore.journal)
         if accepted:
             raise explain_outside(
-                accepted_problem(list(accepted)), self._tls_script(), next(iter(accepted.values())), journal
+                certificates.accepted_problem(list(accepted)),
+                self._tls_script(),
+                next(iter(accepted.values())),
+                journal,
             )
         with self._trying() as (petstore, client):
-            waited = waits_in_handshake(petstore, client, self.watchdog)
+            waited = certificates.waits_in_handshake(petstore, client, self.watchdog)
             if waited is not None:
                 raise explain_outside(
-                    waiting_problem(self.watchdog.patience), self._tls_script(), waited, petstore.journal
+                    certificates.waiting_problem(self.watchdog.patience), self._tls_script(), waited, petstore.journal
                 )
 
     @contextmanager

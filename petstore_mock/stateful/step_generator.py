@@ -17,29 +17,8 @@ from hypothesis import strategies as st
 from petstore_mock import faults as fault_kinds
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
+from petstore_mock.stateful import steps
 from petstore_mock.stateful.checks.broken_answers import BROKEN_ANSWERS
-from petstore_mock.stateful.steps import (
-    PLAIN,
-    AtOnce,
-    CloseConnections,
-    CreatePet,
-    GetKnown,
-    GetUnknown,
-    Inject,
-    ListPets,
-    Redirect,
-    Remove,
-    Repeat,
-    RevokeKey,
-    Seed,
-    SeedLong,
-    SeedMany,
-    SpoilAndRepeat,
-    Step,
-    Switch,
-    TravelPastRemoval,
-    Update,
-)
 from petstore_mock.strategies.values import category_ids, names
 
 if TYPE_CHECKING:
@@ -50,6 +29,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
     from petstore_mock.faults import Fault
     from petstore_mock.stateful.scenario import Restrictions
+    from petstore_mock.stateful.steps import Step
 
 __all__ = ["NUMBERS", "STEPS", "StepGenerator", "any_step"]
 
@@ -123,27 +103,27 @@ _PLANS: Final = tuple(
 )
 # The steps that are chosen from: each kind with all arguments that it may have, and how many come of them all.
 _KINDS: Final[tuple[tuple[Callable[..., Step], Iterable[tuple[Any, ...]], int], ...]] = (
-    (ListPets, product(_LIMITS, _STATUSES), 360),
-    (GetKnown, product(range(8)), 120),
-    (CreatePet, product(("Rex", "", " "), (1, 0, -1, 2**53 + 1), _STATUSES), 120),
-    (GetUnknown, product(_UNKNOWN_IDS), 120),
-    (Repeat, [()], 120),
-    (SpoilAndRepeat, [()], 120),
-    (Seed, ((*animal, pet_id) for animal, pet_id in product(_ANIMALS, _UNKNOWN_IDS)), 120),
-    (Update, product(range(4), (*PET_STATUSES, None), (False, True)), 120),
-    (Remove, product(range(4), (False, True)), 120),
-    (SeedMany, product((3, 3, 25, 101), (True, True, False)), 120),
-    (SeedLong, ((*name, by_list) for name, by_list in product(_LONG_NAMES, (False, True))), 40),  # takes its time
-    (CloseConnections, product(_OPERATIONS), 60),  # likewise
-    (RevokeKey, product(_OPERATIONS), 18),  # an example is over, more or less, once its key is refused
-    (TravelPastRemoval, [()], 18),  # likewise with getPet
-    (Switch, product(_OPERATIONS), 120),
-    (Redirect, product(_REDIRECTIONS, _OPERATIONS, _DESTINATIONS), 120),
+    (steps.ListPets, product(_LIMITS, _STATUSES), 360),
+    (steps.GetKnown, product(range(8)), 120),
+    (steps.CreatePet, product(("Rex", "", " "), (1, 0, -1, 2**53 + 1), _STATUSES), 120),
+    (steps.GetUnknown, product(_UNKNOWN_IDS), 120),
+    (steps.Repeat, [()], 120),
+    (steps.SpoilAndRepeat, [()], 120),
+    (steps.Seed, ((*animal, pet_id) for animal, pet_id in product(_ANIMALS, _UNKNOWN_IDS)), 120),
+    (steps.Update, product(range(4), (*PET_STATUSES, None), (False, True)), 120),
+    (steps.Remove, product(range(4), (False, True)), 120),
+    (steps.SeedMany, product((3, 3, 25, 101), (True, True, False)), 120),
+    (steps.SeedLong, ((*name, by_list) for name, by_list in product(_LONG_NAMES, (False, True))), 40),  # takes its time
+    (steps.CloseConnections, product(_OPERATIONS), 60),  # likewise
+    (steps.RevokeKey, product(_OPERATIONS), 18),  # an example is over, more or less, once its key is refused
+    (steps.TravelPastRemoval, [()], 18),  # likewise with getPet
+    (steps.Switch, product(_OPERATIONS), 120),
+    (steps.Redirect, product(_REDIRECTIONS, _OPERATIONS, _DESTINATIONS), 120),
 )
 _PLAIN_CALLS: Final = 204
 _TABLE: Final[tuple[Step, ...]] = (
     *(kind(*arguments) for kind, every, weight in _KINDS for arguments in islice(cycle(every), weight)),
-    *islice(cycle(PLAIN), _PLAIN_CALLS),
+    *islice(cycle(steps.PLAIN), _PLAIN_CALLS),
 )
 # Of so many steps so many come beside the table.
 _FROM_TABLE: Final = 16
@@ -181,15 +161,15 @@ def any_step(
         long_hints: whether it is told to wait for longer than anybody should.
     """
     drawn = st.sampled_from((*_faults(long_hints=long_hints), *_SLOW_FAULTS)) if faults is None else faults
-    creations = st.builds(CreatePet, names(), category_ids(), st.sampled_from(_STATUSES))
+    creations = st.builds(steps.CreatePet, names(), category_ids(), st.sampled_from(_STATUSES))
     plans = st.tuples(drawn, st.sampled_from(_PLANS))
-    injections = plans.map(lambda drawn: Inject(drawn[0], *drawn[1]))
-    steps = st.sampled_from(PLAIN) | st.sampled_from(_TABLE) | creations | injections
+    injections = plans.map(lambda drawn: steps.Inject(drawn[0], *drawn[1]))
+    usual = st.sampled_from(steps.PLAIN) | st.sampled_from(_TABLE) | creations | injections
     if not concurrent:
-        return steps
+        return usual
     places = st.one_of(*(st.integers(1, most) for most in _PLACES))
     operations = st.sampled_from(_OPERATIONS)
-    return steps | st.builds(AtOnce, operations, operations, places, st.none() | places)
+    return usual | st.builds(steps.AtOnce, operations, operations, places, st.none() | places)
 
 
 def _faults(*, long_hints: bool) -> tuple[Fault, ...]:
@@ -225,9 +205,9 @@ class StepGenerator:
     def step(self, restrictions: Restrictions) -> Step:
         """Choose a step, from what may be chosen."""
         step = self._step(restrictions.faults)
-        if isinstance(step, ListPets) and step.limit is not None and restrictions.limits is not None:
+        if isinstance(step, steps.ListPets) and step.limit is not None and restrictions.limits is not None:
             return replace(step, limit=self._random.choice(restrictions.limits))
-        if not isinstance(step, CreatePet):
+        if not isinstance(step, steps.CreatePet):
             return step
         names, category_ids = restrictions.names, restrictions.category_ids
         if names is not None:
@@ -242,14 +222,14 @@ class StepGenerator:
         if place < _FROM_TABLE:
             return random.choice(_TABLE)
         if place < _FROM_TABLE + _CREATIONS:
-            return CreatePet(self._name(), self._category_id(), random.choice(_STATUSES))
+            return steps.CreatePet(self._name(), self._category_id(), random.choice(_STATUSES))
         if place >= _FROM_TABLE + _CREATIONS + injections:
             operations = random.choice(_OPERATIONS), random.choice(_OPERATIONS)
             hold, then = (random.randint(1, random.choice(_PLACES)) for _ in operations)
-            return AtOnce(*operations, hold, random.choice((None, then)))
+            return steps.AtOnce(*operations, hold, random.choice((None, then)))
         if faults is None:
             faults = _SLOW_FAULTS if random.random() < 0.2 else self._quick_faults
-        return Inject(random.choice(faults), *random.choice(_PLANS))
+        return steps.Inject(random.choice(faults), *random.choice(_PLANS))
 
     def _name(self) -> str:
         random = self._random

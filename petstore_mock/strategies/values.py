@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from petstore_mock.common.paths import as_path
-from petstore_mock.contract.gaps import INTEGER_TEXT
+from petstore_mock.contract.gap_policies import INTEGER_TEXT
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.contract.violations import member_path
 from petstore_mock.errors import PetStoreMockError

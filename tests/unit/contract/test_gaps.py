@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from petstore_mock.contract.gaps import GAPS, INTEGER_TEXT
+from petstore_mock.contract.gap_policies import INTEGER_TEXT
+from petstore_mock.contract.gaps import GAPS
 from petstore_mock.core.store import Store
 
 ROOT = Path(__file__).parents[3]
