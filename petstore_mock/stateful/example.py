@@ -475,14 +475,14 @@ class Example:
         count = self._threads.left(brief=self._run.threads_were_left > 0)
         self._run.threads_were_left += bool(count)
         if count and self._run.threads_were_left > 1:  # the first may have filled a pool that all examples share
-            self.scene.script.with_threads()
+            self.scene.script.counts_threads = True
             self._fail(NO_CALL, lifecycle.threads_problem(count), Outcome())
         if can_be_closed and not count and self._threads.go_on and self._run.held_threads < MOST_LASTING:
             self._run.held_threads += 1  # each look takes its time, and those of a pool of all clients never end
             held = self._threads.ended_by(clients.clear)
             if held:
                 self._run.held_threads = 0
-                self.scene.script.with_threads()
+                self.scene.script.counts_threads = True
                 self._fail(self.scene.actor.last or NO_CALL, lifecycle.held_threads_problem(held), Outcome())
 
     def _check_closed(self) -> None:
@@ -499,7 +499,7 @@ class Example:
         ]
         problem = program_problem("the client", changes)
         if problem is not None:
-            self.scene.script.with_program()
+            self.scene.script.watches_program = True
             self._fail(NO_CALL, problem, Outcome())
 
 

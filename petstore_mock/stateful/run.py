@@ -191,7 +191,7 @@ class CheckRun:
             problem = problem or output_problem(output, "close()", "{client}.close()")
             if problem is None:
                 problem = program_problem("make_client", self._changed(changes))
-                script.with_program()
+                script.watches_program = True
             if problem is not None:
                 raise explain_outside(problem, script, outcome, petstore.journal)
 

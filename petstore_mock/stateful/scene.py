@@ -186,7 +186,7 @@ class Scene:
         if where == "elsewhere":
             if self.elsewhere is None:
                 self.elsewhere = self._stack.enter_context(self._run.listeners.elsewhere.fresh())
-                self.script.with_elsewhere()
+                self.script.has_elsewhere = True
             there, code = f"{self.elsewhere.url}/pets", "elsewhere.url + '/pets'"
         elif where == "relative":
             there = BASE_PATH + path
@@ -209,7 +209,7 @@ class Scene:
         """Go on with the other client: of another world, with another key."""
         if len(self.actors) == 1:
             self.actors.append(self._new_actor("other_client", "other"))
-            self.script.with_other()
+            self.script.has_other = True
         self.actor = self.actors[1 - self.actors.index(self.actor)]
 
     def _did(self, code: str) -> None:

@@ -89,6 +89,11 @@ class Script:
     Attributes:
         beginning: how the example begins.
         needs_adapter: whether the client is no plain one, whose methods can be called as they are.
+        has_other: whether there is a second, independent world with a client of its own.
+        has_elsewhere: whether there is another service to be redirected to.
+        counts_threads: whether the threads are counted before there is a client.
+        watches_program: whether the settings of the whole program are looked at.
+        fingerprint: tells the steps so far from others: two examples of the same steps do the same.
     """
 
     def __init__(self, given: Mapping[str, Any], beginning: Scenario, *, tls: bool = False) -> None:
@@ -97,12 +102,12 @@ class Script:
         self.needs_adapter = False
         self._given = given
         self._lines: list[_Line] = []
-        self._others = False
-        self._elsewhere = False
-        self._threads = False
-        self._program = False
+        self.has_other = False
+        self.has_elsewhere = False
+        self.counts_threads = False
+        self.watches_program = False
         self._results = 0
-        self.fingerprint = 0  # tells the steps so far from others: two examples of the same steps do the same
+        self.fingerprint = 0
 
     def __str__(self) -> str:
         return "\n".join(line.code for line in self._lines)
@@ -132,22 +137,6 @@ class Script:
         self._lines[place].kept = True
         return name
 
-    def with_other(self) -> None:
-        """Have a second, independent world with a client of its own."""
-        self._others = True
-
-    def with_elsewhere(self) -> None:
-        """Have another service to be redirected to."""
-        self._elsewhere = True
-
-    def with_threads(self) -> None:
-        """Have the threads counted before there is a client."""
-        self._threads = True
-
-    def with_program(self) -> None:
-        """Have the settings of the whole program looked at."""
-        self._program = True
-
     def _methods(self) -> str:
         """Return the argument that names the client's methods."""
         methods: Mapping[str, Any] | None = self._given.get("methods")
@@ -169,20 +158,20 @@ class Script:
         if where is not None and not host:
             opened.append(f"environment({where!r})")
         opened.append(f"PetStoreMock({', '.join(options)}) as petstore")
-        if self._elsewhere:
+        if self.has_elsewhere:
             opened.append(f"PetStoreMock({', '.join(self._listening)}) as elsewhere")
         clients = ["client = make_client(petstore)"]
-        if self._others:
+        if self.has_other:
             # A world of fresh() has the default behaviour unless it is told another.
             own = [*([f"api_key={_ODD_KEY.format(2)!r}"] if beginning.odd_keys else []), *behaviour]
             opened.append(f"petstore.fresh({', '.join(own)}) as other")
             clients.append("other_client = make_client(other)")
         if beginning.hours_ahead:
-            worlds = ("petstore", "other") if self._others else ("petstore",)
+            worlds = ("petstore", "other") if self.has_other else ("petstore",)
             clients = [*(f"{world}.clock.advance(hours={beginning.hours_ahead})" for world in worlds), *clients]
-        if self._program:
+        if self.watches_program:
             opened.append("program_unchanged()")
-        if self._threads:
+        if self.counts_threads:
             clients.insert(0, "threads = threading.active_count()")
         body = [*clients, *_written(self._lines), *check]
         adapter = ["", f"make_client = adapted(make_client{self._methods()})"] if self.needs_adapter else []

@@ -126,15 +126,18 @@ class _Captures:
                 logging.setLogRecordFactory(self._make)
                 self._look_away()
 
-    @property
-    def count(self) -> int:
-        """How many runs are under way."""
-        return len(self._captures)
+    def are_several(self) -> bool:
+        """Say whether several runs are under way, in threads."""
+        return len(self._captures) > 1
 
-    @property
-    def former_level(self) -> int:
-        """The root logger's level before the first."""
-        return self._level
+    def root_level(self) -> int:
+        """Return the level of the root logger, or what it was before the machine has changed it."""
+        level = logging.root.level
+        return self._level if level == _EVERYTHING and self._captures else level
+
+    def set_root_level(self, level: int) -> None:
+        """Set it back to what :meth:`root_level` returned."""
+        logging.root.setLevel(_EVERYTHING if self._captures and level == self._level else level)
 
     def _watch(self) -> None:
         """Look at what is printed and warned of."""
@@ -175,22 +178,9 @@ class _Captures:
 
 
 _captures: Final = _Captures()
-
-
-def more_runs_than_one() -> bool:
-    """Say whether several runs are under way, in threads."""
-    return _captures.count > 1
-
-
-def root_level() -> int:
-    """Return the level of the root logger, or what it was before the machine has changed it."""
-    level = logging.root.level
-    return _captures.former_level if level == _EVERYTHING and _captures.count else level
-
-
-def set_root_level(level: int) -> None:
-    """Set it back to what :func:`root_level` returned."""
-    logging.root.setLevel(_EVERYTHING if _captures.count and level == _captures.former_level else level)
+more_runs_than_one: Final = _captures.are_several
+root_level: Final = _captures.root_level
+set_root_level: Final = _captures.set_root_level
 
 
 def key_is_absent(text: str, form: str) -> str:
