@@ -41,7 +41,6 @@ __all__ = [
     "in_array",
     "in_ascii",
     "in_errors",
-    "is_number",
     "is_status_in_other_case",
     "is_unknown_status",
     "kept_all_the_same",
@@ -408,11 +407,6 @@ def made_of_nothing(turn: Turn) -> object:
 
 
 _NAMELESS: Final = {"name": "unnamed", "categoryId": 1}
-
-
-def is_number(value: object) -> bool:
-    """Say whether a value is a number of JSON."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_unknown_status(value: object) -> bool:

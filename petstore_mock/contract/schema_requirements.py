@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.contract.violations import json_type
 from petstore_mock.errors import PetStoreMockError
 
@@ -63,7 +64,7 @@ def _check_limit(limit: object) -> None:
     if not _is_integer(limit):
         _refuse(file, "limit", "to have the type integer (§4.1)", limit)
     for keyword in ("minimum", "maximum", "default"):
-        if not isinstance(limit[keyword], int) or isinstance(limit[keyword], bool):
+        if not is_integer(limit[keyword]):
             _refuse(file, f"limit.{keyword}", "to be an integer (§8)", limit[keyword])
     if not 0 <= limit["minimum"] <= limit["default"] <= limit["maximum"] <= _LARGEST_LIMIT:
         words = f"to have 0 <= minimum <= default <= maximum <= {_LARGEST_LIMIT} (§8)"

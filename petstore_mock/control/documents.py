@@ -61,8 +61,7 @@ def _body_members(entry: Entry) -> dict[str, Any]:
     try:
         text = entry.masked(content.decode("utf-8"))
     except UnicodeDecodeError:
-        masked = entry.masked(content.decode("latin-1")).encode("latin-1")
-        return {"body_base64": b64encode(masked).decode("ascii")}
+        return {"body_base64": b64encode(entry.masked_bytes(content)).decode("ascii")}
     try:
         return {"body": _json_of(text.encode())}
     except ValueError:

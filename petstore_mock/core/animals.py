@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.contract.violations import member_path, no_such_name
 from petstore_mock.core.sample_pets import sample_category, sample_name, sample_pet
@@ -17,14 +18,19 @@ if TYPE_CHECKING:
 
     from petstore_mock.core.world import World
 
-__all__ = ["Animals", "AnimalsSnapshot"]
+__all__ = ["Animals", "AnimalsSnapshot", "as_id"]
 
 _SHOWN_VIOLATIONS: Final = 20  # of an animal with thousands of wrong fields
 _PET_ORDER: Final = ("id", "name", "categoryId", "status")
 
 
-def _as_id(pet_id: Any) -> int:  # noqa: ANN401  # checks whatever a test passes
-    if isinstance(pet_id, bool) or not isinstance(pet_id, int):
+def as_id(pet_id: object) -> int:
+    """Return an id as it is.
+
+    Raises:
+        PetStoreMockError: it is no whole number.
+    """
+    if not is_integer(pet_id):
         raise PetStoreMockError(f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})")
     return pet_id
 
@@ -171,7 +177,7 @@ class Animals:
             PetStoreMockError: there is no such animal, or a field is wrong.
         """
         with self._world.lock:
-            body = self.store.get(_as_id(pet_id))
+            body = self.store.get(as_id(pet_id))
             if body is None:
                 raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
             if fields.get("id", pet_id) != pet_id:
@@ -192,7 +198,7 @@ class Animals:
             PetStoreMockError: there is no such animal.
         """
         with self._world.lock:
-            if not self.store.remove(_as_id(pet_id)):
+            if not self.store.remove(as_id(pet_id)):
                 raise PetStoreMockError(f"expected the id of an animal in the store; got pet_id={_shown(pet_id)}")
             self.hidden.discard(pet_id)
 

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, Never
 
 from petstore_mock.common.dates import EARLIEST, LATEST, as_moment, http_date
+from petstore_mock.common.numbers import is_number
 from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.errors import PetStoreMockError
 
@@ -67,7 +68,7 @@ class Clock:
         Raises:
             PetStoreMockError: ``when`` is neither.
         """
-        if isinstance(when, (int, float)) and not isinstance(when, bool) and abs(when) <= math.inf:
+        if is_number(when) and abs(when) <= math.inf:
             return self.now() + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
         # What is neither is refused there.
         return as_moment(when, name, or_else="seconds from now, ").timestamp()  # type: ignore[arg-type]

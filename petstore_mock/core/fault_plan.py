@@ -218,14 +218,12 @@ class FaultPlan:
         self._schemas = schemas
         self._live: dict[_Point, list[FaultHandle]] = {point: [] for point in get_args(_Point)}
         self._spent: deque[FaultHandle] = deque(maxlen=_KEPT_SPENT)
-        self._unfired: list[
-            FaultHandle
-        ] = []  # whose blocks ended with an exception, which may be one that was expected
+        # Those whose blocks ended with an exception, which may be one that was expected.
+        self._unfired: list[FaultHandle] = []
         self._planned = 0  # so far: the last id
         self.idle = True  # no fault for requests is in force; kept, since every request asks
-        self.errors: Firsts[PetStoreMockError] = Firsts(
-            _KEPT_ERRORS
-        )  # what a `when` raised: the test author's, for the verification
+        # What a `when` raised: the test author's, for the verification.
+        self.errors: Firsts[PetStoreMockError] = Firsts(_KEPT_ERRORS)
 
     def __iter__(self) -> Iterator[FaultHandle]:
         """Give the faults that are in force."""

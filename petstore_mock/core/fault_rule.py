@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction, signature
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from petstore_mock.common.numbers import is_integer, is_number
 from petstore_mock.contract.interface import OPERATIONS, require_operation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer, FaultSequence
@@ -74,10 +75,6 @@ class FaultRule:
             )
 
 
-def _is_count(value: Any, least: int) -> bool:  # noqa: ANN401  # checks whatever a test author passes
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
 def _check_predicate(when: Any) -> None:  # noqa: ANN401  # checks whatever a test passes
     if not callable(when):
         raise PetStoreMockError(f"expected when to be a function of an ApiRequest; got when={when!r}")
@@ -96,13 +93,13 @@ def _check_predicate(when: Any) -> None:  # noqa: ANN401  # checks whatever a te
 
 
 def _check_numbers(fault: Fault, *, times: Any, after: Any, probability: Any) -> None:  # noqa: ANN401
-    if times is not None and not _is_count(times, 1):
+    if times is not None and not (is_integer(times) and times >= 1):
         raise PetStoreMockError(f"expected times to be a whole number of at least 1, or None; got times={times!r}")
     if isinstance(fault, FaultSequence) and times is not None:
         raise PetStoreMockError("expected no times= with a sequence: it is used once, a fault for each request")
-    if not _is_count(after, 0):
+    if not (is_integer(after) and after >= 0):
         raise PetStoreMockError(f"expected after to be a whole number of at least 0; got after={after!r}")
-    if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 < probability <= 1:
+    if not is_number(probability) or not 0 < probability <= 1:
         raise PetStoreMockError(f"expected probability above 0 and at most 1; got probability={probability!r}")
 
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from petstore_mock.common.dates import as_moment, http_date
+from petstore_mock.common.numbers import is_integer, is_number
 from petstore_mock.common.suggestions import did_you_mean, nearest
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults import tls
@@ -167,7 +168,7 @@ def bad_request(*, delay: float | tuple[float, float] | None = None) -> BadReque
 
 
 def _is_one_of(status: object, statuses: range) -> bool:
-    return isinstance(status, int) and not isinstance(status, bool) and status in statuses
+    return is_integer(status) and status in statuses
 
 
 def server_error(status: int = 500, *, delay: float | tuple[float, float] | None = None) -> ServerError:
@@ -200,7 +201,7 @@ def rate_limited(
         with contextlib.suppress(PetStoreMockError):
             moment = as_moment(retry_after).astimezone(UTC)
             told, value = f"{moment:%Y-%m-%dT%H:%M:%SZ}", http_date(moment.timestamp())
-    elif retry_after is not None and _is_number(retry_after) and retry_after >= 0 and retry_after == int(retry_after):
+    elif retry_after is not None and _is_float(retry_after) and retry_after >= 0 and retry_after == int(retry_after):
         told = int(retry_after)
         value = str(told)
     if told is None and retry_after is not None:
@@ -233,17 +234,15 @@ def _seconds(given: Any, name: str) -> Seconds:  # noqa: ANN401
             pass
         case _:
             low = high = given
-    if not (_is_number(low) and _is_number(high) and 0 <= low <= high <= _LARGEST_DELAY):
+    if not (_is_float(low) and _is_float(high) and 0 <= low <= high <= _LARGEST_DELAY):
         raise PetStoreMockError(
             f"expected seconds from 0 to {_LARGEST_DELAY:g}, or a (low, high) pair of them; got {name}={given!r}"
         )
     return float(low), float(high)
 
 
-def _is_number(value: object) -> bool:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return False
-    return abs(value) < _LARGEST_NUMBER  # a larger int is no float; NaN is not less
+def _is_float(value: object) -> TypeGuard[float]:
+    return is_number(value) and abs(value) < _LARGEST_NUMBER  # a larger int is no float; NaN is not less
 
 
 def hang() -> Hang:
@@ -267,7 +266,7 @@ def truncate(fraction: float = 0.5) -> Truncate:
     Raises:
         PetStoreMockError: ``fraction`` is not at least 0 and below 1.
     """
-    if not _is_number(fraction) or not 0 <= fraction < 1:
+    if not _is_float(fraction) or not 0 <= fraction < 1:
         raise PetStoreMockError(f"expected a fraction of at least 0 and below 1; got fraction={fraction!r}")
     return Truncate(float(fraction))
 
@@ -278,7 +277,7 @@ def dribble(bytes_per_second: float) -> Dribble:
     Raises:
         PetStoreMockError: ``bytes_per_second`` is not positive.
     """
-    if not _is_number(bytes_per_second) or bytes_per_second <= 0:
+    if not _is_float(bytes_per_second) or bytes_per_second <= 0:
         raise PetStoreMockError(
             f"expected a positive number of bytes per second; got bytes_per_second={bytes_per_second!r}"
         )
@@ -363,17 +362,13 @@ def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test autho
     """
     if isinstance(fault, Fault):
         return fault
-    if _is_status(fault):
+    if is_integer(fault):
         return _of_status(fault)
     meant = nearest(getattr(fault, "__name__", fault), [*KINDS, "sequence"])  # of a function that was not called
     raise PetStoreMockError(
         f"expected an HTTP status or a fault of petstore_mock.faults; "
         f"got fault={fault!r} ({type(fault).__name__})" + ("" if meant is None else f". Did you mean faults.{meant}()?")
     )
-
-
-def _is_status(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _of_status(status: int) -> Fault:
@@ -394,7 +389,7 @@ def from_data(value: object) -> Fault:
     Raises:
         PetStoreMockError: there is no such kind or argument (suggests the nearest name), or no such value of it.
     """
-    if _is_status(value):
+    if is_integer(value):
         return coerce(value)
     if not isinstance(value, Mapping):
         meant = nearest(value, [*KINDS, "sequence"]) if isinstance(value, str) else None

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from petstore_mock import faults
 from petstore_mock.common.masking import cut, mask_field, mask_parameter
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.interface import OPERATIONS, require_operation
@@ -77,7 +78,10 @@ class Criteria:
 
     def shown(self) -> dict[str, Any]:
         """Return what is asked for as it may be shown: keys in header fields and parameters are masked."""
-        return {name: _MASKS[name](value) if name in _MASKS else value for name, value in self._asked.items()}
+        return {
+            name: {one: _MASKS[name](one, text) for one, text in value.items()} if name in _MASKS else value
+            for name, value in self._asked.items()
+        }
 
     def differences(self, entry: Entry) -> list[str]:
         """Return why ``entry`` is not what is asked for, nothing when it is."""
@@ -179,7 +183,7 @@ def _as_text(value: object) -> object:
     """Return how a value stands in a query or a path: numbers are text there, None is not sent."""
     if value is None:
         return _ABSENT
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return str(value) if is_integer(value) else value
 
 
 def _differs(name: str, came: object, expected: object) -> str | None:
@@ -214,7 +218,7 @@ def _body_argument(entry: Entry, name: str, expected: object) -> str | None:
 
 
 def _status(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not is_integer(value):
         raise PetStoreMockError(
             "expected status as an int (the HTTP status) or as text (the argument status); "
             f"got status={value!r} ({type(value).__name__})"
@@ -272,14 +276,6 @@ def _query(value: Any) -> Callable[[Entry], str | None]:  # noqa: ANN401
 
 def _shown_query(query: Mapping[str, list[str]]) -> dict[str, object]:
     return {name: _texts([mask_parameter(name, value) for value in values]) for name, values in query.items()}
-
-
-def _masked_fields(value: Mapping[str, str]) -> dict[str, str]:
-    return {name: mask_field(name, text) for name, text in value.items()}
-
-
-def _masked_query(value: Mapping[str, object]) -> dict[str, object]:
-    return {name: _masked_argument(name, argument) for name, argument in value.items()}
 
 
 def _masked_argument(name: str, argument: object) -> object:
@@ -369,7 +365,7 @@ _GENERAL: Final[Mapping[str, Callable[[Any], Callable[[Entry], str | None]]]] = 
     "fault": _fault,
     "condition": _condition,
 }
-_MASKS: Final[Mapping[str, Callable[[Any], Any]]] = {"headers": _masked_fields, "query": _masked_query}
+_MASKS: Final[Mapping[str, Callable[[str, Any], object]]] = {"headers": mask_field, "query": _masked_argument}
 _OF_ANSWER: Final = frozenset(
     {"status", "fault", "condition"}
 )  # what only an answer tells, if status is an HTTP status

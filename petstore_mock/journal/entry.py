@@ -197,6 +197,10 @@ class Entry:
         """Return ``text`` without the keys that this request is known to have had to do with."""
         return mask_text(text, self.secrets)
 
+    def masked_bytes(self, content: bytes) -> bytes:
+        """Return the same of bytes: a key is ASCII, and Latin-1 maps bytes one to one, so that the rest stays."""
+        return self.masked(content.decode("latin-1")).encode("latin-1")
+
     @property
     def misplaced_keys(self) -> tuple[str, ...]:
         """Where a key stands beside Authorization (§5): ``target``, ``body``, or the lower-case name of a field."""

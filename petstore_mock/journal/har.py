@@ -155,6 +155,4 @@ def _text(entry: Entry, body: bytes) -> tuple[str, str]:
     try:
         return entry.masked(body.decode("utf-8")), ""
     except UnicodeDecodeError:
-        # A key is ASCII, and Latin-1 maps bytes one to one: masked there, the rest stays as it is.
-        masked = entry.masked(body.decode("latin-1")).encode("latin-1")
-        return base64.b64encode(masked).decode("ascii"), "base64"
+        return base64.b64encode(entry.masked_bytes(body)).decode("ascii"), "base64"

@@ -64,8 +64,8 @@ def record_of(entry: Entry) -> dict[str, Any]:
 
 
 def _as_base64(entry: Entry, content: bytes) -> str:
-    """Return bytes for JSON; a key is ASCII, and Latin-1 maps bytes one to one, so that it can be masked there."""
-    return b64encode(entry.masked(content.decode("latin-1")).encode("latin-1")).decode("ascii") if content else ""
+    """Return bytes for JSON, keys masked."""
+    return b64encode(entry.masked_bytes(content)).decode("ascii")
 
 
 def _violation_record(entry: Entry, violation: Violation) -> dict[str, Any]:

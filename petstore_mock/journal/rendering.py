@@ -266,7 +266,7 @@ def _body(entry: Entry) -> tuple[str, str]:
     body = entry.body
     if len(body) > _CURL_BODY:
         return "", f"@body-of-{len(body)}-bytes"
-    text = entry.masked(body.decode("latin-1")).encode("latin-1")
+    text = entry.masked_bytes(body)
     try:
         plain = text.decode("utf-8")
     except UnicodeDecodeError:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from petstore_mock.contract.behaviour import Behaviour
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.core.animals import as_id
 from petstore_mock.core.fault_rule import FaultRule
 from petstore_mock.core.starting_state import check_count
 from petstore_mock.errors import PetStoreMockError
@@ -268,12 +269,8 @@ class RemoteWorld:
         self._ask_for_pet("DELETE", pet_id)
 
     def _ask_for_pet(self, method: str, pet_id: object, body: object = None) -> Any:  # noqa: ANN401  # a JSON value
-        if isinstance(pet_id, bool) or not isinstance(pet_id, int):
-            raise PetStoreMockError(
-                f"expected an id as a whole number; got pet_id={pet_id!r} ({type(pet_id).__name__})"
-            )
         try:
-            return self.ask(method, f"pets/{pet_id}", body)
+            return self.ask(method, f"pets/{as_id(pet_id)}", body)
         except ValueError:  # Python writes no integer of thousands of digits
             raise PetStoreMockError(
                 "expected the id of an animal in the store; got a number of thousands of digits"

@@ -24,6 +24,7 @@ from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itsel
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
+from petstore_mock.common.numbers import is_number
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.at_once import at_once
@@ -219,7 +220,7 @@ def _takes_one(function: object) -> bool:
 
 
 def _is_positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+    return is_number(value) and value > 0
 
 
 def check_client(

@@ -9,6 +9,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.checks.lifecycle import COMPANION_THREAD
 from petstore_mock.stateful.model.holding import Hold
@@ -56,7 +57,7 @@ def _check(first: Any, second: Any, hold: Any, then: Any) -> None:  # noqa: ANN4
     if not (callable(first) and callable(second)):
         raise PetStoreMockError(f"expected two functions without arguments; got first={first!r}, second={second!r}")
     for name, place in (("hold", hold), ("then", then if then is not None else 1)):
-        if not isinstance(place, int) or isinstance(place, bool) or place < 1:
+        if not is_integer(place) or place < 1:
             raise PetStoreMockError(f"expected {name} to be a whole number of at least 1; got {name}={place!r}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.numbers import is_integer, is_number
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.verify.checking import Checking
 from petstore_mock.verify.client import ServiceConnection
@@ -151,11 +152,11 @@ def _keys(api_key: object) -> tuple[str, ...]:
 
 def _check(*, allow_create: object, rate: object, max_requests: object, timeout: object) -> None:
     for name, value, least in (("allow_create", allow_create, 0), ("max_requests", max_requests, 1)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not is_integer(value) or value < least:
             raise PetStoreMockError(f"expected {name} to be a number from {least} up; got {name}={value!r}")
     for name, number in (("rate", rate), ("timeout", timeout)):
         # No system's clock counts what is longer than a billion seconds: an answer's time, or between two requests.
-        if not isinstance(number, (int, float)) or isinstance(number, bool) or not 1e-9 <= number < 1e9:
+        if not is_number(number) or not 1e-9 <= number < 1e9:
             raise PetStoreMockError(
                 f"expected {name} to be more than 0 (a billionth at least) and less than a billion; "
                 f"got {name}={number!r}"

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
-from petstore_mock.verify.exchange import NotJson, is_integer
+from petstore_mock.verify.exchange import NotJson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,7 +168,7 @@ def _field(name: str, is_right: Callable[[Any], bool], what: str, *, required: b
 
 
 def _is_int64(value: object) -> bool:
-    return is_integer(value) and -_LARGEST - 1 <= value <= _LARGEST  # type: ignore[operator]  # it is one
+    return is_integer(value) and -_LARGEST - 1 <= value <= _LARGEST
 
 
 def _is_text(value: object) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import cut, printable
+from petstore_mock.common.numbers import is_integer
 
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
@@ -228,8 +229,3 @@ class Exchange:
         if "{key}" in self.target:  # a shell puts a variable into double quotes alone
             return " ".join([*parts, f'{quote(base)}"{self.target.replace("{key}", self.variable)}"'])
         return " ".join([*parts, quote(base + self.target)])
-
-
-def is_integer(value: object) -> bool:
-    """Whether a JSON value is an integer; ``True`` is none."""
-    return isinstance(value, int) and not isinstance(value, bool)

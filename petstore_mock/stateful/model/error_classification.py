@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal
 
+from petstore_mock.common.numbers import is_integer
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -142,7 +144,7 @@ def _status(error: BaseException) -> int | None:
     for holder, names in ((error, ("status_code", "status", "code")), (response, ("status_code", "status"))):
         for name in names:
             value = getattr(holder, name, None)
-            if isinstance(value, int) and not isinstance(value, bool):
+            if is_integer(value):
                 if value in _STATUSES:
                     return int(value)
                 break  # aiohttp's own has a status of 0, and a code that warns when it is looked at
