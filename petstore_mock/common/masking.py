@@ -28,8 +28,9 @@ __all__ = [
     "request_line",
 ]
 
-# What languages write for a setting that is not there, in lower case. None of these is a secret.
-NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", "(null)"})
+# What languages write for a setting that is not there, in lower case, and the interface (§5) in the place of a key.
+# None of these is a secret.
+NO_KEYS: Final = frozenset({"none", "null", "undefined", "nil", "nan", "<nil>", "(null)", "<api_key>"})
 
 ISSUED_KEY: Final = re.compile(r"petstore-[0-9a-f]{8}-\d{6,}")  # as core.world_registry makes them
 

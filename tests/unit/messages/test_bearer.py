@@ -52,6 +52,7 @@ MALFORMED = [
     ("Bearer {{api_key}}", "the key is in braces"),
     (f"Bearer Bearer {KEY}", "the key begins with 'Bearer' a second time"),
     ("Bearer <nil>", "the key is the text '<nil>': the client's setting is not there"),
+    ("Bearer <API_KEY>", "the key is the text '<API_KEY>': the client's setting is not there"),
     (f"Bearer {KEY},Bearer {KEY}", "there is a comma in it, as when two Authorization fields are joined"),
     (f"Bearer {KEY} {KEY}", "there is white space in the key"),
     ("Bearer $API_KEY", "the key has '$' where a bearer token can't (RFC 6750 §2.1)"),
@@ -123,6 +124,7 @@ def test_fault_stands_in_error_body_and_journal_alike(value: str, fault: str) ->
     message = json.loads(answer.body)["message"]
     assert message.endswith(f": {fault}")
     assert message.startswith("The API key is ")
+    assert "***" not in message.removesuffix(fault), "of our own words"
     assert core.journal.last.reason == message
     assert KEY not in message
 
