@@ -134,7 +134,8 @@ def client_machine(
     """
     if not _takes_one(make_client):
         raise PetStoreMockError(
-            f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}"
+            f"expected make_client to be a function of a PetStoreMock; got make_client={make_client!r}: pass "
+            "a function such as lambda petstore: Client(petstore.url, petstore.api_key)"
         )
     if classify is not None and not callable(classify):
         raise PetStoreMockError(f"expected classify to be a function of an exception; got classify={classify!r}")

@@ -30,6 +30,10 @@ def check(make_client: Json, **options: Json) -> None:
     ("options", "words"),
     [
         ({"make_client": 3}, "make_client=3"),
+        (
+            {"make_client": HttpClientPets},
+            "pass a function such as lambda petstore: Client(petstore.url, petstore.api_key)",
+        ),
         ({"make_client": lambda: None}, "a function of a PetStoreMock"),
         ({"patience": 0}, "patience=0"),
         ({"patience": True}, "patience=True"),

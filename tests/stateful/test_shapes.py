@@ -141,6 +141,11 @@ def test_a_result_with_none_of_an_animals_fields_is_told_of_with_the_way_out() -
     assert raised_by(error.test, SHAPES["dataclass"][0]) is None, error.test
 
 
+def test_a_read_pet_that_raises_is_named() -> None:
+    error = found(by_key(shaped(DataclassPet.of)), read_pet=lambda pet: {"id": pet.ident})
+    assert "of which read_pet= raised AttributeError ('DataclassPet' object has no attribute 'ident')" in error.sentence
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

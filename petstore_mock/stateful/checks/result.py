@@ -164,8 +164,12 @@ def unreadable_problem(call: Call, outcome: Outcome, error: Exception, reader: R
     names = f"[{', '.join(_code(reader, item, place, name) for name in _TYPES)}]"
     read = f"len(result), [{names} for pet in result]" if is_list else names
     operation = OPERATIONS[call.operation]
-    sentence = f"{call} {outcome}, which {Outcome(error=error)} when it was looked at"
+    raised = Outcome(error=error)
+    sentence = f"{call} {outcome}, which {raised} when it was looked at"
     words = "what a call returns is read by its caller, who has no failure to expect of it"
+    if reader.is_given:
+        sentence = f"{call} {outcome}, of which read_pet= {raised}"
+        words += ", unless it is read_pet= that reads it wrong"
     return Problem(sentence, operation.section, words, ("result = {call}", read))
 
 
