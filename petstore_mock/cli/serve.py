@@ -24,9 +24,9 @@ from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
-from petstore_mock.control.admission import Admission, check_token, is_loopback
+from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
 from petstore_mock.control.mount import PREFIX, ControlMount, door_of
-from petstore_mock.core.cors import cors_of
+from petstore_mock.core.cors import check_origin, cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
 from petstore_mock.core.tenant import Tenant
 from petstore_mock.core.tenants import KEPT_REQUESTS, MAX_WORLDS, Tenants
@@ -237,6 +237,12 @@ class _Door:
         if options.control_token is not None:
             with _named("--control-token"):
                 check_token(options.control_token)
+        with _named("--allowed-host"):
+            for host in options.allowed_hosts:
+                check_host(host)
+        with _named("--allowed-origin"):
+            for origin in options.allowed_origins:
+                check_origin(origin)
         token = options.control_token or made_up
         if options.no_control or (token is None and not self._is_local()):
             self.on_service: ControlMount | None = None

@@ -8,6 +8,7 @@ preflight; it is no gate against programs of this machine, which need a token wh
 from __future__ import annotations
 
 import hmac
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
@@ -18,11 +19,12 @@ from petstore_mock.errors import PetStoreMockError
 if TYPE_CHECKING:
     from werkzeug import Request
 
-__all__ = ["TOKEN_HEADER", "Admission", "check_token", "is_loopback"]
+__all__ = ["TOKEN_HEADER", "Admission", "check_host", "check_token", "is_loopback"]
 
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
 _FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
 
 
@@ -49,6 +51,18 @@ def check_token(token: object) -> None:
         raise PetStoreMockError(
             "expected a control token of printable ASCII characters, without blanks around it; got another one "
             f"({type(token).__name__})"
+        )
+
+
+def check_host(host: str) -> None:
+    """Refuse what no Host field says (RFC 9110 §7.2), and would never match.
+
+    Raises:
+        PetStoreMockError: it is none.
+    """
+    if not _HOST.fullmatch(host):
+        raise PetStoreMockError(
+            f"expected a host as the field Host has it, without scheme or path, such as proxy:8080; got {host!r}"
         )
 
 

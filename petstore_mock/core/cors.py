@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.request import ApiRequest
     from petstore_mock.messages.response import Head
 
-__all__ = ["ANY_ORIGIN", "Cors", "cors_of"]
+__all__ = ["ANY_ORIGIN", "Cors", "check_origin", "cors_of"]
 
 ANY_ORIGIN: Final = "*"
 
@@ -93,21 +93,28 @@ def cors_of(origins: Any) -> Cors | None:  # noqa: ANN401  # checks whatever a t
         raise PetStoreMockError(f"expected cors as a list of origins, or '*' for any; got cors={origins!r}")
     every = list(origins)
     for origin in every:
-        _check(origin)
+        if origin not in {ANY_ORIGIN, "null"}:  # the latter is that of a page in a sandbox, or from a file
+            check_origin(origin, ", '*' or 'null'")
     return Cors(every) if every else None
 
 
-def _check(origin: object) -> None:
-    """Refuse what no browser sends as the Origin of a page, and would never match."""
-    if origin in {ANY_ORIGIN, "null"}:  # the latter is that of a page in a sandbox, or from a file
-        return
+def check_origin(origin: object, otherwise: str = "") -> None:
+    """Refuse what no browser sends as the Origin of a page of one site, and would never match.
+
+    Args:
+        origin: what was given.
+        otherwise: what else might have been given, to end a sentence with.
+
+    Raises:
+        PetStoreMockError: it is none; says how a browser would write it.
+    """
     try:
         parts = urlsplit(origin if isinstance(origin, str) else "")
         scheme, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError:  # of a port, or of brackets
         scheme, host, port = "", None, None
     if not scheme or not host:
-        raise PetStoreMockError(f"expected an origin such as http://localhost:5173, '*' or 'null'; got {origin!r}")
+        raise PetStoreMockError(f"expected an origin such as http://localhost:5173{otherwise}; got {origin!r}")
     shown_port = "" if port is None or port == _DEFAULT_PORTS.get(scheme) else f":{port}"
     written = f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}"
     if origin != written:

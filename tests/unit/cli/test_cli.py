@@ -186,6 +186,19 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--cors", "localhost:5173"], "--cors: expected an origin such as http://localhost:5173"),
         (["serve", "--control-token", ""], "--control-token: expected a control token of printable ASCII"),
         (["serve", "--control-token", "\u00e9"], "--control-token: expected a control token of printable ASCII"),
+        (
+            ["serve", "--allowed-origin", "localhost:5173"],
+            "--allowed-origin: expected an origin such as http://localhost",
+        ),
+        (
+            ["serve", "--allowed-origin", "http://localhost:5173/"],
+            "'http://localhost:5173'; got 'http://localhost:5173/'",
+        ),
+        (
+            ["serve", "--allowed-origin", "*"],
+            "--allowed-origin: expected an origin such as http://localhost:5173; got '*'",
+        ),
+        (["serve", "--allowed-host", "http://proxy:8080"], "--allowed-host: expected a host as the field Host has it"),
         (["serve", "--tls-key", "key.pem"], "--tls-key: expected --tls or --tls-cert beside it"),
         (["serve", "--tls-ca-out", "ca.pem"], "--tls-ca-out: expected --tls or --tls-cert beside it"),
         (["serve", "--tls", "--tls-key", "key.pem"], "--tls-key: expected --tls-cert beside it"),
