@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.new_pet import NewPet
 
-__all__ = ["SERVER", "Refusal", "Route", "Rules", "rules_for"]
+__all__ = ["SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
@@ -285,7 +285,17 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
     return read_integer(text)
 
 
+def door_hint(path: str) -> str:
+    """Return what to say of a path of the control door, which does not come here where that is open; else nothing."""
+    if not path.startswith("/__petstore"):
+        return ""
+    return "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
+
+
 def _path_hint(path: str) -> str:
+    hint = door_hint(path)
+    if hint:
+        return f"; {hint}"
     lowered = path.lower().rstrip("/").replace("//", "/")
     if not f"{lowered}/".startswith(f"{BASE_PATH}/"):
         return f"; every path begins with {BASE_PATH}/"

@@ -17,6 +17,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
 from petstore_mock.core.keys import KeyIndex
+from petstore_mock.core.routing import door_hint
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import HandshakeFault
@@ -296,7 +297,7 @@ class Worlds:
         shown = cut(repr(name), _SHOWN_NAME)
         if name in self._ended:
             return _Unknown("ended_world", f"the world {shown} is over, and its client still asks", name)
-        hint = (
+        hint = door_hint(request.target) or (
             "the default world is at /v1"
             if name == DEFAULT_WORLD
             else f"PUT /w/{cut(request.mount.rpartition('/')[2], _SHOWN_NAME)}/__petstore/world makes one"

@@ -256,6 +256,14 @@ def test_unknown_path_is_answered_404_without_a_key(service: Service, target: st
         ("/pets", "; every path begins with /v1/"),
         ("/v1pets", "; every path begins with /v1/"),
         ("/store/orders", "; every path begins with /v1/"),
+        (
+            "/__petstore/health",
+            "; the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it",
+        ),
+        (
+            "/w/one/__petstore/world",
+            ": the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it",
+        ),
         ("/v1/v1/pets", "; the base address ends in /v1 already"),
         ("/v1/V1/pets/1", "; the base address ends in /v1 already"),
         ("/v1/store/orders", " GET /v1/store/orders"),
