@@ -21,10 +21,6 @@ _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may b
 def complete(options: argparse.Namespace, actions: Iterable[argparse.Action]) -> list[str]:
     """Give each option that the command line leaves out (it is None) what the environment says of it.
 
-    Args:
-        options: the command line; it is changed.
-        actions: its options.
-
     Returns:
         The variables that something was taken from.
 

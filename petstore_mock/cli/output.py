@@ -23,9 +23,6 @@ class Output:
     A thread that waits for a reader would hold the buffer's lock, which Python wants at its exit. And a full pipe takes
     a part of what it is given, so that somebody must ask how much.
 
-    Args:
-        stream: where the text goes.
-
     Attributes:
         lines: how many have gone out.
         trouble: why nothing can be written any more, or None.

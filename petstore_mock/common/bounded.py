@@ -10,11 +10,7 @@ T = TypeVar("T")
 
 
 class Firsts(list[T]):
-    """The first of many: what came later tells nothing new.
-
-    Args:
-        limit: how many are kept.
-    """
+    """The first of many: what came later tells nothing new."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

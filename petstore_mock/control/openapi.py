@@ -34,12 +34,7 @@ _WORDS: Final = {
 
 
 def door_document(origin: str, version: str) -> dict[str, Any]:
-    """Return the description of the door.
-
-    Args:
-        origin: scheme, host and port of the stub.
-        version: of the package.
-    """
+    """Return the description of the door of a stub at ``origin``: scheme, host and port."""
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
         mounts = [""] if operation.root_only else ["", "/w/{world}"]

@@ -179,11 +179,7 @@ class FaultHandle:
         return self.when is None or bool(self.when(entry.request))
 
     def fires(self, random: Random) -> Fault | None:
-        """Return the fault if it meets a request that it concerns and wants, counting the hit.
-
-        Args:
-            random: decides under ``probability``.
-        """
+        """Return the fault if it meets a request that it concerns and wants, counting the hit."""
         if self.passed < self.after:
             self.passed += 1
             return None

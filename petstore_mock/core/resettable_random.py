@@ -11,9 +11,6 @@ class ResettableRandom(Random):
     """Random numbers that go back to where they started; free of charge when nothing was drawn.
 
     Most tests draw nothing, and to set the state of a generator takes longer than all else in a reset.
-
-    Args:
-        seed: where they start.
     """
 
     def __init__(self, seed: int) -> None:

@@ -42,11 +42,7 @@ class _Problem:
 
 
 class Verification:
-    """What a test must answer for in one world: what its journal and its faults show now, and what resets left.
-
-    Args:
-        world: whose errors, faults and journal count.
-    """
+    """What a test must answer for in one world: what its journal and its faults show now, and what resets left."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -64,15 +64,7 @@ def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[s
 def multiply(
     metafunc: pytest.Metafunc, count: int, seed: int, assumed: Mapping[str, str], mutants: Sequence[str] = ()
 ) -> None:
-    """Run a test under variants: those of exploration and mutants after the test as it is, those of ``petstore_each``.
-
-    Args:
-        metafunc: the test.
-        count: how many variants exploration picks.
-        seed: which ones.
-        assumed: gaps that stay as they are.
-        mutants: the mutants, by name.
-    """
+    """Run a test under variants: of exploration and mutants after the test as it is, and those of ``petstore_each``."""
     definition = metafunc.definition
     named = [name for mark in definition.iter_markers("petstore_each") for name in mark.args if _is_gap(name)]
     # A gap may be named twice, by a class and by its method; what is none is refused once all tests are collected.

@@ -147,9 +147,6 @@ class _Elsewhere:
 class RemoteFixture(RemotePetStore):
     """What the fixture ``petstore`` gives over a stub elsewhere.
 
-    Args:
-        tenant: the worlds of the session.
-
     Attributes:
         tenant: the same.
         host: where the stub listens.

@@ -26,11 +26,7 @@ _LONGEST_WAIT = 25.0  # seconds: as long as the door waits
 
 
 class RemoteClock(Clock):
-    """The fake's time in a world elsewhere.
-
-    Args:
-        world: whose time it is.
-    """
+    """The fake's time in a world elsewhere."""
 
     __slots__ = ("_world",)
 

@@ -73,9 +73,6 @@ class RemotePetStore(PetStore[RemoteFaultHandle, RemoteSnapshot]):
 
     It has the face of ``PetStoreMock`` as far as it concerns a world. What needs the same process raises
     ``PetStoreMockError`` and says what to do instead.
-
-    Args:
-        tenant: the world.
     """
 
     def __init__(self, tenant: RemoteWorld) -> None:

@@ -102,12 +102,7 @@ def _told(name: str, counts: Mapping[str, int]) -> str:
 
 
 class ProgressLine:
-    """A line on a terminal that tells how far a run is; nothing where there is none.
-
-    Args:
-        report: what it tells of.
-        stream: where it stands; standard error unless given.
-    """
+    """A line on a terminal that tells how far a run is; nothing where there is none."""
 
     def __init__(self, report: CheckReport, stream: TextIO | None = None) -> None:
         self._report = report

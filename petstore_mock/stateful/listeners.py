@@ -26,9 +26,6 @@ _LONGEST_PAUSE: Final = 0.002
 class Listeners:
     """The two listeners of a run, and their open connections.
 
-    Args:
-        tls: whether they speak TLS.
-
     Attributes:
         are_left_open: whether the client is known to leave connections open.
     """

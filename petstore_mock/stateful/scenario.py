@@ -178,14 +178,7 @@ Play: TypeAlias = "Callable[[Scenario], ClientBugError | None]"  # plays a scena
 
 
 def simplest(scenario: Scenario, found: ClientBugError, play: Play, *, deadline: float | None = None) -> ClientBugError:
-    """Play ever simpler scenarios, and return how the simplest that fails is told.
-
-    Args:
-        scenario: one that failed.
-        found: how it is told.
-        play: plays a scenario.
-        deadline: when to stop, by the real clock.
-    """
+    """Play ever simpler scenarios, until ``deadline`` by the real clock; return how the simplest that fails is told."""
     deadline = RealTime.monotonic() + LONGEST_SHRINKING if deadline is None else deadline
     tried = {repr(scenario)}
     again = True

@@ -36,10 +36,6 @@ __all__ = ["Scene"]
 class Scene:
     """The worlds of an example with their clients, and the hands of others in them.
 
-    Args:
-        run: what all examples share.
-        beginning: how the example begins.
-
     Attributes:
         script: the code of what was done.
         actors: the clients, each in its world.

@@ -93,12 +93,7 @@ def _has_ipv6() -> bool:
 
 
 def in_environment(number: int, allowed: Collection[str]) -> str | None:
-    """Return where an example is, if it is anywhere in particular.
-
-    Args:
-        number: that of the example.
-        allowed: where it may be.
-    """
+    """Return where an example is, if it is anywhere in particular."""
     place = _IN_ENVIRONMENT.get(number // 12 % 10)
     return place if place is not None and place in allowed and is_there(place) else None
 

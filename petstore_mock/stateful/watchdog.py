@@ -239,15 +239,7 @@ def attempt(
     function: Callable[..., Any],
     *arguments: Any,  # noqa: ANN401  # those of the function
 ) -> Outcome:
-    """Let a client do something under the watchdog's eye.
-
-    Args:
-        watchdog: looks after it.
-        petstore: the world that the client talks to.
-        operation: what the client does.
-        function: does it.
-        arguments: of the function.
-    """
+    """Let a client do something under the watchdog's eye."""
     watchdog.watch(petstore, operation)
     try:
         try:

@@ -33,11 +33,7 @@ _KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 
 
 
 class AsgiApp:
-    """The fake as an ASGI application, for asyncio and trio. Thread-safe; holds no state of its own.
-
-    Args:
-        handler: the core.
-    """
+    """The fake as an ASGI application, for asyncio and trio. Thread-safe; holds no state of its own."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

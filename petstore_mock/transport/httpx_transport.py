@@ -19,11 +19,7 @@ _INSTEAD_OF: Final = "petstore.httpx_client()"
 
 
 class CoreTransport(httpx.BaseTransport):
-    """Answers every request of its client, whatever the host.
-
-    Args:
-        handler: the core.
-    """
+    """Answers every request of its client, whatever the host."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

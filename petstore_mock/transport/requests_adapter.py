@@ -24,11 +24,7 @@ _INSTEAD_OF: Final = "petstore.requests_session()"
 
 
 class CoreAdapter(HTTPAdapter):
-    """Answers every request of the session that it is mounted on, whatever the host.
-
-    Args:
-        handler: the core.
-    """
+    """Answers every request of the session that it is mounted on, whatever the host."""
 
     def __init__(self, handler: Handler) -> None:
         super().__init__()

@@ -97,13 +97,7 @@ class Connection(Protocol):
 
 
 class DeferredDelivery:
-    """One answer that is late, or that a fault delivers; it ends exactly once.
-
-    Args:
-        connection: where it goes.
-        head: the head of the request.
-        request: the request.
-    """
+    """One answer that is late, or that a fault delivers; it ends exactly once."""
 
     __slots__ = ("_connection", "_deferred", "_ended", "_hangs", "_head", "_payload", "_request", "_sent", "_timer")
 

@@ -29,11 +29,7 @@ _LARGEST_READ: Final = 64 * 1024
 
 
 class WsgiApp:
-    """The fake as a WSGI application. Thread-safe; holds no state of its own.
-
-    Args:
-        handler: the core.
-    """
+    """The fake as a WSGI application. Thread-safe; holds no state of its own."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

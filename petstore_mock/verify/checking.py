@@ -29,9 +29,6 @@ _ORDER: Final = "mcxhqakvtdzbnjwfrepyglous"  # names in another order than their
 class Checking:
     """A run of the probes.
 
-    Args:
-        guest: sends them.
-
     Attributes:
         checked: the exchanges that are held against the clauses, by the names of their probes.
         skipped: why probes showed nothing, by their names.

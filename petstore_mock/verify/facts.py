@@ -20,9 +20,6 @@ class Facts:
     """What the exchanges show.
 
     Others use the service as well: an animal counts as being there at a request only if it was seen before and after.
-
-    Args:
-        exchanges: in the order sent.
     """
 
     def __init__(self, exchanges: Sequence[Exchange]) -> None:

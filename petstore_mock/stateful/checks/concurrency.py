@@ -96,16 +96,7 @@ def at_once_code(asked: Sequence[str], hold: int, then: int | None) -> str:
 def told_of_two(
     problem: Problem, calls: Sequence[Call], place: int, entries: Sequence[Entry], *, code: str, journal: str
 ) -> Problem:
-    """Return the problem of one of two calls, its check with the code that makes both.
-
-    Args:
-        problem: what is wrong with it.
-        calls: the two.
-        place: which of them it is.
-        entries: the requests of both.
-        code: makes both.
-        journal: the code of the journal.
-    """
+    """Return the problem of one of two calls, its check with the ``code`` that makes both."""
     call, other = calls[place], calls[1 - place]
     name, other_name = (("first", "second"), ("second", "first"))[place]
     sent = "sent()"

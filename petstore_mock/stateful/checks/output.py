@@ -217,13 +217,7 @@ _HOW: Final[dict[str, tuple[tuple[str, ...], str]]] = {  # the lines before the 
 
 
 def output_problem(capture: OutputCapture, who: str, code: str) -> Problem | None:
-    """Return what is wrong with what was logged, printed or warned of.
-
-    Args:
-        capture: what has captured it.
-        who: who did it.
-        code: has it done again.
-    """
+    """Return what is wrong with what ``who`` has logged, printed or warned of; ``code`` has it done again."""
     told = capture.take()
     if told is None:
         return None

@@ -242,12 +242,7 @@ class ProgramSettings:
 
 
 def program_problem(who: str, changes: Sequence[Change]) -> Problem | None:
-    """Return what is wrong with settings of the whole program that a client has changed.
-
-    Args:
-        who: changed them.
-        changes: what was changed.
-    """
+    """Return what is wrong with settings of the whole program that ``who`` has changed."""
     if not changes:
         return None
     words = (
