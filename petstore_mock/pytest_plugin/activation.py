@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from petstore_mock.pytest_plugin import options
 from petstore_mock.pytest_plugin.isolation import ISOLATION, IsolationManager, StartCheck
-from petstore_mock.pytest_plugin.options import (
-    assumed_gaps,
-    check_options,
-    covers,
-    leak_mode,
-    mistakes_in_markers,
-    mistakes_in_options,
-)
 from petstore_mock.pytest_plugin.reporting import FailureReport, Leaks, Removal
 from petstore_mock.pytest_plugin.run import MISTAKES
 
@@ -35,9 +28,9 @@ def isolation_of(config: pytest.Config) -> IsolationManager:
     isolation = config.stash.get(ISOLATION, None)
     if isolation is not None:
         return isolation
-    leaks = leak_mode(config)
-    check_options(config)
-    assumed = assumed_gaps(config)
+    leaks = options.leak_mode(config)
+    options.check_options(config)
+    assumed = options.assumed_gaps(config)
     isolation = config.stash[ISOLATION] = IsolationManager(assumed)
     register = config.pluginmanager.register
     register(isolation, "petstore-worlds")
@@ -46,7 +39,7 @@ def isolation_of(config: pytest.Config) -> IsolationManager:
     register(FailureReport(config, isolation), "petstore-report")
     if config.getoption("petstore_at"):
         register(Removal(isolation), "petstore-removal")
-    if covers(config):
+    if options.covers(config):
         from petstore_mock.pytest_plugin.outcome_coverage import Coverage  # noqa: PLC0415  # most runs do without
 
         register(Coverage(config, isolation), "petstore-coverage")
@@ -71,8 +64,8 @@ def leaks_of(config: pytest.Config) -> Leaks:
 
 def check(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Let each of ``items`` fail whose markers or options can't be right; the others run all the same."""
-    found = [(item, text) for item in items for text in mistakes_in_markers(item)]
-    found += mistakes_in_options(items)
+    found = [(item, text) for item in items for text in options.mistakes_in_markers(item)]
+    found += options.mistakes_in_options(items)
     multiplied = any(map(config.getoption, ("petstore_explore", "petstore_mutants")))
     if multiplied or any(item.get_closest_marker("petstore_each") for item in items):
         from petstore_mock.pytest_plugin import exploration  # noqa: PLC0415  # most runs do without
