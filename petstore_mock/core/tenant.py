@@ -146,24 +146,32 @@ class Tenant:
         self._snapshot_number = 0
         self.at_change: Callable[[Tenant, WorldEvent], None] | None = None
         self._journal_limit, self._ring, self._listener = journal_limit, ring, listener
-        self._fixed_keys = tuple(api_keys)
+        self._fixed_keys: tuple[str, ...] = ()
         self._keys: tuple[str, ...] = ()
-        self.world = self._begin(schemas, options)
+        self._lasting_keys: tuple[str, ...] = ()  # those that the root keeps when it is made anew
+        self.world = self._begin(schemas, options, tuple(api_keys))
         if name is None:
+            self._lasting_keys = self._fixed_keys
             worlds.push(self.world)
         else:
             worlds.add_named(name, self.world)
 
-    def _begin(self, schemas: Schemas, options: WorldOptions) -> World:
-        """Make a world of ``options``, which nobody can reach yet; nothing of this object changes if they are wrong."""
+    def _begin(self, schemas: Schemas, options: WorldOptions, keys: tuple[str, ...]) -> World:
+        """Make a world of ``options``, which nobody can reach yet; nothing of this object changes if they are wrong.
+
+        Args:
+            schemas: what its animals and requests are held against.
+            options: its starting state.
+            keys: the valid ones unless an option gives one; without any it gets its own.
+        """
         strict, self_check = options.get("strict", False), options.get("self_check", False)
         random_seed, api_key, at = options.get("random_seed", 0), options.get("api_key"), options.get("at")
         check_type("strict", strict, bool, what="True or False")
         check_type("self_check", self_check, bool, what="True or False")
         check_type("random_seed", random_seed, int, what="a whole number")
-        fixed = self._fixed_keys if api_key is None else (api_key,)
+        fixed = keys if api_key is None else (api_key,)
         for number, key in enumerate(fixed):
-            self.worlds.check_key(key, shared=self.name is not None or key in self._keys)
+            self.worlds.check_key(key, shared=self.name is not None or key in self._keys + self._lasting_keys)
             if key in fixed[:number]:
                 raise PetStoreMockError("expected each API key once; got one of them twice")
         behaviour, mutant = as_behaviour(options.get("behaviour")), options.get("mutant")
@@ -367,13 +375,14 @@ class Tenant:
         self._changed("made")
 
     def make_anew(self, **options: Unpack[WorldOptions]) -> None:
-        """Begin another test's world at the same address: of ``options`` alone, but for keys that the tenant was given.
+        """Begin another test's world at the same address: of ``options`` alone, but for the first keys of the root.
 
         Raises:
             PetStoreMockError: an option can't be right; nothing has changed then.
         """
         former = self.world
-        self.world = world = self._begin(former.schemas, {"self_check": former.self_check, **options})
+        options = {"self_check": former.self_check, **options}
+        self.world = world = self._begin(former.schemas, options, self._lasting_keys)
         world.owner = former.owner
         if self.name is None:
             self.worlds.replace(former, world)

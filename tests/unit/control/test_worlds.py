@@ -100,6 +100,17 @@ def test_default_world_made_anew_keeps_its_given_key() -> None:
     door = Door(PetStoreMock(api_key="fixed"))
     assert door.ask("PUT", "world", {"seed": 2}).json["api_key"] == "fixed"
     assert len(names(door.call("fixed", "/v1/pets"))) == 2
+    assert door.ask("PUT", "world", {"api_key": "other"}).json["api_key"] == "other"
+    assert door.call("fixed", "/v1/pets").status == 401
+    door.ask("PUT", "world", {"api_key": "fixed"}, world="one")
+    assert door.ask("PUT", "world").json["api_key"] == "fixed"
+
+
+def test_world_made_anew_loses_the_key_that_the_test_before_gave_it(door: Door) -> None:
+    assert door.ask("PUT", "world", {"api_key": "given"}, world="one").json["api_key"] == "given"
+    key = door.ask("PUT", "world", world="one").json["api_key"]
+    assert key != "given"
+    assert [door.call(one, "/w/one/v1/pets").status for one in (key, "given")] == [200, 401]
 
 
 def test_default_world_is_never_ended(door: Door) -> None:
