@@ -9,11 +9,11 @@ cache.
 from __future__ import annotations
 
 import json
+import threading
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.output import Output
@@ -28,13 +28,14 @@ __all__ = ["RequestLog"]
 
 _LONGEST_QUEUE: Final = 10_000  # a log that nobody reads must not fill the memory ...
 _LARGEST_QUEUE: Final = 32 * 1024 * 1024  # ... nor may its bodies: bytes that the entries hold on to
-_KEPT_TEXTS: Final = 512  # of lines, beginning and end
+_KEPT_KINDS: Final = 512  # of lines
 _KEPT_TARGET: Final = 200  # characters
 _MOST_LINES: Final = 500  # written at once: who watches sees them scroll, and requests wait for no longer rendering
 
 # Seconds between two writes. The first line after a rest goes out at once; those of a burst gather, since to wake for
-# each of them (a write, and two changes of the thread that runs) costs several times what the line costs.
-_REST: Final = 0.01
+# each of them (a write, and two changes of the thread that runs) costs several times what the line costs. Nobody reads
+# as quickly.
+_REST: Final = 0.03
 
 
 class _OtherLine(str):
@@ -58,12 +59,12 @@ class RequestLog:
 
     def __init__(self, stdout: TextIO, log_format: str) -> None:
         self._output = Output(stdout)
-        self._around = _around_json if log_format == "json" else around_duration
-        self._line = _json_line if log_format == "json" else _text_line
-        self._kept: dict[object, tuple[str, str]] = {}  # what stands around the numbers of plain lines
+        self._kind: type[_JsonLine | _TextLine] = _JsonLine if log_format == "json" else _TextLine
+        self._kept: dict[object, _JsonLine | _TextLine] = {}  # of plain lines
         self._left_out_line = _json_left_out if log_format == "json" else _text_left_out
         self._world_line = _json_world if log_format == "json" else _text_world
         self._greeting: SimpleQueue[str] = SimpleQueue()
+        self._ending = threading.Event()
         # Lines, and entries of which lines are to be made, with what they weigh.
         self._queue: SimpleQueue[str | tuple[Entry, int] | None] = SimpleQueue()
         # Each is counted by one thread alone: these by the server's ...
@@ -80,24 +81,31 @@ class RequestLog:
         self._noted += 1
         if self._queue.qsize() >= _LONGEST_QUEUE or self._noted_bytes - self._taken_bytes >= _LARGEST_QUEUE:
             self._left_out += 1
-        elif entry.response is not None and _is_plain(entry):
-            self._queue.put(self._plain_line(entry, entry.response))
+        elif (
+            entry.executed
+            and entry.condition is None
+            and entry.fault is None
+            and entry.outcome is None
+            and entry.response is not None
+        ):
+            self._queue.put(self._plain_line(entry, entry.response))  # all that there is to tell is known and usual
         else:
             self._noted_bytes += entry.weight
             self._queue.put((entry, entry.weight))
 
     def _plain_line(self, entry: Entry, response: ApiResponse) -> str:
         request = entry.request
+        world = entry.owner if request.mount else None
         # The operation follows from the first two; in their texts, the keys are masked.
-        key = (request.method, request.target, response.head.status, entry.keys(), request.fields.credentials)
-        around = self._kept.get(key)
-        if around is None:
-            around = self._around(entry)
-            if len(self._kept) >= _KEPT_TEXTS:
+        key = (request.method, request.target, response.head.status, entry.keys(), request.fields.credentials, world)
+        kind = self._kept.get(key)
+        if kind is None:
+            kind = self._kind(entry)
+            if len(self._kept) >= _KEPT_KINDS:
                 self._kept.clear()
             if len(request.target) <= _KEPT_TARGET:
-                self._kept[key] = around
-        return self._line(entry, *around)
+                self._kept[key] = kind
+        return kind.line(entry)
 
     def say(self, event: str, text: str, world: str) -> None:
         """Let a line be written soon that is of no request: what became of a world.
@@ -125,6 +133,7 @@ class RequestLog:
     def end(self) -> None:
         """Let :meth:`write` return once it has written what was noted before."""
         self._queue.put(None)
+        self._ending.set()
 
     def finish(self) -> str:
         """Write what is still to be written, as long as somebody reads it.
@@ -146,8 +155,15 @@ class RequestLog:
         """Write lines until :meth:`end` is called. When they can be written no more, count them, and go on."""
         while (first := self._queue.get()) is not None and not self._output.is_given_up:
             noted, ended = self._more(first)
-            lines = [one if isinstance(one, str) else self._line(one[0], *self._around(one[0])) for one in noted]
-            others = sum(isinstance(one, _OtherLine) for one in noted)
+            lines, others = [], 0
+            for one in noted:
+                if isinstance(one, str):
+                    lines.append(one)
+                    others += type(one) is _OtherLine
+                else:
+                    entry, weight = one
+                    lines.append(self._kind(entry).line(entry))
+                    self._taken_bytes += weight
             left_out = self._left_out - self._told
             if left_out:
                 lines.append(self._left_out_line(left_out))
@@ -160,42 +176,41 @@ class RequestLog:
             if ended:
                 return
             if self._queue.qsize() < _MOST_LINES:
-                time.sleep(_REST)
+                self._ending.wait(_REST)
 
     def _more(self, first: str | tuple[Entry, int]) -> tuple[list[str | tuple[Entry, int]], bool]:
         """Return ``first`` with what waits behind it, and whether the end was among that."""
-        found, ended = [first], False
-        with suppress(Empty):
-            while len(found) < _MOST_LINES:
-                noted = self._queue.get_nowait()
-                if noted is None:
-                    ended = True
-                    break
-                found.append(noted)
-        self._taken_bytes += sum(one[1] for one in found if isinstance(one, tuple))
-        return found, ended
+        found = [first]
+        for _ in range(min(self._queue.qsize(), _MOST_LINES - 1)):  # nobody else takes anything out
+            noted = self._queue.get_nowait()
+            if noted is None:
+                return found, True
+            found.append(noted)
+        return found, False
 
 
-def _is_plain(entry: Entry) -> bool:
-    """Say whether all that there is to tell of a request that has an answer is known and usual."""
-    return (
-        entry.condition is None
-        and entry.fault is None
-        and entry.sent
-        and entry.outcome is None
-        and not entry.by_expectation
-    )
+class _TextLine:
+    """Makes lines of text that differ from that of ``entry`` in their numbers alone."""
 
+    __slots__ = ("_before", "_behind", "_lines", "_second")
 
-def _text_line(entry: Entry, before: str, behind: str) -> str:
-    world = entry.owner if entry.request.mount else None
-    return _text(entry.timestamp // 1, world, before, int(entry.duration * 10_000 + 0.5), behind)
+    def __init__(self, entry: Entry) -> None:
+        told = f"[{entry.owner}] " if entry.request.mount else ""
+        before, self._behind = around_duration(entry)
+        self._before = told + before
+        self._second = 0.0
+        self._lines: dict[int, str] = {}  # of that second: of many requests in it, most took as long as others
 
-
-@lru_cache(maxsize=64)  # of many requests in a second, most took as long as others of their kind
-def _text(second: float, world: str | None, before: str, tenths: int, behind: str) -> str:
-    told = "" if world is None else f"[{world}] "
-    return f"{_time_of_day(second)} {told}{before}{tenths // 10}.{tenths % 10}{behind}"
+    def line(self, entry: Entry) -> str:
+        second = entry.timestamp // 1
+        if second != self._second:
+            self._second, self._lines = second, {}
+        tenths = int(entry.duration * 10_000 + 0.5)
+        line = self._lines.get(tenths)
+        if line is None:
+            line = f"{_time_of_day(second)} {self._before}{tenths // 10}.{tenths % 10}{self._behind}"
+            self._lines[tenths] = line
+        return line
 
 
 @lru_cache(maxsize=2)
@@ -203,23 +218,29 @@ def _time_of_day(timestamp: float) -> str:
     return f"{datetime.fromtimestamp(timestamp, UTC):%H:%M:%S}"
 
 
-def _around_json(entry: Entry) -> tuple[str, str]:
-    told: dict[str, object] = {"method": entry.method, "target": entry.target, "operation": entry.operation}
-    before = f'{json.dumps(told | {"status": entry.status})[1:-1]}, "milliseconds": '
-    if entry.condition is None:
-        return before, "}"
-    told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
-    return before, f", {json.dumps(told)[1:]}"
+class _JsonLine:
+    """Makes lines of JSON that differ from that of ``entry`` in their numbers alone."""
 
+    __slots__ = ("_before", "_behind")
 
-def _json_line(entry: Entry, before: str, behind: str) -> str:
-    second, took = entry.timestamp // 1, round(entry.duration * 1e6)
-    milliseconds = min(999, int((entry.timestamp - second) * 1000 + 0.0005))  # to the microsecond, as Entry.moment
-    world = f', "world": "{entry.owner}"' if entry.request.mount else ""  # a name needs no escapes
-    return (
-        f'{{"event": "request", "time": "{_date_and_time(second)}.{milliseconds:03}+00:00", "number": {entry.number}, '
-        f'"connection": {entry.connection}, {before}{took // 1000}.{took % 1000:03}{world}{behind}'
-    )
+    def __init__(self, entry: Entry) -> None:
+        told: dict[str, object] = {"method": entry.method, "target": entry.target, "operation": entry.operation}
+        self._before = f'{json.dumps(told | {"status": entry.status})[1:-1]}, "milliseconds": '
+        world = f', "world": "{entry.owner}"' if entry.request.mount else ""  # a name needs no escapes
+        why = "}"
+        if entry.condition is not None:
+            told = {"condition": entry.condition.name, "section": entry.section, "reason": entry.reason}
+            why = f", {json.dumps(told)[1:]}"
+        self._behind = world + why
+
+    def line(self, entry: Entry) -> str:
+        second, took = entry.timestamp // 1, round(entry.duration * 1e6)
+        milliseconds = min(999, int((entry.timestamp - second) * 1000 + 0.0005))  # to the microsecond, as Entry.moment
+        return (
+            f'{{"event": "request", "time": "{_date_and_time(second)}.{milliseconds:03}+00:00", '
+            f'"number": {entry.number}, "connection": {entry.connection}, '
+            f"{self._before}{took // 1000}.{took % 1000:03}{self._behind}"
+        )
 
 
 @lru_cache(maxsize=2)
