@@ -71,7 +71,7 @@ def _unknown(key: str, keys: Sequence[str]) -> str:
     if key.lower() in {known.lower() for known in keys}:
         return "the key differs from one that the fake knows in letter case alone"
     if ISSUED_KEY.fullmatch(key):
-        return "this fake did not issue it: it looks like a key of another one, or of an earlier run"
+        return "it is none of this world's: it looks like one of another world, or of another run of the fake"
     wanted = f"; a valid one has {len(keys[0])}" if keys else ""
     return f"the fake knows no such key, of {counted(len(key), 'character')}{wanted}"
 

@@ -111,6 +111,8 @@ def test_world_made_anew_loses_the_key_that_the_test_before_gave_it(door: Door) 
     key = door.ask("PUT", "world", world="one").json["api_key"]
     assert key != "given"
     assert [door.call(one, "/w/one/v1/pets").status for one in (key, "given")] == [200, 401]
+    door.ask("PUT", "world", world="one")
+    assert b"looks like one of another world" in door.call(key, "/w/one/v1/pets").body
 
 
 def test_default_world_is_never_ended(door: Door) -> None:

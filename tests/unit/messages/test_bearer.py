@@ -69,7 +69,7 @@ UNKNOWN = [
     (KEY.upper(), "the key differs from one that the fake knows in letter case alone"),
     (
         "petstore-ffffffff-000001",
-        "this fake did not issue it: it looks like a key of another one, or of an earlier run",
+        "it is none of this world's: it looks like one of another world, or of another run of the fake",
     ),
     ("x" * len(KEY), "the fake knows no such key, of 24 characters; a valid one has 24"),
     ("x", "the fake knows no such key, of 1 character; a valid one has 24"),
