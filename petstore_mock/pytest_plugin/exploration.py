@@ -145,8 +145,7 @@ class Exploration:
                 "variant": variant_text(variant_of(item)),
                 "multiplied": is_multiplied(item),
                 "excused": (call.excinfo is not None and isinstance(call.excinfo.value, pytest.xfail.Exception))
-                # A client of wider scope has the key of a test that is over: no variant is the reason.
-                or (bool(variant_of(item)) and bool(run.leaks)),
+                or (bool(variant_of(item)) and run.met_old_keys_alone),
                 "assumes": assumptions_of(item),
             }
         return report

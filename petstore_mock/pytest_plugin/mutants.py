@@ -125,8 +125,7 @@ class Mutants:
             return report
         noted: dict[str, Any] = {"test": name_without_variant(item), "multiplied": is_multiplied(item)}
         if run.mutant is not None:
-            # A client of wider scope has the key of a test that is over: no mutant is the reason.
-            excused = bool(run.leaks) or (call.excinfo is not None and _says_nothing(call.excinfo.value))
+            excused = run.met_old_keys_alone or (call.excinfo is not None and _says_nothing(call.excinfo.value))
             run.noticed = run.noticed or (is_failure(report) and not excused)
             noted |= {"mutant": run.mutant, "noticed": run.noticed, "asked": run.asked}
             report.outcome, report.longrepr, report.sections = "passed", None, []

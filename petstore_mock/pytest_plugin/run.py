@@ -178,6 +178,11 @@ class Run:
             return []
         return self.petstore.tenant.leaks[self.leaks_before :]
 
+    @property
+    def met_old_keys_alone(self) -> bool:
+        """Whether its client, of wider scope, has the key of a test that is over: then no variant is the reason."""
+        return bool(self.leaks) and not self.entries()
+
     def entries(self) -> list[Entry]:
         """Return what the journal still has of the present world, oldest first."""
         assert self.petstore is not None  # noqa: S101  # for the type checker: only those are asked that use it

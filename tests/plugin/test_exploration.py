@@ -149,6 +149,20 @@ def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> No
     assert result.parseoutcomes() == {"failed": 2 + len(GAPS["null_status"].alternatives), "passed": 1}
 
 
+def test_a_request_that_an_earlier_test_left_hides_no_leaning(inner: Inner, output: Output) -> None:
+    source = """
+        old = []
+
+        def test_order(petstore):
+            old.append(petstore.api_key)
+            call(petstore, key=old[0])
+            rex, ada = petstore.seed(name="Rex"), petstore.seed(name="Ada")
+            assert [pet["id"] for pet in call(petstore)[1]] == [rex["id"], ada["id"]]
+    """
+    text = output(inner(source, "--petstore-explore=60", "--tb=no"))
+    assert "  list_order=by_name: test_inner.py::test_order\n" in text
+
+
 def test_a_client_of_wider_scope_shows_no_leaning_and_notices_nothing(inner: Inner, output: Output) -> None:
     source = """
         @pytest.fixture(scope="module")
