@@ -39,16 +39,15 @@ _NOTE_LETTERS: Final = int((_WIDTH - _NOTE - 8) / _LETTER)
 _NOTE_LINES: Final = 4
 _ARROW: Final = 9
 
-_INK: Final = "#1f2328"
-_FAINT: Final = "#59636e"
-_TROUBLE: Final = "#a40e26"
-_FAULT: Final = "#7a4a00"
-_COMMIT: Final = "#0a5a28"
-_COLOURS: Final[dict[Mark, tuple[str, str]]] = {
-    "commit": ("commit", _COMMIT),
-    "refusal": ("trouble", _TROUBLE),
-    "fault": ("fault", _FAULT),
-    "plain": ("ink", _INK),
+_Ink = tuple[str, str]  # the class by which a page may restyle what is drawn with it, and its colour
+_INK: Final = ("ink", "#1f2328")
+_FAINT: Final = ("faint", "#59636e")
+_TROUBLE: Final = ("trouble", "#a40e26")
+_INKS: Final[dict[Mark, _Ink]] = {
+    "commit": ("commit", "#0a5a28"),
+    "refusal": _TROUBLE,
+    "fault": ("fault", "#7a4a00"),
+    "plain": _INK,
 }
 _DESCRIBED: Final = 20  # requests that are told in the description, the latest; a table beside it tells all
 
@@ -87,7 +86,7 @@ def _drawn(steps: Sequence[ExchangeStep], gone: str) -> tuple[list[str], int]:
     bottom, rows = _TOP, []
     if gone or not steps:
         middle = (_CLIENT + _SERVICE) // 2
-        rows.append(_text(middle, bottom, gone or "no requests", kind="faint", colour=_FAINT, anchor="middle"))
+        rows.append(_text(middle, bottom, gone or "no requests", ink=_FAINT, anchor="middle"))
         bottom += _ROW
     for step, is_answer in _in_order(steps):
         drawn, lines = (_answer if is_answer else _request)(step, bottom)
@@ -111,11 +110,12 @@ def _in_order(steps: Sequence[ExchangeStep]) -> Iterator[tuple[ExchangeStep, boo
 
 def _lifelines(bottom: int) -> list[str]:
     drawn = []
+    dark, light = _INK[1], _FAINT[1]
     for x, name in ((_CLIENT, "client"), (_SERVICE, "service")):
         drawn += [
-            f'<rect class="ink" x="{x - 38}" y="14" width="76" height="26" rx="3" fill="none" stroke="{_INK}"/>',
+            f'<rect class="ink" x="{x - 38}" y="14" width="76" height="26" rx="3" fill="none" stroke="{dark}"/>',
             _text(x, 31, name, anchor="middle"),
-            f'<line class="faint" x1="{x}" y1="40" x2="{x}" y2="{bottom}" stroke="{_FAINT}" stroke-dasharray="1 3"/>',
+            f'<line class="faint" x1="{x}" y1="40" x2="{x}" y2="{bottom}" stroke="{light}" stroke-dasharray="1 3"/>',
         ]
     return drawn
 
@@ -129,9 +129,9 @@ def _request(step: ExchangeStep, y: int) -> tuple[str, int]:
     line = y + 8
     notes, lines = _notes(step.notes, y)
     drawn = [
-        _text(_TIME, y + 12, f"+{took(step.began)}", kind="faint", colour=_FAINT, anchor="end"),
+        _text(_TIME, y + 12, f"+{took(step.began)}", ink=_FAINT, anchor="end"),
         _text(_CLIENT + 12, y, told, more=operation, strong=retry),
-        _arrow(_CLIENT, _SERVICE, line, "ink", _INK),
+        _arrow(_CLIENT, _SERVICE, line, _INK),
         notes,
     ]
     return "".join(drawn), lines
@@ -141,26 +141,26 @@ def _answer(step: ExchangeStep, y: int) -> tuple[str, int]:
     """Draw what came back, or did not: an answer that is lost ends halfway, at a cross."""
     line = y + 8
     bad = step.arrival != "whole" or step.status is None or step.status >= 400
-    kind, colour = ("trouble", _TROUBLE) if bad else ("ink", _INK)
+    ink = _TROUBLE if bad else _INK
     told = step.answer if step.ended is None else f"{step.answer}  {took(step.ended - step.began)}"
     middle = (_CLIENT + _SERVICE) // 2
     drawn = []
     if step.arrival == "whole":
-        drawn.append(_arrow(_SERVICE, _CLIENT, line, kind, colour, is_open=True))
+        drawn.append(_arrow(_SERVICE, _CLIENT, line, ink, is_open=True))
     elif step.arrival == "corrupted":
-        drawn.append(_arrow(_SERVICE, _CLIENT, line, kind, colour, is_open=True, dashes="10 3 2 3"))
+        drawn.append(_arrow(_SERVICE, _CLIENT, line, ink, is_open=True, dashes="10 3 2 3"))
     elif step.arrival == "cut":
         stop = _CLIENT + (_SERVICE - _CLIENT) // 4
         drawn += [
-            _stroke(_SERVICE, stop, line, kind, colour, "6 4"),
-            _path(f"M{stop - 7} {line + 7}l6 -14M{stop - 1} {line + 7}l6 -14", kind, colour),
+            _stroke(_SERVICE, stop, line, ink, "6 4"),
+            _path(f"M{stop - 7} {line + 7}l6 -14M{stop - 1} {line + 7}l6 -14", ink),
         ]
     else:
-        drawn.append(_stroke(_SERVICE, middle + (10 if step.arrival == "lost" else 0), line, kind, colour, "6 4"))
+        drawn.append(_stroke(_SERVICE, middle + (10 if step.arrival == "lost" else 0), line, ink, "6 4"))
         if step.arrival == "lost":
-            drawn.append(_path(f"M{middle - 6} {line - 6}l12 12M{middle - 6} {line + 6}l12 -12", kind, colour))
+            drawn.append(_path(f"M{middle - 6} {line - 6}l12 12M{middle - 6} {line + 6}l12 -12", ink))
     told = _fitted(f"{step.number} {told}", _MESSAGE)
-    drawn.append(_text(_SERVICE - 12, y, told, kind=kind, colour=colour, anchor="end"))
+    drawn.append(_text(_SERVICE - 12, y, told, ink=ink, anchor="end"))
     return "".join(drawn), 1
 
 
@@ -170,23 +170,23 @@ def _answer(step: ExchangeStep, y: int) -> tuple[str, int]:
 def _notes(notes: Iterable[Note], y: int) -> tuple[str, int]:
     drawn, line = [], 0
     for note in notes:
-        kind, colour = _COLOURS[note.mark]
-        drawn.append(_shape(note.mark, y + 8 + line * _LINE, kind, colour))
+        ink = _INKS[note.mark]
+        drawn.append(_shape(note.mark, y + 8 + line * _LINE, ink))
         for text in _wrapped(note.text):
-            drawn.append(_text(_NOTE, y + 12 + line * _LINE, text, kind=kind, colour=colour))
+            drawn.append(_text(_NOTE, y + 12 + line * _LINE, text, ink=ink))
             line += 1
     return "".join(drawn), line
 
 
-def _shape(mark: Mark, y: int, kind: str, colour: str) -> str:
+def _shape(mark: Mark, y: int, ink: _Ink) -> str:
     """Draw the sign of a note: a filled square for a commit, a hollow diamond for a refusal, a triangle for a fault."""
     x = _SERVICE + 11
     if mark == "commit":
-        return f'<rect class="{kind}" x="{x - 5}" y="{y - 5}" width="10" height="10" fill="{colour}"/>'
+        return f'<rect class="{ink[0]}" x="{x - 5}" y="{y - 5}" width="10" height="10" fill="{ink[1]}"/>'
     if mark == "refusal":
-        return _path(f"M{x} {y - 6}l6 6l-6 6l-6 -6z", kind, colour)
+        return _path(f"M{x} {y - 6}l6 6l-6 6l-6 -6z", ink)
     if mark == "fault":
-        return _path(f"M{x} {y - 6}l6 11h-12z", kind, colour)
+        return _path(f"M{x} {y - 6}l6 11h-12z", ink)
     return ""
 
 
@@ -235,19 +235,12 @@ def _fitted(text: str, most: int, end: str = CUT) -> str:
     return text[: max(kept, 1)] + end
 
 
-def _text(  # private
-    x: int,
-    y: int,
-    text: str,
-    *,
-    kind: str = "ink",
-    colour: str = _INK,
-    anchor: str = "start",
-    more: str = "",
-    strong: str = "",
+def _text(
+    x: int, y: int, text: str, *, ink: _Ink = _INK, anchor: str = "start", more: str = "", strong: str = ""
 ) -> str:
+    kind, colour = ink
     where = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    further = f'<tspan class="faint" fill="{_FAINT}">{escape(more)}</tspan>' if more else ""
+    further = f'<tspan class="faint" fill="{_FAINT[1]}">{escape(more)}</tspan>' if more else ""
     further += f'<tspan font-weight="bold">{escape(strong)}</tspan>' if strong else ""
     return (
         f'<text class="{kind}" x="{x}" y="{y}" fill="{colour}"{where} xml:space="preserve">'
@@ -255,21 +248,21 @@ def _text(  # private
     )
 
 
-def _path(path: str, kind: str, colour: str) -> str:
+def _path(path: str, ink: _Ink) -> str:
+    kind, colour = ink
     return f'<path class="{kind} stroke" d="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
 
 
-def _stroke(start: int, end: int, y: int, kind: str, colour: str, dashes: str = "") -> str:  # noqa: PLR0917  # private
+def _stroke(start: int, end: int, y: int, ink: _Ink, dashes: str = "") -> str:
+    kind, colour = ink
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return f'<line class="{kind} stroke" x1="{start}" y1="{y}" x2="{end}" y2="{y}" stroke="{colour}"{dashed}/>'
 
 
-def _arrow(  # private
-    start: int, end: int, y: int, kind: str, colour: str, *, is_open: bool = False, dashes: str = ""
-) -> str:
+def _arrow(start: int, end: int, y: int, ink: _Ink, *, is_open: bool = False, dashes: str = "") -> str:
     """Draw an arrow: with a filled head for a request, an open one for an answer."""
     back = end - _ARROW if end > start else end + _ARROW
     head = f"M{back} {y - 5}L{end} {y}L{back} {y + 5}"
     if is_open:
-        return _stroke(start, end, y, kind, colour, dashes) + _path(head, kind, colour)
-    return _stroke(start, end, y, kind, colour) + f'<path class="{kind}" d="{head}z" fill="{colour}"/>'
+        return _stroke(start, end, y, ink, dashes) + _path(head, ink)
+    return _stroke(start, end, y, ink) + f'<path class="{ink[0]}" d="{head}z" fill="{ink[1]}"/>'
