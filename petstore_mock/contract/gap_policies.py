@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from petstore_mock.common.dates import http_date
-from petstore_mock.contract.interface import DEPRECATED_SINCE, PETS_PATH
+from petstore_mock.contract.interface import DEPRECATED_SINCE, LARGEST_INT64, LARGEST_LIMIT, PETS_PATH
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTEGER_TEXT",
-    "LARGEST_INT64",
     "Catalogue",
     "ResponseFields",
     "any_order",
@@ -42,13 +41,10 @@ __all__ = [
     "with_more_fields",
 ]
 
-_MOST_LISTED: Final = 100  # §8
-
 ResponseFields = tuple[tuple[str, str], ...]
 
 # What counts as an integer in a query or a path: JSON's own syntax (RFC 8259 §6), ASCII digits only.
 INTEGER_TEXT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
-LARGEST_INT64: Final = 2**63 - 1
 
 
 class Catalogue(Protocol):
@@ -132,10 +128,10 @@ def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) 
 def link_to_next_page(mount: str, limit: int, status: str | None, total: int) -> ResponseFields:
     """Return the ``Link`` field of a list that names a next page while there are more animals than were asked for."""
     ((name, first),) = link_to_first_page(mount, limit, status, total)
-    if total <= limit or limit == _MOST_LISTED:
+    if total <= limit or limit == LARGEST_LIMIT:
         return ((name, first),)
     # What can be asked for by the interface: a page of more animals, in which those of this one come again.
-    ((_, larger),) = link_to_first_page(mount, _MOST_LISTED, status, total)
+    ((_, larger),) = link_to_first_page(mount, LARGEST_LIMIT, status, total)
     return ((name, f"{first}, {larger.replace('first', 'next')}"),)
 
 

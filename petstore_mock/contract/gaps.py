@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.dates import http_date
 from petstore_mock.contract import gap_policies as policies
-from petstore_mock.contract.interface import PETS_PATH
+from petstore_mock.contract.interface import LARGEST_INT64, PETS_PATH
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ _ROWS: Final = (
         "that ids grow, follow one another, or fit into a double",
         sequential=lambda last, _random: last + 1,
         sparse=lambda last, random: last + random.randint(2, 1000),
-        random_int64=lambda _last, random: random.randint(1, policies.LARGEST_INT64),
+        random_int64=lambda _last, random: random.randint(1, LARGEST_INT64),
         beyond_2_53=lambda last, _random: max(last, 2**53) + 1,
     ),
     _gap(

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASE_PATH",
+    "DEFAULT_LIMIT",
     "DEPRECATED_SINCE",
     "INTERFACE_VERSION",
+    "LARGEST_INT64",
+    "LARGEST_LIMIT",
     "OPERATIONS",
     "PETS_PATH",
     "PET_STATUSES",
@@ -58,6 +61,9 @@ class PetChanges(TypedDict, total=False):
 
 BASE_PATH: Final = "/v1"  # §1, §9
 INTERFACE_VERSION: Final = "1.0.0"  # §9
+DEFAULT_LIMIT: Final = 20  # §8
+LARGEST_LIMIT: Final = 100  # §8
+LARGEST_INT64: Final = 2**63 - 1  # §2
 PETS_PATH: Final = f"{BASE_PATH}/pets"
 PET_STATUSES: Final = get_args(PetStatus)  # a test holds this against PetStatus.json
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.contract.error_conditions import condition_of_status, error_document
-from petstore_mock.contract.interface import PET_STATUSES, OperationName
+from petstore_mock.contract.interface import LARGEST_INT64, LARGEST_LIMIT, PET_STATUSES, OperationName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,8 +68,6 @@ __all__ = [
 
 NO_JSON: Final = object()  # in the place of a body that is none
 NO_BODY: Final = object()
-_LARGEST: Final = 2**63 - 1
-_MOST: Final = 100
 _JSON: Final = "application/json"
 _PAGE: Final = "text/html"
 
@@ -127,7 +125,11 @@ class Turn:
     def limit(self) -> int | None:
         """The limit that was asked for, if it is one that is allowed."""
         text = self.query.get("limit", "")
-        return int(text) if text.isdecimal() and len(text) <= len(str(_MOST)) and 1 <= int(text) <= _MOST else None
+        return (
+            int(text)
+            if text.isdecimal() and len(text) <= len(str(LARGEST_LIMIT)) and 1 <= int(text) <= LARGEST_LIMIT
+            else None
+        )
 
     def refuse(self, status: int) -> None:
         """Answer with an Error instead; nothing that the request created is kept."""
@@ -200,7 +202,7 @@ def next_status(status: str) -> str:
 
 def rounded(number: int) -> int:
     """Round as a service does that takes every number for a double."""
-    return min(int(float(number)), _LARGEST)
+    return min(int(float(number)), LARGEST_INT64)
 
 
 def in_ascii(text: str) -> str:
@@ -293,12 +295,12 @@ def sent_status(status: str | None) -> Callable[[Turn], bool]:
 def limit_ignored(turn: Turn) -> None:
     """Bring as many animals as any limit may ask for."""
     if turn.limit is not None:
-        turn.query["limit"] = str(_MOST)
+        turn.query["limit"] = str(LARGEST_LIMIT)
 
 
 def limit_and_one(turn: Turn) -> None:
     """Bring one animal more than was asked for."""
-    if turn.limit is not None and turn.limit < _MOST:
+    if turn.limit is not None and turn.limit < LARGEST_LIMIT:
         turn.query["limit"] = str(turn.limit + 1)
 
 
@@ -361,7 +363,7 @@ def let_pass(made_of: Callable[[Turn], Any]) -> Callable[[Turn], object]:
         if not isinstance(fields, dict):
             return
         name, category, status = fields.get("name"), fields.get("categoryId"), fields.get("status")
-        if not isinstance(name, str) or type(category) is not int or abs(category) > _LARGEST:
+        if not isinstance(name, str) or type(category) is not int or abs(category) > LARGEST_INT64:
             return  # it breaks another rule as well
         if status is not None and status not in PET_STATUSES:
             return
@@ -388,7 +390,7 @@ def always(value: object) -> Callable[[Any], Any]:
 
 def as_whole_number(text: str) -> object:
     """Read text as a careless service does."""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < len(str(_LARGEST)) else 0
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < len(str(LARGEST_INT64)) else 0
 
 
 def first_of_array(turn: Turn) -> object:

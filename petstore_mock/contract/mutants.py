@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.numbers import is_number
 from petstore_mock.contract import mutant_changes as do
-from petstore_mock.contract.interface import PET_STATUSES, OperationName
+from petstore_mock.contract.interface import DEFAULT_LIMIT, LARGEST_INT64, LARGEST_LIMIT, PET_STATUSES, OperationName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MUTANTS", "Mutant"]
 
-_MOST: Final = 100
-_DEFAULT: Final = 20
-_LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53  # of the integers that a double holds
 
 
@@ -188,27 +185,31 @@ _MUTANTS: Final = (
         "list-maximum-refused",
         "4.1-limit-maximum",
         "limit=100 is refused: 400",
-        do.on(lambda turn: turn.limit == _MOST, do.refused(400)),
+        do.on(lambda turn: turn.limit == LARGEST_LIMIT, do.refused(400)),
     ),
     _list(
         "list-limit-refused",
         "4.1-limit-within",
         "every limit from 2 to 99 is refused: 400",
-        do.on(lambda turn: turn.limit not in {None, 1, _MOST}, do.refused(400)),
+        do.on(lambda turn: turn.limit not in {None, 1, LARGEST_LIMIT}, do.refused(400)),
     ),
     Mutant("list-limit-ignored", "4.1-limit-counts", "limit is ignored", _LIST, before=do.limit_ignored),
     Mutant(
         "list-limit-and-one", "4.1-limit-counts", "one animal more than limit comes", _LIST, before=do.limit_and_one
     ),
     Mutant(
-        "list-default-100", "4.1-limit-default", "the default of limit is 100", _LIST, before=do.default_limit(_MOST)
+        "list-default-100",
+        "4.1-limit-default",
+        "the default of limit is 100",
+        _LIST,
+        before=do.default_limit(LARGEST_LIMIT),
     ),
     Mutant(
         "list-default-21",
         "4.1-limit-default",
         "the default of limit is 21",
         _LIST,
-        before=do.default_limit(_DEFAULT + 1),
+        before=do.default_limit(DEFAULT_LIMIT + 1),
     ),
     *(
         _list(
@@ -318,8 +319,8 @@ _MUTANTS: Final = (
         "4.2-category-range",
         "a categoryId beyond int64 passes",
         do.passes(
-            do.has("categoryId", lambda number: type(number) is int and abs(number) > _LARGEST),
-            {"categoryId": do.always(_LARGEST)},
+            do.has("categoryId", lambda number: type(number) is int and abs(number) > LARGEST_INT64),
+            {"categoryId": do.always(LARGEST_INT64)},
         ),
     ),
     _create(

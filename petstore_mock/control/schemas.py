@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.interface import LARGEST_INT64
 from petstore_mock.contract.interface import OPERATIONS as SERVICE_OPERATIONS
 from petstore_mock.contract.mutants import MUTANTS
 
@@ -26,7 +27,6 @@ __all__ = [
 
 MOST_PETS: Final = 1_000_000  # of one request
 LONGEST_WAIT: Final = 25  # seconds: less than what clients and proxies give a request as a rule
-_INT64: Final = 2**63 - 1
 
 Schema = dict[str, Any]
 
@@ -54,8 +54,8 @@ _TEXT: Final[Schema] = {"type": "string"}
 _FLAG: Final[Schema] = {"type": "boolean"}
 # What `connect()` asks of a stub of its own version, for the reports of a test; no promise to anybody else.
 _RECORD: Final[Schema] = {**_FLAG, "description": "Internal: may change with any version.", "x-internal": True}
-_COUNT: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": _INT64}
-_POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": _INT64}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": LARGEST_INT64}
+_POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": LARGEST_INT64}
 _SERVICE_OPERATION: Final[Schema] = {"type": "string", "enum": list(SERVICE_OPERATIONS)}
 _ANY_OPERATION: Final[Schema] = {"type": ["string", "null"], "enum": [*SERVICE_OPERATIONS, None]}
 _ANIMAL: Final[Schema] = {"type": "object", "description": "Fields of an animal (§2); what is missing is filled in."}
@@ -78,7 +78,7 @@ _FAULT: Final[Schema] = {
 }
 _PLAN: Final[dict[str, Schema]] = {
     "on": _ANY_OPERATION,
-    "times": {"type": ["integer", "null"], "minimum": 1, "maximum": _INT64},
+    "times": {"type": ["integer", "null"], "minimum": 1, "maximum": LARGEST_INT64},
     "after": _COUNT,
     "at": {"type": "string", "enum": ["before_commit", "after_commit"]},
     "probability": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
@@ -241,7 +241,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         {},
         {
             "operation": _ANY_OPERATION,
-            "count": {"type": "integer", "minimum": 1, "maximum": _INT64},
+            "count": {"type": "integer", "minimum": 1, "maximum": LARGEST_INT64},
             "where": _WHERE,
             "timeout": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT},
         },
@@ -251,7 +251,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         {},
         {
             "operation": _ANY_OPERATION,
-            "times": {"type": ["integer", "null"], "minimum": 0, "maximum": _INT64},
+            "times": {"type": ["integer", "null"], "minimum": 0, "maximum": LARGEST_INT64},
             "where": _WHERE,
         },
     ),

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.wording import counted
+from petstore_mock.contract.interface import LARGEST_INT64
 from petstore_mock.contract.strict_json import encode_flat
 
 if TYPE_CHECKING:
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from petstore_mock.core.routing import Route
     from petstore_mock.messages.response import ApiResponse
 
-__all__ = ["LARGEST_ID", "SortedIds", "Store", "StoreSnapshot"]
+__all__ = ["SortedIds", "Store", "StoreSnapshot"]
 
-LARGEST_ID: Final = 2**63 - 1  # §2: int64
 
 # Ids are kept in sorted runs: an insert moves at most one run, so its cost hardly grows with the store. 1,000 is the
 # load of the sortedcontainers package, measured there as the optimum for lists of pointers.
@@ -244,10 +244,10 @@ class Store:
         """
         pets = self._pets
         candidate = assign(self.last, random)
-        if candidate <= LARGEST_ID and candidate not in pets:
+        if candidate <= LARGEST_INT64 and candidate not in pets:
             return candidate
         for _ in range(8):
-            candidate = random.randint(1, LARGEST_ID)
+            candidate = random.randint(1, LARGEST_INT64)
             if candidate not in pets:
                 return candidate
         return self.lowest_free_id()

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.numbers import is_integer
-from petstore_mock.contract.interface import OPERATIONS, PET_STATUSES
+from petstore_mock.contract.interface import DEFAULT_LIMIT, LARGEST_INT64, LARGEST_LIMIT, OPERATIONS, PET_STATUSES
 from petstore_mock.verify.exchange import NotJson
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAUSES", "Breach", "Clause", "Silent"]
 
-_LARGEST: Final = 2**63 - 1
-_DEFAULT_LIMIT: Final = 20
-_MOST: Final = 100
 _NUMBER: Final = "an integer in int64"
 _TEXT: Final = "a string"
 
@@ -168,7 +165,7 @@ def _field(name: str, is_right: Callable[[Any], bool], what: str, *, required: b
 
 
 def _is_int64(value: object) -> bool:
-    return is_integer(value) and -_LARGEST - 1 <= value <= _LARGEST
+    return is_integer(value) and -LARGEST_INT64 - 1 <= value <= LARGEST_INT64
 
 
 def _is_text(value: object) -> bool:
@@ -225,7 +222,7 @@ def _at_most(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     if isinstance(found, Silent):
         return found
     text = exchange.one("limit")
-    limit = _DEFAULT_LIMIT if text is None else int(text)
+    limit = DEFAULT_LIMIT if text is None else int(text)
     if len(found) > limit:
         return Breach(f"expected at most {limit} animals; {len(found)} came")
     more = len(facts.standing(exchange.number, exchange.one("status")))
@@ -450,7 +447,11 @@ _KEYLESS: Final = ("list-no-key", "list-key-in-query")
 
 def _counts(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     text = exchange.one("limit")
-    if text is None or not 1 <= int(text) <= _MOST or len(exchange.query) > 1 + (exchange.one("status") is not None):
+    if (
+        text is None
+        or not 1 <= int(text) <= LARGEST_LIMIT
+        or len(exchange.query) > 1 + (exchange.one("status") is not None)
+    ):
         return Silent("it has no limit within the bounds")
     return _at_most(exchange, facts)
 

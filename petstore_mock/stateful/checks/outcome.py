@@ -8,14 +8,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.dates import http_timestamp
-from petstore_mock.contract.interface import OPERATIONS, SENTENCES
+from petstore_mock.contract.interface import DEFAULT_LIMIT, OPERATIONS, SENTENCES
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
 from petstore_mock.messages.response import NOT_MODIFIED
 from petstore_mock.stateful.checks.broken_answers import BODIES, broken_answer_problem, is_broken_answer
 from petstore_mock.stateful.checks.requests import is_ping
 from petstore_mock.stateful.checks.result import (
-    DEFAULT_LIMIT,
     Allowed,
     list_problem,
     outcome_problem,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.contract.interface import OPERATIONS
+from petstore_mock.contract.interface import DEFAULT_LIMIT, OPERATIONS
 from petstore_mock.stateful.model.call import Outcome, Problem, literal, shortened
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.model.error_classification import Kind
     from petstore_mock.stateful.model.reading import ResultReader
 
-__all__ = ["DEFAULT_LIMIT", "Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
+__all__ = ["Allowed", "list_problem", "outcome_problem", "pet_problem", "unreadable_problem"]
 
 _LONG: Final = 20  # characters, from which on the first difference is shown
 _ASKED_AGAIN: Final = frozenset({"429", "503"})  # statuses after which many a library asks again (Retry-After)
-DEFAULT_LIMIT: Final = 20  # §8
 _SHOWN_IDS: Final = 6
 _TYPES: Final = {"id": int, "name": str, "categoryId": int, "status": str}
 

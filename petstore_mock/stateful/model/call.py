@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from petstore_mock.common.masking import mask_text
+from petstore_mock.contract.interface import LARGEST_LIMIT
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.model.adapter import METHODS, AdaptedClient
 
@@ -31,7 +32,6 @@ __all__ = [
 
 _METHODS: Final[dict[str, str]] = dict(zip(("listPets", "createPet", "getPet"), METHODS, strict=True))
 _SHOWN: Final = 60
-_LARGEST_LIMIT: Final = 100  # §8
 QUIETLY: Final = ("with contextlib.suppress(Exception):", "    {call}")  # lines of a check of what the call has sent
 _LEAST_TIMEOUT: Final = 0.1  # seconds; no client can mean less
 
@@ -138,7 +138,7 @@ class Call:
     def is_allowed(self) -> bool:
         """Whether the interface allows it: a limit from 1 to 100 (§8). What else is given was asked for."""
         limit: int = self.arguments.get("limit", 1)
-        return 1 <= limit <= _LARGEST_LIMIT
+        return 1 <= limit <= LARGEST_LIMIT
 
     @property
     def body(self) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from petstore_mock.contract.interface import LARGEST_INT64
 from petstore_mock.core import store as store_module
-from petstore_mock.core.store import LARGEST_ID, SortedIds, Store
+from petstore_mock.core.store import SortedIds, Store
 
 Pet = dict[str, Any]
 
-IDS = st.integers(-6, 30) | st.sampled_from([LARGEST_ID, LARGEST_ID - 1, -(2**63)])
+IDS = st.integers(-6, 30) | st.sampled_from([LARGEST_INT64, LARGEST_INT64 - 1, -(2**63)])
 STATUSES = st.sampled_from([None, "available", "pending", "sold"])
 
 
@@ -263,7 +264,7 @@ def test_highest_id_ever_given_outlives_its_animal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taken", "free"), [([], 1), ([1, 2, 4], 3), ([2], 1), ([-5, 0, 1], 2), ([1, LARGEST_ID], 2), ([-1], 1)]
+    ("taken", "free"), [([], 1), ([1, 2, 4], 3), ([2], 1), ([-5, 0, 1], 2), ([1, LARGEST_INT64], 2), ([-1], 1)]
 )
 def test_lowest_free_id_is_positive_and_free(taken: list[int], free: int) -> None:
     store = Store()
