@@ -184,7 +184,10 @@ class Handlers:
     def _tenant(self, call: DoorCall) -> Tenant:
         tenant = self._tenants.find(call.name)
         if tenant is None:
-            raise ProblemError(404, f"expected the name of a world; got {call.name[:100]!r}: PUT world makes it")
+            came = f"expected the name of a world; got {call.name[:100]!r}"
+            if self._tenants.is_over(call.name):
+                came += ", which is over: a DELETE ended it, or nobody asked for it as long as --world-ttl says"
+            raise ProblemError(404, f"{came}: PUT world makes it")
         return tenant
 
     def _world(self, call: DoorCall, tenant: Tenant) -> dict[str, Any]:

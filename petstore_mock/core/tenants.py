@@ -96,6 +96,10 @@ class Tenants:
             tenant.world.asked = RealTime.perf_counter()
         return tenant
 
+    def is_over(self, name: str) -> bool:
+        """Say whether there was a world of that name by address, and is none any more."""
+        return self.default.worlds.is_over(name)
+
     def make(self, name: str, **options: Unpack[WorldOptions]) -> tuple[Tenant, bool]:
         """Make the world of a name, or make it anew; say whether there was none.
 

@@ -282,6 +282,10 @@ class Worlds:
             world.reset(())
         _remember(self._ended, name, None)
 
+    def is_over(self, name: str) -> bool:
+        """Say whether the world at ``/w/NAME`` was ended."""
+        return name in self._ended
+
     def _at_address(self, request: ApiRequest) -> World | _Unknown | None:
         """Find the world of a request to ``/w/NAME/...``, None elsewhere; the rest of the path becomes its target."""
         if not request.mount:
@@ -295,7 +299,7 @@ class Worlds:
             world.asked = request.started
             return world
         shown = cut(repr(name), _SHOWN_NAME)
-        if name in self._ended:
+        if self.is_over(name):
             return _Unknown("ended_world", f"the world {shown} is over, and its client still asks", name)
         hint = door_hint(request.target) or (
             "the default world is at /v1"

@@ -139,6 +139,7 @@ def test_world_that_is_not_there_is_404(door: Door, method: str) -> None:
 def test_ended_world_leaks_and_is_listed(door: Door) -> None:
     key = door.ask("PUT", "world", world="one").json["api_key"]
     assert door.ask("DELETE", "world", world="one").json == {"passed": True, "problems": []}
+    assert "over: a DELETE ended it, or nobody asked" in door.ask("GET", "world", world="one").json["detail"]
     assert door.call(key, "/w/one/v1/pets").status == 404
     assert door.call(key, "/v1/pets").status == 401
     assert door.get("leaks") == {
