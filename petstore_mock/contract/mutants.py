@@ -7,7 +7,8 @@ hooks it in). What no client could ever observe is no mutant: ``petstore-mock ve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -33,17 +34,17 @@ class Mutant:
         name: how the reports speak of it.
         clause: the id of the clause that it breaks, of ``petstore-mock verify``.
         words: what the service does.
-        operations: the operations that do so.
-        before: changes what was asked of the service.
         after: changes what came of it.
+        before: changes what was asked of the service.
+        operations: the operations that do so.
     """
 
     name: str
     clause: str
     words: str
-    operations: tuple[OperationName, ...]
-    before: Callable[[Turn], object] | None = None
     after: Callable[[Turn], object] | None = None
+    before: Callable[[Turn], object] | None = None
+    operations: tuple[OperationName, ...] = field(kw_only=True)
 
 
 _LIST: Final[tuple[OperationName, ...]] = ("listPets",)
@@ -51,25 +52,11 @@ _CREATE: Final[tuple[OperationName, ...]] = ("createPet",)
 _GET: Final[tuple[OperationName, ...]] = ("getPet",)
 _ALL: Final[tuple[OperationName, ...]] = ("listPets", "createPet", "getPet")
 
-
-# Those that answer otherwise, by their operations
-
-
-def _list(name: str, clause: str, words: str, after: Callable[[Turn], object]) -> Mutant:
-    return Mutant(name, clause, words, _LIST, after=after)
-
-
-def _create(name: str, clause: str, words: str, after: Callable[[Turn], object]) -> Mutant:
-    return Mutant(name, clause, words, _CREATE, after=after)
-
-
-def _get(name: str, clause: str, words: str, after: Callable[[Turn], object]) -> Mutant:
-    return Mutant(name, clause, words, _GET, after=after)
-
-
-def _all(name: str, clause: str, words: str, after: Callable[[Turn], object]) -> Mutant:
-    return Mutant(name, clause, words, _ALL, after=after)
-
+# A mutant by the operations that do otherwise.
+_list = partial(Mutant, operations=_LIST)
+_create = partial(Mutant, operations=_CREATE)
+_get = partial(Mutant, operations=_GET)
+_all = partial(Mutant, operations=_ALL)
 
 _MUTANTS: Final = (
     # §1
@@ -193,22 +180,18 @@ _MUTANTS: Final = (
         "every limit from 2 to 99 is refused: 400",
         do.on(lambda turn: turn.limit not in {None, 1, LARGEST_LIMIT}, do.refused(400)),
     ),
-    Mutant("list-limit-ignored", "4.1-limit-counts", "limit is ignored", _LIST, before=do.limit_ignored),
-    Mutant(
-        "list-limit-and-one", "4.1-limit-counts", "one animal more than limit comes", _LIST, before=do.limit_and_one
-    ),
-    Mutant(
+    _list("list-limit-ignored", "4.1-limit-counts", "limit is ignored", before=do.limit_ignored),
+    _list("list-limit-and-one", "4.1-limit-counts", "one animal more than limit comes", before=do.limit_and_one),
+    _list(
         "list-default-100",
         "4.1-limit-default",
         "the default of limit is 100",
-        _LIST,
         before=do.default_limit(LARGEST_LIMIT),
     ),
-    Mutant(
+    _list(
         "list-default-21",
         "4.1-limit-default",
         "the default of limit is 21",
-        _LIST,
         before=do.default_limit(DEFAULT_LIMIT + 1),
     ),
     *(
@@ -220,19 +203,17 @@ _MUTANTS: Final = (
         )
         for status in PET_STATUSES
     ),
-    Mutant(
+    _list(
         "list-filter-ignored",
         "4.1-status-filter",
         "the status filter is ignored",
-        _LIST,
         before=do.filter_ignored(*PET_STATUSES),
     ),
-    Mutant("list-sold-ignored", "4.1-status-filter", "status=sold is ignored", _LIST, before=do.filter_ignored("sold")),
-    Mutant(
+    _list("list-sold-ignored", "4.1-status-filter", "status=sold is ignored", before=do.filter_ignored("sold")),
+    _list(
         "list-pending-available",
         "4.1-status-filter",
         "status=pending brings those that are available",
-        _LIST,
         before=do.filter_taken_for("pending", "available"),
     ),
     _list(
@@ -397,23 +378,22 @@ _MUTANTS: Final = (
                 f"{verb}-without-key",
                 f"5-missing-key{suffix}",
                 f"{one[0]} lets a request without a key in",
-                one,
+                operations=one,
                 before=do.key_let_in("missing_key"),
             ),
             Mutant(
                 f"{verb}-any-key",
                 f"5-unknown-key{suffix}",
                 f"{one[0]} lets any key in",
-                one,
+                operations=one,
                 before=do.key_let_in("unknown_key", "revoked_key", "expired_key"),
             ),
         )
     ),
-    Mutant(
+    _all(
         "any-scheme",
         "5-scheme",
         "a key passes without the scheme Bearer",
-        _ALL,
         before=do.key_let_in("malformed_credentials"),
     ),
     # §7
@@ -428,7 +408,7 @@ _MUTANTS: Final = (
             f"{status}-as-html",
             f"7-{status}-error",
             f"{status} comes as a page of HTML",
-            operations,
+            operations=operations,
             after=do.error_as_page(status),
         )
         for status, operations in ((401, _ALL), (404, _GET), (400, _CREATE))
@@ -438,7 +418,7 @@ _MUTANTS: Final = (
             f"{status}-as-detail",
             f"7-{status}-error",
             f'the body of {status} is {{"detail": ...}}',
-            operations,
+            operations=operations,
             after=do.in_errors(lambda error: {"detail": error.get("message")}, status),
         )
         for status, operations in ((401, _ALL), (404, _GET), (400, _CREATE))
