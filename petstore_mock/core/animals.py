@@ -107,7 +107,9 @@ class Animals:
             PetStoreMockError: a field is wrong, or the id is taken.
         """
         if pet is not None and not hasattr(pet, "keys"):
-            raise PetStoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+            raise PetStoreMockError(
+                f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__}); seed_many() adds several"
+            )
         given = {**(pet or {}), **fields}
         with self._world.lock:
             number = self._seeded + 1

@@ -242,7 +242,9 @@ class RemoteWorld:
     def seed(self, pet: Mapping[str, Any] | None, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Add one animal and return it."""
         if pet is not None and not isinstance(pet, Mapping):
-            raise PetStoreMockError(f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__})")
+            raise PetStoreMockError(
+                f"expected an animal as a mapping; got pet={pet!r} ({type(pet).__name__}); seed_many() adds several"
+            )
         asked = as_json({**(pet or {}), **fields})
         # An object that has this member asks for so many animals, so such a mistake goes in a list.
         added = self.ask("POST", "pets", [asked] if "count" in asked else asked)["pets"]
