@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from petstore_mock.common.wording import counted
+from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.verify.verdict import as_json
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def as_text(verdict: Verdict) -> str:
     if verdict.drift:
         lines += ["", "No longer as recorded", *(f"  {drift}" for drift in verdict.drift)]
     lines += ["", _summary(verdict)]
+    if verdict.broken and not verdict.url.rstrip("/").endswith(BASE_PATH):
+        lines.append(f"The interface's base address ends in {BASE_PATH}, and this one does not: is it the right one?")
     return "\n".join(lines) + "\n"
 
 

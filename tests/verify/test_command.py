@@ -68,7 +68,14 @@ def test_a_broken_contract_exits_1(service: PetStoreMock, tmp_path: Path) -> Non
     code, out, _ = command("verify", service.url, "--api-key", service.api_key, *QUICK, "--json", tmp_path / "v.json")
     assert code == 1
     assert "BROKEN          4.3-absent" in out
+    assert "is it the right one?" not in out
     assert json.loads((tmp_path / "v.json").read_text())["exit_code"] == 1
+
+
+def test_an_address_that_may_lack_its_end_is_asked_about(service: PetStoreMock) -> None:
+    code, out, _ = command("verify", service.url.removesuffix("/v1"), "--api-key", service.api_key, *QUICK)
+    assert code == 1
+    assert out.endswith("The interface's base address ends in /v1, and this one does not: is it the right one?\n")
 
 
 def test_an_outage_exits_3_and_writes_the_record_all_the_same(tmp_path: Path) -> None:
