@@ -6,13 +6,14 @@ import os
 import threading
 from typing import Final
 
-__all__ = ["exempt", "unexempt"]
+__all__ = ["exempt", "unexempt", "written"]
 
 _NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read the one or the other
 
 _lock = threading.Lock()
 users: dict[str, int] = {}
 before: dict[str, str | None] = {}
+written: dict[str, str] = {}  # the variables as they are for the mocks' sake, while one listens
 
 
 def _write(hosts: list[str]) -> None:
@@ -22,10 +23,9 @@ def _write(hosts: list[str]) -> None:
         given = [item.strip() for item in (former or "").split(",") if item.strip()]
         # Everything is exempt already, and only a lone star says so. And of an IPv6 address urllib wants `[::1]` in the
         # list, by which each client of httpx raises InvalidURL; the star is all that every library reads.
-        if given == ["*"] or any(":" in host for host in hosts):
-            os.environ[name] = "*"
-            continue
-        os.environ[name] = ",".join([*given, *(host for host in hosts if host not in given)])
+        all_of_them = given == ["*"] or any(":" in host for host in hosts)
+        written[name] = "*" if all_of_them else ",".join([*given, *(host for host in hosts if host not in given)])
+    os.environ.update(written)
 
 
 def exempt(host: str) -> None:
@@ -54,3 +54,4 @@ def unexempt(host: str) -> None:
             else:
                 os.environ[name] = former
         before.clear()
+        written.clear()

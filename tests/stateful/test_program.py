@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from petstore_mock import PetStoreMock
 from petstore_mock.stateful import ClientBugError, check_client, program_unchanged
 from petstore_mock.stateful.checks.output import OutputCapture
 from petstore_mock.stateful.checks.program import ProgramSettings
 from petstore_mock.stateful.steps import GetUnknown, ListPets
+from petstore_mock.transport import no_proxy
 from tests.clients.correct import HttpClientPets, Json
 from tests.clients.shapes import by_key
 from tests.clients.slips import PROGRAM, ImportsLate
@@ -36,8 +38,6 @@ from tests.stateful.playing import raised_by, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from petstore_mock import PetStoreMock
 
 pytestmark = leavings.EXPECTED
 
@@ -191,6 +191,20 @@ def test_of_blocks_that_overlap_nothing_is_told_and_the_last_restores(*, in_thre
         asyncio.run(both())
     assert (logging.root.handlers, logging.root.level) == (handlers, level)
     assert socket.getdefaulttimeout() is None
+
+
+def test_a_mock_that_starts_or_stops_meanwhile_is_no_doing_of_the_clients() -> None:
+    """Its host stands in NO_PROXY; one that a failed test has left open may stop at any time."""
+    with PetStoreMock():
+        settings = ProgramSettings()
+        no_proxy.exempt("another.example")
+        assert settings.end() == []
+        settings = ProgramSettings()
+        no_proxy.unexempt("another.example")
+        os.environ["PETS_OF_THE_TEST"] = "1"
+        assert [change.variables for change in settings.end()] == [{"PETS_OF_THE_TEST"}]
+        assert "another.example" not in os.environ["NO_PROXY"]
+        assert "PETS_OF_THE_TEST" not in os.environ
 
 
 def test_a_block_that_is_forgotten_is_in_nobodys_way() -> None:

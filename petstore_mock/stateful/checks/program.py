@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from petstore_mock.stateful.checks.output import more_runs_than_one, root_level, set_root_level
 from petstore_mock.stateful.model.call import Problem, shortened
+from petstore_mock.transport import no_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -225,6 +226,8 @@ class ProgramSettings:
                 now = setting.read()
             except Exception as error:  # noqa: BLE001  # the current directory may have gone: a change like any other
                 now = error
+            if setting.name == "os.environ":  # a mock may have started or stopped, whoever's it is
+                then = then | no_proxy.written  # noqa: PLW2901  # what it needs now; others hold the former
             if then is _ABSENT or now is then or now == then:
                 continue
             sure = not self._may_come_with_an_import(setting, now)
