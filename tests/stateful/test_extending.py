@@ -96,7 +96,7 @@ def test_what_is_drawn_is_shown_as_the_code_that_makes_it(drawn: object) -> None
 
 @pytest.mark.untraced
 def test_a_subclass_meets_the_environments_too() -> None:
-    bug = found(extended.LosesBrackets, UNSHRUNK)
+    bug = found(extended.LosesBrackets, settings(UNSHRUNK, max_examples=300))
     assert ENVIRONMENTS["ipv6"] in bug.sentence
     assert "where='ipv6'" in bug.test
     assert isinstance(fails(bug.test), ClientBugError), bug.test
