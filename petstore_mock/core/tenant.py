@@ -480,9 +480,12 @@ class Tenant:
 
     def clear_requests(self) -> None:
         """Forget the journal; its violations are answered for all the same."""
+        journal, hidden = self.world.journal, self.world.animals.hidden
         with self.world.lock:
             self._verification.keep_violations(strict=self.strict)
-            self.world.journal.clear()
+            still_hidden = hidden.snapshot(journal.total)
+            journal.clear()
+            hidden.restore(still_hidden, journal.total)  # numbers begin anew
         self._changed("cleared")
 
     def excuse(self) -> None:

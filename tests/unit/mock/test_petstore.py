@@ -693,6 +693,15 @@ def test_of_many_violations_in_cleared_journals_the_first_are_told_and_the_rest_
     assert told[-1] == "and 20 more before a reset(), or before the journal was cleared"
 
 
+def test_an_animal_stays_hidden_for_as_long_when_the_journal_is_cleared() -> None:
+    petstore = PetStoreMock(behaviour=Behaviour(visibility="delayed"))
+    for _ in range(20):
+        call(petstore)
+    call(petstore, "POST", body=b'{"name":"Rex","categoryId":1}')
+    petstore.tenant.clear_requests()
+    assert [call(petstore, target="/v1/pets/1").status for _ in range(3)] == [404, 200, 200]
+
+
 def test_violation_that_has_left_the_journal_is_answered_for() -> None:
     petstore = PetStoreMock(strict=True)
     petstore.tenant.world.journal = Journal(2)
