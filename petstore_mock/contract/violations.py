@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self
 
-from petstore_mock.common.masking import CUT, cut
+from petstore_mock.common.masking import CUT, cut, mask_parameter
 from petstore_mock.common.suggestions import nearest
 from petstore_mock.contract.interface import SENTENCES, Sentence
 
@@ -166,13 +166,18 @@ class Violation:
     subject: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        came = "" if self.value is _MISSING else f", got {describe(self.value)}"
-        return f"{self.path} {self.expected}{came}"
+        return f"{self.path} {self.expected}, got {self.came}" if self.has_value else f"{self.path} {self.expected}"
 
     @property
     def has_value(self) -> bool:
         """Whether something came that is wrong, and nothing is missing."""
         return self.value is not _MISSING
+
+    @property
+    def came(self) -> str:
+        """What came instead, described; masked where the member or parameter is called like a key."""
+        value = self.value
+        return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)
 
     @property
     def sentence(self) -> Sentence:

@@ -6,7 +6,6 @@ import re
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from petstore_mock.contract.violations import describe
 from petstore_mock.errors import PetStoreMockError, VerificationError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _told(entry: Entry) -> str:
     if not entry.violations:
         return entry.reason
     return "; ".join(
-        f"{one.path} {one.rule} {describe(one.value)}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
+        f"{one.path} {one.rule} {one.came}" if one.rule == "additionalProperties" else f"{one} ({one.rule})"
         for one in entry.violations
     )
 

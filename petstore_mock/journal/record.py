@@ -13,7 +13,7 @@ from petstore_mock import faults
 from petstore_mock.common.masking import mask_field
 from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status
 from petstore_mock.contract.interface import OPERATIONS
-from petstore_mock.contract.violations import Described, Violation, describe
+from petstore_mock.contract.violations import Described, Violation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.request import ApiRequest
@@ -73,7 +73,7 @@ def _violation_record(entry: Entry, violation: Violation) -> dict[str, Any]:
         "path": entry.masked(violation.path),
         "rule": violation.rule,
         "expected": entry.masked(violation.expected),
-        "came": entry.masked(describe(violation.value)) if violation.has_value else None,
+        "came": entry.masked(violation.came) if violation.has_value else None,
         "subject": violation.subject,
     }
 

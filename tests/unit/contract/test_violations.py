@@ -68,6 +68,13 @@ def test_violation_in_words() -> None:
     assert str(Violation("body.status", "type", "must be a string", None)).endswith("got null")
 
 
+def test_what_came_by_the_name_of_a_key_is_masked() -> None:
+    for path in ("query.api_key", "body.accessToken"):
+        text = str(Violation(path, "additionalProperties", "is no member here", "somebody-elses-key"))
+        assert "somebody" not in text
+        assert text.endswith('got "***-key" (string)')
+
+
 def test_violations_are_equal_whatever_came() -> None:
     assert Violation("a", "type", "b", 1) == Violation("a", "type", "b", 2)
     assert Violation("a", "type", "b") != Violation("a", "enum", "b")
