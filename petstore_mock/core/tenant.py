@@ -484,8 +484,10 @@ class Tenant:
         with self.world.lock:
             self._verification.keep_violations(strict=self.strict)
             still_hidden = hidden.snapshot(journal.total)
-            journal.clear()
-            hidden.restore(still_hidden, journal.total)  # numbers begin anew
+            journal.clear()  # numbers begin anew
+            hidden.restore(still_hidden, journal.total)
+            for handle in self.world.plan:
+                handle.since = journal.total
         self._changed("cleared")
 
     def excuse(self) -> None:

@@ -702,6 +702,17 @@ def test_an_animal_stays_hidden_for_as_long_when_the_journal_is_cleared() -> Non
     assert [call(petstore, target="/v1/pets/1").status for _ in range(3)] == [404, 200, 200]
 
 
+def test_why_a_fault_never_fired_is_told_of_the_requests_after_the_journal_was_cleared() -> None:
+    petstore = PetStoreMock()
+    for _ in range(3):
+        call(petstore)
+    petstore.inject(503, on="listPets", times=1)
+    petstore.tenant.clear_requests()
+    call(petstore, target="/v1/pets?limit=0")
+    with pytest.raises(VerificationError, match="never fired: 1 request got no further than a refusal"):
+        petstore.verify()
+
+
 def test_violation_that_has_left_the_journal_is_answered_for() -> None:
     petstore = PetStoreMock(strict=True)
     petstore.tenant.world.journal = Journal(2)
