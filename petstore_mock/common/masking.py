@@ -159,7 +159,7 @@ _masked_before: Final = lru_cache(maxsize=256)(_mask_target)
 
 
 def mask_parameter(name: str, value: str) -> str:
-    """Mask the decoded value of a query parameter that is called like a key; any other is returned as it is."""
+    """Mask the decoded value of a parameter or member that is called like a key; any other is returned as it is."""
     return mask(value) if value and _NAMES_SECRET.search(name) else value
 
 
