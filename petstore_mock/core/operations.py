@@ -80,8 +80,11 @@ def execute(world: World, route: Route, new_pet: NewPet | None, entry: Entry, *,
 
 
 def _latest(world: World, entry: Entry) -> int:
-    """Return the number of the latest request: this one, unless others came while it was deferred."""
-    return max(entry.number, world.journal.total)
+    """Return the number of the latest request: this one, unless it was deferred and is counted already.
+
+    By its own number it can't be told: the numbers may have begun anew meanwhile.
+    """
+    return world.journal.total + (not entry.weight)
 
 
 def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
