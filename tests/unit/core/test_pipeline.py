@@ -418,6 +418,14 @@ def test_body_is_not_admitted_with_a_key_that_retires_now(petstore: PetStoreMock
     assert call(petstore).status == 401
 
 
+@pytest.mark.parametrize("mutant", ["create-any-key", "unauthorized-is-kept"])
+def test_body_is_admitted_where_a_mutant_may_read_it(mutant: str) -> None:
+    petstore = PetStoreMock(mutant=mutant)
+    asked = request(petstore, "POST")
+    asked.fields = RequestFields([(b"Authorization", b"Bearer nobodys"), JSON])
+    assert petstore.host.worlds.admits(asked, 10)
+
+
 def test_body_of_a_revoked_key_is_not_admitted(petstore: PetStoreMock) -> None:
     petstore.revoke_key()
     assert not petstore.host.worlds.admits(request(petstore, "POST"), 10)
