@@ -179,7 +179,8 @@ class Rules:
                 kind = "pet"
             case _:  # a trailing or doubled slash and another letter case make another path
                 condition = self.policies.unknown_route
-                return Route(refusal=Refusal(condition, detail=f"{method} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
+                told = "GET" if method == "HEAD" else method  # the length of GET's answer is told (RFC 9110 §8.6)
+                return Route(refusal=Refusal(condition, detail=f"{told} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
         allow = ", ".join(_METHODS_BY_PATH[kind])
         if method == "OPTIONS":
             return Route(allow=allow)
