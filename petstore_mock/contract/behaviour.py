@@ -285,7 +285,7 @@ class Policies(NamedTuple):
     extra_response_fields: Callable[[bytes], bytes]
     after_removal: str | None
     json_style: Callable[[bytes], bytes]
-    paging_headers: Callable[[str, int, str | None, int], ResponseFields] | None
+    paging_headers: Callable[[str, int, str | None, int, int], ResponseFields] | None
     location_header: Callable[[str, int], ResponseFields] | None
     deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from petstore_mock.common.dates import http_date
-from petstore_mock.contract.interface import DEPRECATED_SINCE, LARGEST_INT64, LARGEST_LIMIT, PETS_PATH
+from petstore_mock.contract.interface import DEPRECATED_SINCE, LARGEST_INT64, PETS_PATH
 from petstore_mock.contract.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -118,21 +118,24 @@ def rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opt
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def link_to_first_page(mount: str, limit: int, status: str | None, _total: int) -> ResponseFields:
+def link_to_first_page(
+    mount: str, limit: int, status: str | None, _total: int = 0, _largest: int = 0
+) -> ResponseFields:
     """Return the ``Link`` field of a list (RFC 8288)."""
     # Only the first page has an address: the interface shows no control for another (§4.1).
     chosen = "" if status is None else f"&status={quote(status, safe='')}"
     return (("Link", f'<{mount}{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
 
 
-def link_to_next_page(mount: str, limit: int, status: str | None, total: int) -> ResponseFields:
+def link_to_next_page(mount: str, limit: int, status: str | None, total: int, largest: int) -> ResponseFields:
     """Return the ``Link`` field of a list that names a next page while there are more animals than were asked for."""
-    ((name, first),) = link_to_first_page(mount, limit, status, total)
-    if total <= limit or limit == LARGEST_LIMIT:
+    ((name, first),) = link_to_first_page(mount, limit, status)
+    if total <= limit or limit == largest:
         return ((name, first),)
     # What can be asked for by the interface: a page of more animals, in which those of this one come again.
-    ((_, larger),) = link_to_first_page(mount, LARGEST_LIMIT, status, total)
-    return ((name, f"{first}, {larger.replace('first', 'next')}"),)
+    ((_, larger),) = link_to_first_page(mount, largest, status)
+    following = larger.replace('rel="first"', 'rel="next"')
+    return ((name, f"{first}, {following}"),)
 
 
 @lru_cache(maxsize=8)  # of an interface with one deprecated operation

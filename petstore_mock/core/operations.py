@@ -105,8 +105,10 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
             page = store.page(chosen.list_order(store, status, most, world.random))
         total = store.count(status)
     paging = chosen.paging_headers
-    fields = () if paging is None else paging(entry.request.mount, limit, status, total)
-    return json_response(world, 200, page, fields)
+    if paging is None:
+        return json_response(world, 200, page, ())
+    largest = world.rules.limit_bounds[1]
+    return json_response(world, 200, page, paging(entry.request.mount, limit, status, total, largest))
 
 
 def _create(world: World, new_pet: NewPet, entry: Entry, *, commit: bool) -> ApiResponse:

@@ -309,6 +309,8 @@ def test_service_follows_changed_bounds_of_limit(tmp_path: Path) -> None:
     petstore.configure(invalid_limit="ignore")
     assert len(json.loads(call(petstore, "GET", "/v1/pets?limit=0").body)) == 3
     assert call(PetStoreMock(), "GET", "/v1/pets?limit=6").status == 200
+    petstore.configure(paging_headers="next_link")
+    assert (call(petstore, "GET", "/v1/pets").head.get("Link") or "").endswith(', </v1/pets?limit=5>; rel="next"')
 
 
 def test_service_follows_a_changed_body(tmp_path: Path) -> None:
@@ -321,11 +323,15 @@ def test_service_follows_a_changed_body(tmp_path: Path) -> None:
 
 
 def test_service_follows_a_further_status(tmp_path: Path) -> None:
-    directory = changed(tmp_path, "PetStatus", lambda doc: doc["enum"].append("lost"))
+    directory = changed(tmp_path, "PetStatus", lambda doc: doc["enum"].extend(["lost", "first"]))
     petstore = PetStoreMock(schemas=directory, self_check=True)
     pet = petstore.seed({"status": "lost"})
     assert json.loads(call(petstore, "GET", "/v1/pets?status=lost").body) == [pet]
     assert call(petstore, "GET", "/v1/pets?status=found").status == 400
+    petstore.configure(paging_headers="next_link")
+    petstore.seed_many({"status": "first"} for _ in range(2))
+    link = call(petstore, "GET", "/v1/pets?limit=1&status=first").head.get("Link")
+    assert (link or "").endswith(', </v1/pets?limit=100&status=first>; rel="next"')
 
 
 def test_service_follows_a_further_field(tmp_path: Path) -> None:
