@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PAGE = "http://localhost:5173"
 ORIGIN = ("Origin", PAGE)
-EXPOSED = {"retry-after", "link", "deprecation", "sunset", "www-authenticate", "location", "etag"}
+EXPOSED = {"retry-after", "link", "deprecation", "sunset", "www-authenticate", "location", "etag", "x-total-count"}
 REX = b'{"name":"Rex","categoryId":1}'
 
 
