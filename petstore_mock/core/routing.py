@@ -288,7 +288,7 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
 
 def door_hint(path: str) -> str:
     """Return what to say of a path of the control door, which does not come here where that is open; else nothing."""
-    if not path.startswith("/__petstore"):
+    if not f"{path.partition('?')[0]}/".startswith("/__petstore/"):
         return ""
     return "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
 

@@ -256,6 +256,7 @@ def test_unknown_path_is_answered_404_without_a_key(service: Service, target: st
         ("/pets", "; every path begins with /v1/"),
         ("/v1pets", "; every path begins with /v1/"),
         ("/store/orders", "; every path begins with /v1/"),
+        ("/__petstores", "; every path begins with /v1/"),
         (
             "/__petstore/health",
             "; the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it",
