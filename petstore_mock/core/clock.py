@@ -1,4 +1,4 @@
-"""The fake's own time: it drives ``Date``, ``Sunset``, the expiry of keys and the removal of getPet."""
+"""The fake's own time: it drives ``Date``, the expiry of keys and the removal of getPet."""
 
 from __future__ import annotations
 
