@@ -31,6 +31,8 @@ _ENVIRONMENTS: Final = (
     ("staging_base_url", f"https://staging.petstore.example{BASE_PATH}", "Staging (§1)"),
 )
 
+_REFUSING: Final = ("after_removal", "rate_limit")  # beside those that validate
+
 _PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_/ .(){}-]*")
 # What YAML 1.1 or 1.2 reads as something else than text.
 _NOT_TEXT: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -174,7 +176,7 @@ def _shared_responses() -> JsonObject:
         "MethodNotAllowed": _error("The path has no such method (RFC 9110 §15.5.6)", "Allow"),
         "OtherRefusal": _error(
             "Any other refusal carries an error body (§7); which ones there are is not shown: "
-            f"{', '.join(name for name, gap in GAPS.items() if gap.step == 'validate')}"
+            f"{', '.join(name for name, gap in GAPS.items() if gap.step == 'validate' or name in _REFUSING)}"
         ),
     }
 

@@ -64,6 +64,8 @@ def test_every_declared_answer_is_there_and_the_404_and_405_of_every_path(docume
     for name, operation in operations(document).items():
         expected = {str(status) for status in OPERATIONS[name].statuses} | {"404", "405", "4XX"}  # type: ignore[index]
         assert set(operation["responses"]) == expected
+    told = document["components"]["responses"]["OtherRefusal"]["description"]
+    assert {"invalid_limit", "after_removal", "rate_limit"} <= set(told.rpartition(": ")[2].split(", "))
 
 
 def test_every_body_is_the_component_of_its_schema(document: dict[str, Any]) -> None:
