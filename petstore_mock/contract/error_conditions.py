@@ -159,8 +159,17 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
 )
 
 
-# What a status says by itself, of those that have several conditions or a message of ours.
-_BY_STATUS: Final = {401: "unknown_key", 404: "absent_pet", 400: "invalid_body", 429: "rate_limited"}
+# What a status says by itself, of those that have several conditions or a message of ours, and of those that Python's
+# versions call differently.
+_BY_STATUS: Final = {
+    400: "invalid_body",
+    401: "unknown_key",
+    404: "absent_pet",
+    413: "body_too_large",
+    414: "uri_too_long",
+    429: "rate_limited",
+    431: "header_too_large",
+}
 
 
 @cache

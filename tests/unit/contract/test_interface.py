@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from petstore_mock import PetStoreMockError
-from petstore_mock.contract.error_conditions import CONDITIONS
+from petstore_mock.contract.error_conditions import CONDITIONS, condition_of_status
 from petstore_mock.contract.interface import (
     BASE_PATH,
     DEPRECATED_SINCE,
@@ -84,6 +84,13 @@ def test_every_condition_quotes_a_sentence_and_a_section() -> None:
         assert 400 <= condition.status < 600
         assert condition.section or not condition.violation
         assert condition.status < 500 or condition.status in {501, 505} or not condition.violation
+
+
+def test_injected_status_has_a_code_that_the_fake_itself_gives_it() -> None:
+    """And none that the names of ``http.HTTPStatus`` give it, which change with Python's version."""
+    for status in {condition.status for condition in CONDITIONS.values() if condition.status < 500}:
+        codes = {condition.code for condition in CONDITIONS.values() if condition.status == status}
+        assert condition_of_status(status).code in codes
 
 
 def test_sentences_stand_in_the_sections_of_the_interface() -> None:
