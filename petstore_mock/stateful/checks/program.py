@@ -221,13 +221,13 @@ class ProgramSettings:
         """Undo what was changed since, and return it."""
         before, self.before = self.before, {}
         changes = []
-        for setting, then in before.items():
+        for setting, found in before.items():
+            # A mock that has started or stopped since, whoever's it is, has changed what has to be restored.
+            then = found | no_proxy.written if setting.name == "os.environ" else found
             try:
                 now = setting.read()
             except Exception as error:  # noqa: BLE001  # the current directory may have gone: a change like any other
                 now = error
-            if setting.name == "os.environ":  # a mock may have started or stopped, whoever's it is
-                then = then | no_proxy.written  # noqa: PLW2901  # what it needs now; others hold the former
             if then is _ABSENT or now is then or now == then:
                 continue
             sure = not self._may_come_with_an_import(setting, now)
