@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from random import Random
 
-    from petstore_mock.contract.gap_policies import Catalogue, ResponseFields
+    from petstore_mock.contract.gap_policies import Catalogue, ListPage, ResponseFields
 
 __all__ = ["PRESETS", "Behaviour", "GapChoices", "Policies", "check_gap", "gap_register", "policies"]
 
@@ -285,7 +285,7 @@ class Policies(NamedTuple):
     extra_response_fields: Callable[[bytes], bytes]
     after_removal: str | None
     json_style: Callable[[bytes], bytes]
-    paging_headers: Callable[[str, int, str | None, int, int], ResponseFields] | None
+    paging_headers: Callable[[ListPage], ResponseFields] | None
     location_header: Callable[[str, int], ResponseFields] | None
     deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: str

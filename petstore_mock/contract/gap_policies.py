@@ -7,7 +7,7 @@ import json
 import re
 import zlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote
 
 from petstore_mock.common.dates import http_date
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INTEGER_TEXT",
     "Catalogue",
+    "ListPage",
     "ResponseFields",
     "any_order",
     "clamp_limit",
@@ -118,24 +119,43 @@ def rerender(**options: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401  # opt
     return lambda body: json.dumps(json.loads(body), **options).encode("utf-8")
 
 
-def link_to_first_page(
-    mount: str, limit: int, status: str | None, _total: int = 0, _largest: int = 0
-) -> ResponseFields:
+class ListPage(NamedTuple):
+    """What a paging field may tell of a list.
+
+    Attributes:
+        mount: what stands before the paths of the interface: a world's address, or nothing.
+        limit: how many animals were asked for, at most (§4.1).
+        status: the only status of the list; None for all.
+        most: how many it shows at most: fewer than ``limit`` where pages come short.
+        total: how many animals there are.
+        largest: the largest limit that can be asked for.
+    """
+
+    mount: str
+    limit: int
+    status: str | None
+    most: int
+    total: int
+    largest: int
+
+
+def _link(page: ListPage, limit: int, relation: str) -> str:
+    chosen = "" if page.status is None else f"&status={quote(page.status, safe='')}"
+    return f'<{page.mount}{PETS_PATH}?limit={limit}{chosen}>; rel="{relation}"'
+
+
+def link_to_first_page(page: ListPage) -> ResponseFields:
     """Return the ``Link`` field of a list (RFC 8288)."""
     # Only the first page has an address: the interface shows no control for another (§4.1).
-    chosen = "" if status is None else f"&status={quote(status, safe='')}"
-    return (("Link", f'<{mount}{PETS_PATH}?limit={limit}{chosen}>; rel="first"'),)
+    return (("Link", _link(page, page.limit, "first")),)
 
 
-def link_to_next_page(mount: str, limit: int, status: str | None, total: int, largest: int) -> ResponseFields:
-    """Return the ``Link`` field of a list that names a next page while there are more animals than were asked for."""
-    ((name, first),) = link_to_first_page(mount, limit, status)
-    if total <= limit or limit == largest:
-        return ((name, first),)
+def link_to_next_page(page: ListPage) -> ResponseFields:
+    """Return the ``Link`` field of a list that names a next page while animals are left out."""
+    if page.total <= page.most or page.limit == page.largest:
+        return link_to_first_page(page)
     # What can be asked for by the interface: a page of more animals, in which those of this one come again.
-    ((_, larger),) = link_to_first_page(mount, largest, status)
-    following = larger.replace('rel="first"', 'rel="next"')
-    return ((name, f"{first}, {following}"),)
+    return (("Link", f"{_link(page, page.limit, 'first')}, {_link(page, page.largest, 'next')}"),)
 
 
 @lru_cache(maxsize=8)  # of an interface with one deprecated operation

@@ -296,7 +296,7 @@ _ROWS: Final = (
         none=None,
         link=policies.link_to_first_page,
         next_link=policies.link_to_next_page,
-        total_count=lambda _mount, _limit, _status, total, _largest: (("X-Total-Count", str(total)),),
+        total_count=lambda page: (("X-Total-Count", str(page.total)),),
     ),
     _gap(
         "location_header",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from petstore_mock.contract.gap_policies import ListPage
 from petstore_mock.core.responses import json_response, refused
 from petstore_mock.core.routing import Refusal
 from petstore_mock.core.self_check import check_answer, check_error
@@ -107,8 +108,8 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     paging = chosen.paging_headers
     if paging is None:
         return json_response(world, 200, page, ())
-    largest = world.rules.limit_bounds[1]
-    return json_response(world, 200, page, paging(entry.request.mount, limit, status, total, largest))
+    told = ListPage(entry.request.mount, limit, status, most, total, world.rules.limit_bounds[1])
+    return json_response(world, 200, page, paging(told))
 
 
 def _create(world: World, new_pet: NewPet, entry: Entry, *, commit: bool) -> ApiResponse:

@@ -587,6 +587,15 @@ def _(service: Service) -> None:
     assert len(service.authed("GET", link.partition(">")[0][1:]).json()) > 1
 
 
+def test_next_page_is_named_where_a_short_page_leaves_animals_out(service: Service) -> None:
+    service.petstore.configure(paging_headers="next_link", page_fill="short")
+    service.petstore.seed_many(2)
+    answer = service.list("?limit=2")
+    assert len(answer.json()) == 1
+    assert str(answer.header("Link")).endswith('</v1/pets?limit=100>; rel="next"')
+    assert service.list("?limit=3").header("Link") == '</v1/pets?limit=3>; rel="first"', "nothing is left out"
+
+
 @alternative("paging_headers", "total_count")
 def _(service: Service) -> None:
     service.petstore.seed_many(30)

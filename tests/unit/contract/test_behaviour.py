@@ -54,7 +54,7 @@ def test_policies_are_the_alternatives_of_the_gaps() -> None:
 
 def test_alternatives_are_of_the_types_that_policies_promise() -> None:
     """What a table of 34 kinds of rows hides from a type checker."""
-    names = {"ResponseFields": tuple, "Catalogue": object, "Random": object, "datetime": object}
+    names = {"ResponseFields": tuple, "Catalogue": object, "ListPage": object, "Random": object, "datetime": object}
     hints = typing.get_type_hints(Policies, {**vars(collections.abc), **names})
     for name, gap in GAPS.items():
         parts = typing.get_args(hints[name]) if isinstance(hints[name], types.UnionType) else (hints[name],)
