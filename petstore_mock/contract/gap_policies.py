@@ -123,7 +123,7 @@ class ListPage(NamedTuple):
     """What a paging field may tell of a list.
 
     Attributes:
-        mount: what stands before the paths of the interface: a world's address, or nothing.
+        base_path: what stands before the paths of the interface in the client's addresses; mostly nothing.
         limit: how many animals were asked for, at most (§4.1).
         status: the only status of the list; None for all.
         most: how many it shows at most: fewer than ``limit`` where pages come short.
@@ -131,7 +131,7 @@ class ListPage(NamedTuple):
         largest: the largest limit that can be asked for.
     """
 
-    mount: str
+    base_path: str
     limit: int
     status: str | None
     most: int
@@ -141,7 +141,7 @@ class ListPage(NamedTuple):
 
 def _link(page: ListPage, limit: int, relation: str) -> str:
     chosen = "" if page.status is None else f"&status={quote(page.status, safe='')}"
-    return f'<{page.mount}{PETS_PATH}?limit={limit}{chosen}>; rel="{relation}"'
+    return f'<{page.base_path}{PETS_PATH}?limit={limit}{chosen}>; rel="{relation}"'
 
 
 def link_to_first_page(page: ListPage) -> ResponseFields:

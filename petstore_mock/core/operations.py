@@ -108,7 +108,7 @@ def _list(world: World, route: Route, entry: Entry) -> ApiResponse:
     paging = chosen.paging_headers
     if paging is None:
         return json_response(world, 200, page, ())
-    told = ListPage(entry.request.mount, limit, status, most, total, world.rules.limit_bounds[1])
+    told = ListPage(entry.request.base_path, limit, status, most, total, world.rules.limit_bounds[1])
     return json_response(world, 200, page, paging(told))
 
 
@@ -124,7 +124,7 @@ def _create(world: World, new_pet: NewPet, entry: Entry, *, commit: bool) -> Api
         if delay:
             world.animals.hidden.hide(pet_id, _latest(world, entry), delay)
     location = chosen.location_header
-    return json_response(world, 201, body, () if location is None else location(entry.request.mount, pet_id))
+    return json_response(world, 201, body, () if location is None else location(entry.request.base_path, pet_id))
 
 
 def _get(world: World, operation: Operation, pet_id: int, entry: Entry) -> ApiResponse | Refusal:

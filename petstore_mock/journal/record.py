@@ -34,7 +34,7 @@ def record_of(entry: Entry) -> dict[str, Any]:
         "owner": entry.owner,
         "method": entry.method,
         "target": entry.target,
-        "mount": request.mount,
+        "mount": request.base_path,
         "fields": [list(field) for field in entry.fields],
         "body": _as_base64(entry, entry.body),
         "connection": entry.connection,

@@ -31,7 +31,7 @@ def base_url_of(entry: Entry) -> str:
 
 def url_of(entry: Entry, base_url: str | None = None) -> str:
     """Return the URL of ``entry``, keys masked; always one that a URL parser takes."""
-    target = quote(entry.request.mount + entry.target, safe=_URL_SAFE)
+    target = quote(entry.request.base_path + entry.target, safe=_URL_SAFE)
     if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
         return target
     parts = urlsplit(base_url or base_url_of(entry))

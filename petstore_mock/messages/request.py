@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["KNOWN_METHODS", "NO_FIELDS", "UNASKED_BODY", "ApiRequest", "RequestFields"]
+__all__ = ["KNOWN_METHODS", "NO_FIELDS", "UNASKED_BODY", "ApiRequest", "MountedRequest", "RequestFields"]
 
 # RFC 9110 §9.3, RFC 5789 and draft-ietf-httpbis-safe-method-w-body (QUERY; OpenAPI 3.2 describes it too): methods that
 # a server recognises. Any other token is answered 501 (RFC 9110 §9.1).
@@ -83,6 +83,7 @@ class ApiRequest:
     Attributes:
         method: the method token as sent.
         target: origin-form target as sent, still percent-encoded: ``/v1/pets?limit=2``.
+        root_path: where the application is mounted, encoded: ``/api`` of ``/api/v1/pets``; empty at the root.
         mount: what stood before it in the address of a named world, as sent: ``/w/NAME``; else empty.
         fields: the header fields in the order sent, names in the case sent, as bytes.
         body: the body, decoded from its transfer coding.
@@ -110,6 +111,7 @@ class ApiRequest:
 
     method: str
     target: str
+    root_path: str = ""  # no slot of these: only a MountedRequest has one, and over the socket no request pays for it
     mount: str
     fields: RequestFields
     body: bytes
@@ -146,6 +148,11 @@ class ApiRequest:
     def __repr__(self) -> str:
         keys = self.credentials
         return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
+
+    @property
+    def base_path(self) -> str:
+        """What stood before the target in the address that the client used; addresses sent to it begin so too."""
+        return self.root_path + self.mount
 
     @property
     def path(self) -> str:
@@ -185,3 +192,13 @@ class ApiRequest:
             return json.loads(self.body)
         except RecursionError as error:
             raise ValueError("the body nests too deep to be decoded") from error
+
+
+class MountedRequest(ApiRequest):
+    """A request to an application that is mounted under a path (SCRIPT_NAME of PEP 3333, root_path of ASGI)."""
+
+    __slots__ = ("root_path",)
+
+    def __init__(self, root_path: str, *request: Any) -> None:  # noqa: ANN401  # what ApiRequest takes
+        super().__init__(*request)
+        self.root_path = root_path

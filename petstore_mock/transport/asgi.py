@@ -12,7 +12,7 @@ from urllib.parse import quote
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
+from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, MountedRequest, RequestFields
 from petstore_mock.transport.head_rules import RequestError, check_head
 from petstore_mock.transport.in_process import Wait, outgoing
 
@@ -51,9 +51,10 @@ class AsgiApp:
             raise PetStoreMockError(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
         handler = self._handler
         version = f"HTTP/{scope.get('http_version', '1.1')}"
-        request = ApiRequest(
-            scope["method"], _target(scope), _fields(scope), b"", 0, 0, RealTime.perf_counter(), version
-        )
+        root_path = quote((scope.get("root_path") or "").rstrip("/"), safe=_KEEP)
+        target, started = _target(scope, root_path), RealTime.perf_counter()
+        parts = (scope["method"], target, _fields(scope), b"", 0, 0, started, version)
+        request = MountedRequest(root_path, *parts) if root_path else ApiRequest(*parts)
         response: ApiResponse | DeferredResponse | None
         try:
             check_head(request)
@@ -82,14 +83,12 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-def _target(scope: Message) -> str:
+def _target(scope: Message, root_path: str) -> str:
     """Return the target as the client sent it, if the server tells; without the path that the app is mounted at."""
-    root = scope.get("root_path") or ""
     raw = scope.get("raw_path")
     path = quote(scope["path"], safe=_KEEP) if raw is None else raw.decode("latin-1").partition("?")[0]
-    mounted = quote(root, safe=_KEEP)
-    if root and path.startswith(f"{mounted}/"):
-        path = path[len(mounted) :]
+    if root_path and path.startswith(f"{root_path}/"):
+        path = path[len(root_path) :]
     query = scope.get("query_string", b"").decode("latin-1")
     return f"{path}?{query}" if query else path
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
-from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, RequestFields
+from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, MountedRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
 from petstore_mock.transport.head_rules import RequestError, check_head
 from petstore_mock.transport.in_process import outgoing, wait
@@ -43,7 +43,9 @@ class WsgiApp:
         handler = self._handler
         started = RealTime.perf_counter()
         method, version = environ["REQUEST_METHOD"], environ.get("SERVER_PROTOCOL", "HTTP/1.1")
-        request = ApiRequest(method, _target(environ), _fields(environ), b"", 0, 0, started, version)
+        parts = (method, _target(environ), _fields(environ), b"", 0, 0, started, version)
+        root_path = environ.get("SCRIPT_NAME", "").rstrip("/")
+        request = MountedRequest(_encoded(root_path), *parts) if root_path else ApiRequest(*parts)
         response: ApiResponse | DeferredResponse
         try:
             check_head(request)
