@@ -20,8 +20,8 @@ from petstore_mock.control.mount import BODY_LIMIT, PATH
 from petstore_mock.control.operations import OPERATIONS, DoorOperation
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError
 from petstore_mock.control.validation import checked_query, decoded_body
-from petstore_mock.core.tenants import FullError, Tenants, check_name
-from petstore_mock.core.world_registry import DEFAULT_WORLD
+from petstore_mock.core.tenants import FullError, Tenants
+from petstore_mock.core.world_registry import DEFAULT_WORLD, check_name
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.request import KNOWN_METHODS
 

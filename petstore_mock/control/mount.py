@@ -94,4 +94,5 @@ def door_of(
             close_connections=lambda numbers: (service or mounted_by)().close_connections(numbers),
         )
 
+    tenants.default.worlds.has_door = True
     return ControlMount(make, whole_port=service is not None)

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.new_pet import NewPet
 
-__all__ = ["SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
+__all__ = ["CLOSED_DOOR", "SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
+CLOSED_DOOR: Final = "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
 _KEPT_METHOD: Final = 16
@@ -290,7 +291,7 @@ def door_hint(path: str) -> str:
     """Return what to say of a path of the control door, which does not come here where that is open; else nothing."""
     if not f"{path.partition('?')[0]}/".startswith("/__petstore/"):
         return ""
-    return "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
+    return CLOSED_DOOR
 
 
 def _path_hint(path: str) -> str:

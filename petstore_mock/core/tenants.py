@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core.tenant import Tenant, WorldEvent, WorldOptions
-from petstore_mock.core.world_registry import DEFAULT_WORLD
-from petstore_mock.errors import PetStoreMockError
+from petstore_mock.core.world_registry import DEFAULT_WORLD, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,32 +16,14 @@ if TYPE_CHECKING:
     from petstore_mock.journal.entry import Entry
     from petstore_mock.journal.waiting import Announcer
 
-__all__ = ["KEPT_REQUESTS", "MAX_WORLDS", "FullError", "Tenants", "check_name"]
+__all__ = ["KEPT_REQUESTS", "MAX_WORLDS", "FullError", "Tenants"]
 
 MAX_WORLDS: Final = 10_000
 KEPT_REQUESTS: Final = 1_000  # of each world: a test looks back on its own few
-_LONGEST_NAME: Final = 100
-_NAME: Final = re.compile(r"[A-Za-z0-9._~-]+", re.ASCII)  # RFC 3986 §2.3: what needs no encoding in a path
-_REFUSED_NAMES: Final = frozenset({".", "..", DEFAULT_WORLD})  # a client takes the first two out of a path (§5.2.4)
 
 
 class FullError(Exception):
     """There are as many worlds as there may be."""
-
-
-def check_name(name: str) -> str:
-    """Return ``name`` if a world can have it.
-
-    Raises:
-        PetStoreMockError: it can't.
-    """
-    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME or name in _REFUSED_NAMES:
-        came = repr(name) if len(name) <= _LONGEST_NAME else f"one of {len(name)} characters"
-        raise PetStoreMockError(
-            f"expected a name of 1 to {_LONGEST_NAME} letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
-            f"{DEFAULT_WORLD!r}; got name={came}"
-        )
-    return name
 
 
 class Tenants:

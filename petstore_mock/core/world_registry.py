@@ -6,6 +6,7 @@ current one. So tests of any language can run side by side: each has its world, 
 
 from __future__ import annotations
 
+import re
 import secrets
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
 from petstore_mock.core.keys import KeyIndex
-from petstore_mock.core.routing import door_hint
+from petstore_mock.core.routing import CLOSED_DOOR, door_hint
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import HandshakeFault
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from petstore_mock.messages.deferred import DeferredResponse
     from petstore_mock.messages.response import Head
 
-__all__ = ["DEFAULT_WORLD", "Leak", "Worlds", "whose"]
+__all__ = ["DEFAULT_WORLD", "Leak", "Worlds", "check_name", "whose"]
 
 DEFAULT_WORLD: Final = "default"  # the name of the world at the root
 
@@ -46,10 +47,27 @@ _KEY_DIGITS_MAX: Final = 18
 _NOBODY: Final = "an earlier world"  # who answers for a key that was issued to no test
 _UNREAD: Final = "-"  # method and target of a request of which neither is known
 _BY_ADDRESS: Final = ("/w/", "/%77/")  # RFC 3986 §6.2.2.2: the same path, written in another way
-_SHOWN_NAME: Final = 100  # characters
+_LONGEST_NAME: Final = 100
+_NAME: Final = re.compile(r"[A-Za-z0-9._~-]+", re.ASCII)  # RFC 3986 §2.3: what needs no encoding in a path
+_REFUSED_NAMES: Final = frozenset({".", "..", DEFAULT_WORLD})  # a client takes the first two out of a path (§5.2.4)
 _KEPT_ADDRESSES: Final = 4096  # as many as there are known heads; a fuzzer must not fill the memory
 _KEPT_ADDRESS: Final = 512  # characters
 REMEMBERED: Final = 100_000  # names and keys of worlds that are over, each; a stub may run for months
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if a world can have it.
+
+    Raises:
+        PetStoreMockError: it can't.
+    """
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME or name in _REFUSED_NAMES:
+        came = repr(name) if len(name) <= _LONGEST_NAME else f"one of {len(name)} characters"
+        raise PetStoreMockError(
+            f"expected a name of 1 to {_LONGEST_NAME} letters, digits, '.', '_', '~' and '-', other than '.', '..' and "
+            f"{DEFAULT_WORLD!r}; got name={came}"
+        )
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +137,7 @@ class Worlds:
         tls: whether the listener speaks TLS.
         own_certificate: whether it does so under a certificate of the user's own, of which nobody can make a wrong one.
         renew_connections: closes the listener's kept connections, those that are busy after their answer.
+        has_door: whether a control door makes worlds here.
         leaked: called with each leak, in the listener's thread; it must be quick.
     """
 
@@ -126,6 +145,7 @@ class Worlds:
         self._cors = cors
         self.tls = tls
         self.own_certificate = False
+        self.has_door = False
         self.renew_connections: Callable[[], None] = _nothing_to_renew
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not take each other's keys
         self._issued = 0
@@ -298,15 +318,22 @@ class Worlds:
         if world is not None:
             world.asked = request.started
             return world
-        shown = cut(repr(name), _SHOWN_NAME)
+        shown = cut(repr(name), _LONGEST_NAME)
         if self.is_over(name):
             return _Unknown("ended_world", f"the world {shown} is over, and its client still asks", name)
-        hint = door_hint(request.target) or (
-            "the default world is at /v1"
-            if name == DEFAULT_WORLD
-            else f"PUT /w/{cut(request.mount.rpartition('/')[2], _SHOWN_NAME)}/__petstore/world makes one"
-        )
+        hint = door_hint(request.target) or self._way_to(name)
         return _Unknown("unknown_world", f"there is no world {shown}: {hint}", None)
+
+    def _way_to(self, name: str) -> str:
+        """Return what to do for a world of a name that was never made."""
+        if name == DEFAULT_WORLD:
+            return "the default world is at /v1"
+        if not self.has_door:
+            return f"worlds are made by the control door; {CLOSED_DOOR}"
+        try:
+            return f"PUT /w/{check_name(name)}/__petstore/world to the control door makes one"
+        except PetStoreMockError as error:
+            return str(error)
 
     def _parts(self, target: str) -> tuple[str, str, str]:
         """Take the target of a request to ``/w/NAME/...`` apart: what stands before, the rest, and the name.

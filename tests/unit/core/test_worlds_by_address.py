@@ -57,16 +57,29 @@ def test_address_is_compared_decoded(petstore: PetStoreMock, target: str) -> Non
     assert names(call(petstore, target, one.key)) == ["Rex"]
 
 
+@pytest.mark.parametrize("control", [True, False])
 @pytest.mark.parametrize(
-    "target", ["/w/A-B/v1/pets", "/w//v1/pets", "/w/a-b%2Fv1/pets", "/w/..%2Fv1/pets", "/w/default/v1"]
+    ("target", "hint"),
+    [
+        ("/w/A-B/v1/pets", "PUT /w/A-B/__petstore/world"),
+        ("/w//v1/pets", "a name of 1 to 100 letters, digits"),
+        ("/w/a-b%2Fv1/pets", "a name of 1 to 100 letters, digits"),
+        ("/w/..%2Fv1/pets", "a name of 1 to 100 letters, digits"),
+        (f"/w/{'x' * 101}/v1/pets", "got name=one of 101 characters"),
+        ("/w/default/v1", "the default world is at /v1"),
+    ],
 )
-def test_address_of_no_world_is_404_and_nobody_s_request(petstore: PetStoreMock, target: str) -> None:
+def test_address_of_no_world_is_404_and_nobody_s_request(target: str, hint: str, control: bool) -> None:
+    petstore = PetStoreMock(self_check=True, control=control)
     one = world(petstore, "a-b")
     answer = call(petstore, target, one.key)
     assert answer.status == 404
     error = json.loads(answer.body)
     assert error["status"] == 404
     assert "there is no world" in error["message"]
+    possible = control or "default" in target
+    assert (hint in error["message"]) is possible, "nobody is told to make a world that can't be made"
+    assert ("the control door is closed" in error["message"]) is not possible
     assert petstore.host.worlds.leaks == []
     assert one.entries == petstore.tenant.entries == []
 
