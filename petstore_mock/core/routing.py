@@ -5,6 +5,7 @@ A route depends on the method and the target alone, so it is worked out once for
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.behaviour import Behaviour, policies
 from petstore_mock.contract.gap_policies import INTEGER_TEXT, lowest_first, no_rule, unchanged
-from petstore_mock.contract.interface import BASE_PATH, OPERATIONS
+from petstore_mock.contract.interface import BASE_PATH, OPERATIONS, PETS_PATH
 from petstore_mock.contract.strict_json import percent_decode, read_integer, unrepresentable
 from petstore_mock.contract.violations import HugeInteger, Violation, member_path, no_such_name
 from petstore_mock.messages.request import KNOWN_METHODS
@@ -28,6 +29,7 @@ __all__ = ["CLOSED_DOOR", "SERVER", "Refusal", "Route", "Rules", "door_hint", "r
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 CLOSED_DOOR: Final = "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
+_PATH: Final = re.compile(rf"{PETS_PATH}(?:/[^/]+)?")
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
 _KEPT_METHOD: Final = 16
@@ -303,9 +305,11 @@ def _path_hint(path: str) -> str:
         return f"; every path begins with {BASE_PATH}/"
     if lowered.startswith(f"{BASE_PATH}{BASE_PATH}/"):
         return f"; the base address ends in {BASE_PATH} already"
-    if lowered.startswith(f"{BASE_PATH}/pets"):
+    if _PATH.fullmatch(lowered):
         return "; a trailing or doubled slash and letter case matter"
-    return ""
+    if lowered == f"{BASE_PATH}/store/orders":
+        return "; the interface only names it (§4.4)"
+    return f"; the paths are {PETS_PATH} and {PETS_PATH}/{{petId}}"
 
 
 @lru_cache(maxsize=512)
