@@ -150,8 +150,8 @@ def reset(transport: asyncio.Transport) -> None:
 
 def disown(transport: asyncio.Transport) -> None:
     """Close the descriptor of a connection and no more: in the child of a fork, the connection is the parent's."""
-    wrapper = transport.get_extra_info("socket")  # which can't be closed itself
-    sock: socket.socket | None = getattr(wrapper, "_sock", None)
+    wrapper = transport.get_extra_info("socket")  # asyncio's can't be closed itself
+    sock: socket.socket | None = wrapper if isinstance(wrapper, socket.socket) else getattr(wrapper, "_sock", None)
     if sock is not None:
         sock.close()
     else:  # uvloop has no socket object

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -291,6 +292,21 @@ def test_stop_ends_whatever_is_open_at_once(echo: Echo, new_loop: Callable[[], a
         client.socket.close()
     assert threading.active_count() == threads
     assert open_descriptors() == descriptors
+
+
+def test_serves_and_stops_where_there_is_no_epoll(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On macOS and Windows, and under gevent, the connections are asyncio's own."""
+    monkeypatch.delattr(select, "epoll", raising=False)
+    server = WireServer(echo)
+    for _ in range(2):
+        server.start()
+        with RawClient(server) as client, RawClient(server) as idle:
+            client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.answer().status == 200
+            eventually(lambda: server.open_connections == 2, "both connections")
+            server.stop()
+            assert (client.rest(), idle.rest()) == (b"", b"")
+    assert len(echo.requests) == 2
 
 
 def test_connections_still_in_the_backlog_are_closed_by_stop(
