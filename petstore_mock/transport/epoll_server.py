@@ -44,6 +44,7 @@ class EpollServer:
         self._connect = connect
         self.epoll = select.epoll()
         self.events: dict[int, Callable[[int], None]] = {}  # what to call with the events of a descriptor
+        self.ends_turn = False  # a protocol goes on by the loop's call_soon(), before it is told of the next event
         loop.add_reader(self.epoll.fileno(), self._poll)
 
     def listen(self, sock: socket.socket) -> None:
@@ -57,12 +58,13 @@ class EpollServer:
 
     def _poll(self) -> None:
         poll, call = self.epoll.poll, self.events
+        self.ends_turn = False
         for _ in range(_QUESTIONS):
             events = poll(0, _EVENTS)
             for descriptor, mask in events:
                 if descriptor in call:  # else one that was called before has closed it
                     call[descriptor](mask)
-            if len(events) < 2:
+            if len(events) < 2 or self.ends_turn:
                 return
 
     def _accept(self, sock: socket.socket) -> None:
@@ -152,10 +154,10 @@ class EpollTransport(asyncio.Transport):
 
     def _on_event(self, mask: int) -> None:
         try:
-            if self._unsent and mask & ~select.EPOLLIN:
-                self._flush()
             if not self._paused and mask & ~select.EPOLLOUT:
                 self._read()
+            if self._unsent and mask & ~select.EPOLLIN:
+                self._flush()
         except Exception as error:  # noqa: BLE001  # of the protocol: the other connections go on
             told = {"message": "a connection failed", "exception": error, "transport": self}
             self._server.loop.call_exception_handler(told)
@@ -189,6 +191,7 @@ class EpollTransport(asyncio.Transport):
         if self._waiting and len(self._unsent) <= _LOW:
             self._waiting = False
             self._protocol.resume_writing()
+            self._server.ends_turn = True
         if self._unsent:
             return
         self._ask()

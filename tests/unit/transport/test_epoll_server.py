@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import select
 import socket
 from contextlib import asynccontextmanager
@@ -153,6 +154,33 @@ async def test_protocol_is_told_each_time_that_the_client_does_not_read() -> Non
                 await asyncio.to_thread(reading.read, len(BIG))
                 await until(lambda: told.calls[-1] == "resume")
                 assert len(told.calls) == 2 * round_
+
+
+@pytest.mark.asyncio
+async def test_what_a_protocol_puts_off_when_it_may_go_on_comes_before_the_next_event() -> None:
+    """HttpConnection serves what waits a turn after it may write: an end that came first would cut that off."""
+    async with serving() as server:
+        client, told = await server.connect()
+        with client, client.makefile("rb") as reading:
+            transport = told.transport
+            assert transport is not None
+
+            def resume() -> None:
+                transport.resume_reading()
+                server.loop.call_soon(told.calls.append, "put off")
+
+            told.resume_writing = resume  # type: ignore[method-assign]
+            busy = os.eventfd(1)  # there is always an event more
+            server.epoll.epoll.register(busy, select.EPOLLIN)
+            server.epoll.events[busy] = lambda _: None
+            transport.pause_reading()
+            client.sendall(b"next")
+            transport.write(BIG)
+            await asyncio.to_thread(reading.read, len(BIG))
+            await until(lambda: len(told.calls) == 3)
+            server.epoll.epoll.unregister(busy)
+            os.close(busy)
+            assert told.calls == ["pause", "put off", b"next"]
 
 
 @pytest.mark.asyncio
