@@ -157,7 +157,8 @@ def probe(partial: bytearray, scanned: int) -> None:
         if len(partial) > HEAD_LIMIT:
             raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
     elif len(partial) > LINE_LIMIT:
-        raise RequestError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes")
+        head = _targetless(method) if _TOKEN.fullmatch(method := partial.partition(b" ")[0]) else None
+        raise RequestError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes", head)
     elif not scanned and not _TOKEN.match(partial):
         raise RequestError("malformed_request", _no_method(partial))
 
@@ -171,11 +172,26 @@ def _no_method(start: bytes | bytearray) -> str:
 
 def _read_line(line: bytes) -> tuple[str, str, bool]:
     """Take the request line apart (RFC 9112 §3), which llhttp reads too kindly."""
-    if len(line) > LINE_LIMIT:
-        raise RequestError("uri_too_long", f"a request line of {len(line)} bytes, the limit is {LINE_LIMIT}")
-    method, space, rest = line.partition(b" ")
+    method, _, rest = line.partition(b" ")
     if not _TOKEN.fullmatch(method):
         raise RequestError("malformed_request", _no_method(line))
+    try:
+        target, modern = _read_target(rest, len(line))
+    except RequestError as error:
+        error.head = _targetless(method)
+        raise
+    return method.decode("ascii"), target, modern
+
+
+def _targetless(method: bytes | bytearray) -> RequestHead:
+    """Return who asked, where the target can't be read: an answer to HEAD has no body even so (RFC 9110 §9.3.2)."""
+    return RequestHead(method.decode("ascii"), "-", NO_FIELDS, modern=True)
+
+
+def _read_target(rest: bytes, size: int) -> tuple[str, bool]:
+    """Return the target from what follows the method in a line of ``size``, and whether the version is HTTP/1.1."""
+    if size > LINE_LIMIT:
+        raise RequestError("uri_too_long", f"a request line of {size} bytes, the limit is {LINE_LIMIT}")
     target, space, version = rest.rpartition(b" ")
     if not space:
         raise RequestError("malformed_request", "the request line has no HTTP version (HTTP/0.9 is not spoken)")
@@ -188,7 +204,7 @@ def _read_line(line: bytes) -> tuple[str, str, bool]:
     if unsafe := _UNSAFE_TARGET.search(target):
         what = "a fragment ('#')" if unsafe[0] == b"#" else f"the byte 0x{unsafe[0][0]:02x}: percent-encode it"
         raise RequestError("malformed_target", f"the target holds {what}")
-    return method.decode("ascii"), target.decode("ascii"), version == b"HTTP/1.1"
+    return target.decode("ascii"), version == b"HTTP/1.1"
 
 
 def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:

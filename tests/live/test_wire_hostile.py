@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from petstore_mock.transport.head_rules import LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually, open_descriptors
 
 if TYPE_CHECKING:
@@ -211,6 +212,26 @@ def test_refusal_of_what_is_no_request_still_knows_where_it_came(connect: Callab
     assert request is not None
     assert (request.method, request.target, request.connection, request.exchange) == ("-", "-", 2, 2)
     assert request.started > before
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"HEAD /%b HTTP/1.1\r\n" % b"\xff", 400),
+        (b"HEAD /#here HTTP/1.1\r\n", 400),
+        (b"HEAD /\r\n", 400),
+        (b"HEAD / HTTP/2.0\r\n", 505),
+        (b"HEAD /%b HTTP/1.1\r\n" % (b"a" * LINE_LIMIT), 414),
+        (b"HEAD /%b" % (b"a" * LINE_LIMIT), 414),  # it goes on
+    ],
+)
+def test_answer_to_head_has_no_body_even_if_the_target_is_none(
+    connect: Callable[..., RawClient], line: bytes, status: int
+) -> None:
+    """RFC 9110 §9.3.2."""
+    client = connect()
+    assert client.send(line + (b"Host: x\r\n\r\n" if line.endswith(b"\n") else b"")).answer("HEAD").status == status
+    assert client.rest() == b""
 
 
 def test_refused_head_request_gets_no_body(client: RawClient) -> None:
