@@ -1,8 +1,8 @@
 """Accepts connections and drives them, by an epoll of its own inside asyncio's loop (Linux).
 
-asyncio hands each event to a callback in a context of its own, and asks the system for the next events only then. That
-takes as long as the fake takes to answer. Here, all connections are one reader of the loop, which asks for their events
-and calls them itself, several times in a row while there are any.
+asyncio queues a callback for each event, and runs it in a context of its own. That takes an eighth to a fifth of what a
+request costs (``benchmarks/RESULTS.md``). Here, all connections are one reader of the loop, which asks the system for
+their events and calls them itself, several times in a row while there are many.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class EpollServer:
         self._connect = connect
         self.epoll = select.epoll()
         self.events: dict[int, Callable[[int], None]] = {}  # what to call with the events of a descriptor
-        self.ends_turn = False  # a protocol goes on by the loop's call_soon(), before it is told of the next event
+        self.ends_turn = False  # the loop comes first now, with what a protocol has put off by call_soon()
         loop.add_reader(self.epoll.fileno(), self._poll)
 
     def listen(self, sock: socket.socket) -> None:
@@ -91,7 +91,7 @@ class EpollServer:
 
 
 class EpollTransport(asyncio.Transport):
-    """A connection, as asyncio has it; what a protocol may rely on is written there.
+    """A connection, as asyncio's own is to a protocol, in all that the protocols of this folder call.
 
     Args:
         server: what it belongs to.
@@ -237,10 +237,6 @@ class EpollTransport(asyncio.Transport):
         except OSError as error:
             self._lose(error)
 
-    def can_write_eof(self) -> bool:
-        """Say that FIN can be said."""
-        return True
-
     def get_write_buffer_size(self) -> int:
         """Return how many bytes wait."""
         return len(self._unsent)
@@ -282,10 +278,6 @@ class EpollTransport(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Tell ``protocol`` from now on."""
         self._protocol = cast("asyncio.Protocol", protocol)
-
-    def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return what is told."""
-        return self._protocol
 
     # The end
 

@@ -62,7 +62,7 @@ class TcpConnection(asyncio.Protocol):
         self._unsent = 0  # how much it had not taken when we last looked
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; the loop has set TCP_NODELAY."""
+        """Begin; whoever accepted it has set TCP_NODELAY."""
         # asyncio allocates 256 KiB for each read, which the allocator takes from the system and gives back each time:
         # that costs more than all else in a request. An asyncio without this attribute is only slower; uvloop has none.
         with contextlib.suppress(AttributeError):
