@@ -136,6 +136,13 @@ CONDITIONS: Final[Mapping[str, Condition]] = _table(
     Condition("malformed_target", 400, "malformed_request", "The request target is malformed", "RFC 9112 §3.2"),
     Condition("malformed_request", 400, "malformed_request", "The request is not valid HTTP/1.1", "RFC 9112"),
     Condition("bad_host", 400, "malformed_request", "A request needs exactly one valid Host field", "RFC 9112 §3.2"),
+    Condition(
+        "misdirected_request",
+        421,
+        "misdirected_request",
+        "An https:// target must come over TLS",
+        "RFC 9110 §7.4",
+    ),
     Condition("request_timeout", 408, "request_timeout", "The request did not arrive in time", "RFC 9110 §15.5.9"),
     Condition("uri_too_long", 414, "uri_too_long", "The request target is too long", "RFC 9110 §15.5.15"),
     Condition("expectation_failed", 417, "expectation_failed", "The expectation is not known", "RFC 9110 §15.5.18"),

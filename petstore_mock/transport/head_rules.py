@@ -27,6 +27,7 @@ __all__ = [
     "check_framing",
     "check_head",
     "check_host",
+    "check_transfer_coding",
     "is_asked_to_continue",
     "shown",
 ]
@@ -114,15 +115,27 @@ def _validated(fields: RequestFields) -> tuple[int, tuple[str, str] | None]:
     return size, None
 
 
+def check_transfer_coding(values: Sequence[bytes]) -> None:
+    """Refuse a ``Transfer-Encoding``, of these values, from which nobody could tell where the body ends.
+
+    Raises:
+        RequestError: the last coding is not ``chunked`` (RFC 9112 §6.3), or another is not known (§6.1).
+    """
+    codings = [item for value in values for coding in value.split(b",") if (item := coding.strip(b" \t").lower())]
+    came = shown(b", ".join(values))
+    if codings and codings[-1] != b"chunked":
+        raise RequestError("malformed_request", f"the last Transfer-Encoding must be chunked, it came as {came!r}")
+    if any(coding != b"chunked" for coding in codings):
+        raise RequestError("unknown_transfer_coding", f"it came as {came!r}")
+
+
 def check_framing(fields: RequestFields) -> None:
     """Refuse what a client library is told to say of the body's length though nobody could read it (RFC 9112 §6.1).
 
     Raises:
-        RequestError: the coding is unknown, or there are two lengths.
+        RequestError: the last coding is not chunked, one is not known, or there are two lengths.
     """
     codings = fields.by_name.get(b"transfer-encoding", ())
-    for coding in codings:
-        if coding.lower() != b"chunked":
-            raise RequestError("unknown_transfer_coding", f"it came as {shown(coding)!r}")
+    check_transfer_coding(codings)
     if codings and b"content-length" in fields.by_name:
         raise RequestError("malformed_request", "Content-Length and Transfer-Encoding came together")

@@ -18,7 +18,7 @@ from petstore_mock.messages.request import NO_FIELDS, UNASKED_BODY, ApiRequest
 from petstore_mock.messages.response import PLAIN, UNSIZED_STATUSES, ApiResponse
 from petstore_mock.transport.environ import environ_of
 from petstore_mock.transport.mounted import MountedCall
-from petstore_mock.transport.request_parsing import ChunkedBody, RequestError, RequestHead, probe
+from petstore_mock.transport.request_parsing import ChunkedBody, RequestError, RequestHead, probe, read_beginning
 from petstore_mock.transport.response_delivery import DeferredDelivery, frame
 from petstore_mock.transport.server_state import KNOWN_HEAD_SIZE
 from petstore_mock.transport.tcp_connection import TcpConnection
@@ -163,7 +163,7 @@ class HttpConnection(TcpConnection):
             return True
         elif (self._buffer or self._incoming is not None) and not self._discarding:
             what = "head" if self._incoming is None else "body"
-            self._refuse(RequestError("malformed_request", f"the connection ended before the {what} did"))
+            self._refuse_incomplete("malformed_request", f"the connection ended before the {what} did")
             return self._awaiting  # the mounted application's answer is yet to come
         return None
 
@@ -348,14 +348,9 @@ class HttpConnection(TcpConnection):
     def refuse_plain_http(self, data: bytes) -> None:
         """Refuse a client, whose ``data`` is no TLS where that is spoken, in words that it can read."""
         self._buffer += data
-        refused = RequestError(
+        self._refuse_incomplete(
             "malformed_request", "this is no TLS, which is spoken here: the address must begin with https://"
         )
-        end = data.find(b"\r\n\r\n")
-        if end >= 0:
-            with contextlib.suppress(RequestError):  # who asked for what, if it is HTTP at all
-                refused.head = self._state.read(data[: end + 4])
-        self._refuse(refused)
 
     def _refuse(self, refused: RequestError) -> None:
         """Answer what never became a request, then close."""
@@ -372,6 +367,10 @@ class HttpConnection(TcpConnection):
             return
         response = self._state.handler.refuse(refused.condition, refused.detail, request, epoch)
         self._respond(head.closing(), request, response)
+
+    def _refuse_incomplete(self, condition: str, detail: str) -> None:
+        """Refuse a request of which no more will be read."""
+        self._refuse(RequestError(condition, detail, read_beginning(self._buffer)))
 
     def _ask_expectations(self, head: RequestHead, request: ApiRequest) -> bool:
         """Let an expectation answer, in a thread since it may block; say whether one does."""
@@ -469,4 +468,4 @@ class HttpConnection(TcpConnection):
 
     def _sweep_request(self, now: float, patience: float, what: str) -> None:
         if now - self._since > patience:
-            self._refuse(RequestError("request_timeout", f"{what} in {patience:g} s"))
+            self._refuse_incomplete("request_timeout", f"{what} in {patience:g} s")

@@ -24,6 +24,7 @@ from petstore_mock.transport.head_rules import (
     LINE_LIMIT,
     RequestError,
     check_host,
+    check_transfer_coding,
     is_asked_to_continue,
     shown,
 )
@@ -31,7 +32,7 @@ from petstore_mock.transport.head_rules import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ChunkedBody", "RequestError", "RequestHead", "probe", "read_head"]
+__all__ = ["ChunkedBody", "RequestError", "RequestHead", "probe", "read_beginning", "read_head"]
 
 KNOWN_FIELDS: Final = 1024  # header sections that are remembered: those of a client's requests are often the same ...
 KNOWN_FIELDS_SIZE: Final = 2048  # ... and short, in bytes
@@ -119,7 +120,7 @@ class _Collector:
         self.complete = True
 
 
-def read_head(raw: bytes) -> RequestHead:
+def read_head(raw: bytes, *, over_tls: bool = False) -> RequestHead:
     """Validate ``raw``, one head with the empty line that ends it; raises :class:`RequestError`."""
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
@@ -133,7 +134,7 @@ def read_head(raw: bytes) -> RequestHead:
     try:
         check_host(values, required=modern)
         if method == "CONNECT" or not target.startswith("/"):
-            _reduce_target(head)
+            _reduce_target(head, over_tls=over_tls)
         _read_framing(head, values)
     except RequestError as error:
         error.head = head
@@ -146,6 +147,32 @@ def probe(partial: bytearray, scanned: int) -> None:
 
     Without this, a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
     """
+    try:
+        _probe(partial, scanned)
+    except RequestError as error:
+        error.head = error.head or read_beginning(partial)
+        raise
+
+
+def read_beginning(partial: bytes | bytearray) -> RequestHead | None:
+    """Return who asks for what in a head that won't be read in full, as far as that goes; None if there is no method.
+
+    A refusal needs it: an answer to HEAD has no body (RFC 9110 §9.3.2).
+    """
+    line, ended, _ = bytes(partial).partition(b"\r\n")
+    method, space, _ = line.partition(b" ")
+    if not space or not _TOKEN.fullmatch(method):
+        return None
+    try:
+        if ended:
+            name, target, modern = _read_line(line)
+            return RequestHead(name, target, NO_FIELDS, modern=modern)
+    except RequestError:
+        pass
+    return _targetless(method)
+
+
+def _probe(partial: bytearray, scanned: int) -> None:
     if not scanned and partial[:1] == _TLS:  # a NUL comes soon in it
         raise RequestError("malformed_request", _no_method(partial))
     if _LINE_FAULT.search(partial, scanned):  # it may look back before where it starts
@@ -157,8 +184,7 @@ def probe(partial: bytearray, scanned: int) -> None:
         if len(partial) > HEAD_LIMIT:
             raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
     elif len(partial) > LINE_LIMIT:
-        head = _targetless(method) if _TOKEN.fullmatch(method := partial.partition(b" ")[0]) else None
-        raise RequestError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes", head)
+        raise RequestError("uri_too_long", f"a request line of more than {LINE_LIMIT} bytes")
     elif not scanned and not _TOKEN.match(partial):
         raise RequestError("malformed_request", _no_method(partial))
 
@@ -219,7 +245,7 @@ def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
 def _split_fields(rest: bytes) -> RequestFields:
     """Let llhttp validate and split field lines."""
     if b"transfer-encoding" in rest.lower():
-        _check_coding(rest)
+        check_transfer_coding(_TRANSFER_ENCODING.findall(rest))  # which llhttp would call malformed, whatever it is
     if rest.count(b"\r\n") > FIELD_LIMIT + 1:
         raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
     collector = _Collector()
@@ -238,15 +264,7 @@ def _split_fields(rest: bytes) -> RequestFields:
 _known_fields = lru_cache(KNOWN_FIELDS)(_split_fields)
 
 
-def _check_coding(rest: bytes) -> None:
-    """Tell a coding that nobody here knows from a malformed field, as llhttp does not (RFC 9112 §6.1)."""
-    for coding in _TRANSFER_ENCODING.findall(rest):
-        items = [item.strip(_OWS).lower() for item in coding.split(b",")]
-        if any(item not in {b"", b"chunked"} for item in items):
-            raise RequestError("unknown_transfer_coding", f"it came as {shown(coding)!r}")
-
-
-def _reduce_target(head: RequestHead) -> None:
+def _reduce_target(head: RequestHead, *, over_tls: bool) -> None:
     """Allow the other forms of RFC 9112 §3.2 where they belong; reduce the absolute form to the origin form."""
     target = head.target
     if head.method == "CONNECT":
@@ -256,12 +274,14 @@ def _reduce_target(head: RequestHead) -> None:
     if target == "*" and head.method == "OPTIONS":
         return
     scheme, separator, remainder = target.partition("://")
-    if not separator or scheme.lower() not in {"http", "https"}:  # the latter over TLS, or before a proxy took it off
+    if not separator or scheme.lower() not in {"http", "https"}:
         raise RequestError("malformed_target", "a target begins with '/', 'http://' or 'https://'")
     end = min((at for at in map(remainder.find, "/?") if at >= 0), default=len(remainder))
     authority, path = remainder[:end].encode(), remainder[end:]
-    if not authority or AUTHORITY.fullmatch(authority) is None:
+    if authority[:1] in {b"", b":"} or AUTHORITY.fullmatch(authority) is None:  # RFC 9110 §4.2.1: never an empty host
         raise RequestError("malformed_target", "the target names no valid host")
+    if scheme.lower() == "https" and not over_tls:  # the other way round, no sentence of HTTP forbids it
+        raise RequestError("misdirected_request", "an https:// target came over plain HTTP")
     if not path and head.method == "OPTIONS":
         path = "*"  # RFC 9112 §3.2.4
     head.target = path if path.startswith(("/", "*")) else "/" + path

@@ -100,6 +100,7 @@ class WireServer:
             body_timeout=body_timeout,
             idle_timeout=idle_timeout,
             linger_timeout=linger_timeout,
+            over_tls=tls is not None,
         )
         self._new_loop = new_loop
         self._tls = tls

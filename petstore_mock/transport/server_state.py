@@ -59,6 +59,7 @@ class ServerState:
         body_timeout: seconds within which a body must grow.
         idle_timeout: seconds after which a kept connection is closed, or one whose client does not read.
         linger_timeout: seconds that a client has to close after we have.
+        over_tls: whether requests come over TLS.
         known: heads by their bytes, since clients repeat themselves.
     """
 
@@ -70,6 +71,7 @@ class ServerState:
     body_timeout: float
     idle_timeout: float
     linger_timeout: float
+    over_tls: bool
     threads: CallThreads = field(default_factory=CallThreads)
     known: dict[bytes, RequestHead] = field(default_factory=dict)
 
@@ -77,7 +79,7 @@ class ServerState:
         """Validate a head, and keep the verdict within bounds: it depends on nothing but the bytes."""
         head = self.known.get(raw)
         if head is None:
-            head = read_head(raw)
+            head = read_head(raw, over_tls=self.over_tls)
             if self.mounted is not None and self.mounted.serves(head.target):
                 head.mounted, head.plain = True, False
             if len(raw) <= KNOWN_HEAD_SIZE:

@@ -206,11 +206,11 @@ def test_an_answer_is_the_same_over_the_socket(library: str, asked: str) -> None
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("headers", [{"Transfer-Encoding": "gzip"}, {"Transfer-Encoding": "chunked"}], ids=str)
-def test_a_length_that_nobody_could_read_is_refused(petstore: PetStoreMock, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize(("coding", "status"), [("gzip", 400), ("gzip, chunked", 501), ("chunked", 400)])
+def test_a_length_that_nobody_could_read_is_refused(petstore: PetStoreMock, coding: str, status: int) -> None:
     session = petstore.requests_session()
-    answer = session.post(URL, data=BODY, headers={**petstore.headers, **JSON, **headers})
-    assert answer.status_code == (501 if "gzip" in headers.values() else 400)
+    answer = session.post(URL, data=BODY, headers={**petstore.headers, **JSON, "Transfer-Encoding": coding})
+    assert answer.status_code == status
     assert len(petstore.pets) == 3
 
 

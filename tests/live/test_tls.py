@@ -325,14 +325,21 @@ def test_a_hanging_answer_ends_with_the_test(petstore: PetStoreMock) -> None:
             assert client.recv(1) == b""
 
 
-@pytest.mark.parametrize("head", [b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /v1/pe", b"\x00\x01"])
-def test_plain_http_is_answered_in_words(petstore: PetStoreMock, head: bytes) -> None:
+@pytest.mark.parametrize(
+    ("head", "asked"),
+    [
+        (b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", ("GET", "/v1/pets")),
+        (b"GET /v1/pe", ("GET", "-")),
+        (b"\x00\x01", ("-", "-")),
+    ],
+)
+def test_plain_http_is_answered_in_words(petstore: PetStoreMock, head: bytes, asked: tuple[str, str]) -> None:
     with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
         client.sendall(head)
         assert client.recv(65536).startswith(b"HTTP/1.1 400 ")
     entry = petstore.journal.last
     assert "the address must begin with https://" in entry.reason
-    assert (entry.method, entry.path) == (("GET", "/v1/pets") if head.endswith(b"\r\n\r\n") else ("-", "-"))
+    assert (entry.method, entry.path) == asked
     assert not entry.executed
     assert petstore.journal.handshakes == ()
 
@@ -345,6 +352,14 @@ def test_a_head_in_plain_http_answers_nothing_but_its_head(petstore: PetStoreMoc
             received += part
     assert received.startswith(b"HTTP/1.1 400 ")
     assert received.endswith(b"\r\n\r\n")
+
+
+def test_a_target_over_tls_may_be_absolute(petstore: PetStoreMock) -> None:
+    """RFC 9112 §3.2.2; RFC 9110 §7.4 demands TLS of the one scheme, and forbids it to none."""
+    for scheme in (b"https", b"http"):
+        with connect(petstore) as client:
+            client.sendall(b"GET %b://x/v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % scheme)
+            assert client.recv(65536).startswith(b"HTTP/1.1 401 ")
 
 
 def test_the_door_in_plain_http_behind_tls_does_nothing() -> None:

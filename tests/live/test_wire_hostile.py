@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from petstore_mock.transport.head_rules import LINE_LIMIT
+from petstore_mock.transport.head_rules import HEAD_LIMIT, LINE_LIMIT
 from tests.live.raw import RawClient, answer, eventually, open_descriptors
 
 if TYPE_CHECKING:
@@ -167,10 +167,17 @@ def test_malformed_request_gets_400(client: RawClient, echo: Echo, sent: bytes) 
         ],
         (b"GET http://x:abc/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
         (b"GET http://[/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),
-        (POST + b"Transfer-Encoding: gzip\r\n\r\n", 501, "unknown_transfer_coding"),
+        (b"GET http://:80/ HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_target"),  # RFC 9110 §4.2.1
+        (b"GET https://x/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "misdirected_request"),  # RFC 9110 §7.4
+        (b"GET HTTPS://x HTTP/1.1\r\nHost: x\r\n\r\n", 421, "misdirected_request"),
+        # RFC 9112 §6.3: whoever does not end in chunked can't be read, whatever comes before it
+        (POST + b"Transfer-Encoding: gzip\r\n\r\n", 400, "malformed_request"),
+        (POST + b"Transfer-Encoding: chunked, gzip\r\n\r\n", 400, "malformed_request"),
+        (POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n\r\n", 400, "malformed_request"),
+        (POST + b"Transfer-Encoding: gzip\r\ntransfer-encoding: Chunked\r\n\r\n", 501, "unknown_transfer_coding"),
         (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "unknown_transfer_coding"),
-        (POST + b"transfer-encoding: identity\r\n\r\n", 501, "unknown_transfer_coding"),
-        (POST + b"Content-Length: 5\r\nTransfer-Encoding: xchunked\r\n\r\n", 501, "unknown_transfer_coding"),
+        (POST + b"transfer-encoding: identity\r\n\r\n", 400, "malformed_request"),
+        (POST + b"Content-Length: 5\r\nTransfer-Encoding: xchunked\r\n\r\n", 400, "malformed_request"),
         (POST + b"Content-Length: 5\r\nExpect: 200-ok\r\n\r\n", 417, "expectation_failed"),
     ],
 )
@@ -232,6 +239,48 @@ def test_answer_to_head_has_no_body_even_if_the_target_is_none(
     client = connect()
     assert client.send(line + (b"Host: x\r\n\r\n" if line.endswith(b"\n") else b"")).answer("HEAD").status == status
     assert client.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(b"HEAD / HTTP/1.1\r\n" + b"X: %b\r\n" % (b"a" * HEAD_LIMIT), id="too large"),
+        pytest.param(b"HEAD / HTTP/1.1\r\nA: b\n", id="bare LF"),
+        b"HEAD ",
+        b"HEAD /v1/pe",
+        b"HEAD / HTTP/1.1\r\nHost: x",
+        b"HEAD /#here HTTP/1.1\r\n",
+    ],
+)
+def test_answer_to_half_a_head_request_has_no_body(connect: Callable[..., RawClient], part: bytes) -> None:
+    """RFC 9110 §9.3.2."""
+    client = connect().send(part)
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.answer("HEAD").status in {400, 431}
+    assert client.rest() == b""
+
+
+def test_answer_to_a_head_request_that_never_ends_has_no_body(serve: Callable[..., WireServer]) -> None:
+    with RawClient(serve(head_timeout=0.05)) as client:
+        assert client.send(b"HEAD / HTTP/1.1\r\nHost: x").answer("HEAD").status == 408
+        assert client.rest() == b""
+
+
+def test_half_a_head_is_told_as_far_as_it_came(client: RawClient, echo: Echo) -> None:
+    client.send(b"DELETE /a HTTP/1.0\r\nHost: x")
+    client.socket.shutdown(socket.SHUT_WR)
+    client.answer()
+    request = echo.refusals[0][2]
+    assert request is not None
+    assert (request.method, request.target, request.version) == ("DELETE", "/a", "HTTP/1.0")
+
+
+def test_what_follows_a_refused_head_says_nothing_of_it(client: RawClient, echo: Echo) -> None:
+    client.send(b"GET\tA / HTTP/1.1\r\nHost: x\r\n\r\nHEAD /b HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert client.answer().body
+    request = echo.refusals[0][2]
+    assert request is not None
+    assert (request.method, request.target) == ("-", "-")
 
 
 def test_refused_head_request_gets_no_body(client: RawClient) -> None:

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.untraced
 
 HTTP_REFUSALS: Final = {
     *("malformed_request", "malformed_target", "bad_host", "unknown_method", "unknown_transfer_coding"),
+    "misdirected_request",
     *("unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed", "request_timeout"),
 }
 impatient: Final = partial(WireServer, head_timeout=0.1, body_timeout=0.1, idle_timeout=0.3, linger_timeout=1.0)
@@ -117,7 +118,7 @@ def compare(theirs: Sequence[Verdict], answers: Sequence[Answer], entries: Seque
                 assert reason_to_take(verdict), f"h11 says {verdict.kind}: {verdict.why}; we carried it out: {entry!r}"
             return
         if refused:
-            if answer.status in {400, 501, 505}:
+            if answer.status in {400, 421, 501, 505}:
                 assert reason_to_refuse(verdict, answer.status), f"refused without a written reason: {entry!r}"
         else:
             assert (entry.request.method, entry.request.target) == (verdict.method, reduced(verdict))

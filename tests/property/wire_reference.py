@@ -140,7 +140,7 @@ def _has_odd_target(request: Verdict) -> bool:
         return match is None or _HOST.fullmatch(match[1]) is None
     if target.startswith("/") or (target == "*" and request.method == "OPTIONS"):
         return False
-    absolute = re.match(rb"(?i)http://([^/?]+)", target.encode())
+    absolute = re.match(rb"(?i)https?://([^/?:][^/?]*)", target.encode())
     return absolute is None or _HOST.fullmatch(absolute[1]) is None
 
 
@@ -197,6 +197,11 @@ REASONS: Final = (
         lambda request: request.values(b"transfer-encoding") and not _is_strictly_chunked(request.rest),
     ),
     _Reason(_BAD, "RFC 9112 §3.2: a form of target that the method has not", _has_odd_target),
+    _Reason(
+        frozenset({421}),
+        "RFC 9110 §7.4: an https target must have come over TLS",
+        lambda request: request.target.lower().startswith("https://"),
+    ),
     _Reason(_BAD, "RFC 3986 §2.1: the path is no percent-encoded UTF-8", _has_broken_encoding),
     _Reason(
         _BAD,
