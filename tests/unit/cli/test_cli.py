@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import gc
 import io
 import json
 import os
@@ -325,6 +326,20 @@ def test_serve_stops_with_0_and_leaves_the_signals_as_they_were(signal_number: i
     assert serve_in_process(lambda _: None, signal_number=signal_number) == 0
     assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == before
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize(("before", "meanwhile"), [(700, 10_000), (20_000, 20_000), (0, 0)])
+def test_serve_has_the_collector_look_seldom_for_as_long_as_it_runs(before: int, meanwhile: int) -> None:
+    """It would go through all that is kept, which is a good part of a request where a thousand worlds are busy."""
+    former = gc.get_threshold()
+    seen: list[int] = []
+    gc.set_threshold(before, 10, 10)
+    try:
+        assert serve_in_process(lambda _: seen.append(gc.get_threshold()[0])) == 0
+        assert gc.get_threshold() == (before, 10, 10)
+    finally:
+        gc.set_threshold(*former)
+    assert seen == [meanwhile]
 
 
 @POSIX_SIGNALS
