@@ -94,6 +94,10 @@ class Route:
     pet_id: int = 0
 
 
+_CONNECT: Final = Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
+_CONNECT_TO_PATH: Final = Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
+
+
 class Rules:
     """Schemas and the policies of one behaviour, ready for use. Immutable but for what it remembers."""
 
@@ -164,8 +168,8 @@ class Rules:
             return Route(refusal=Refusal("unknown_method", detail=cut(method, _SHOWN_METHOD)))  # RFC 9110 §9.1
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
             return Route(allow=METHODS)
-        if method == "CONNECT" and not target.startswith("/"):  # RFC 9110 §9.3.6: its target is an authority
-            return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
+        if method == "CONNECT":  # RFC 9110 §9.3.6: its target is an authority
+            return _CONNECT_TO_PATH if target.startswith("/") else _CONNECT
         path, _, query = target.partition("?")
         if not path.startswith("/") or "#" in target:
             return Route(refusal=Refusal("malformed_target", detail="send an absolute path"))

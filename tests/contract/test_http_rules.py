@@ -185,6 +185,12 @@ def test_connect_to_an_authority_is_answered_405_with_allow(service: Service) ->
     assert (answer.status, answer.header("Allow")) == (405, "GET, HEAD, OPTIONS, POST")
 
 
+def test_connect_to_a_path_is_malformed(service: Service) -> None:
+    """RFC 9112 §3.2.3."""
+    answer = service.send("CONNECT", "/v1/pets")
+    assert (answer.status, answer.json()["code"]) == (400, "malformed_request")
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "QUERY"])
 @pytest.mark.parametrize("pet_id", ["1", "99", "nonsense"])
 def test_wrong_method_on_a_pet_is_answered_405_with_allow(service: Service, method: str, pet_id: str) -> None:

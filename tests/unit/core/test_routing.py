@@ -52,7 +52,7 @@ def test_every_operation_is_reached_by_its_path(rules: Rules) -> None:
 def test_allow_names_every_method_that_is_not_answered_405(rules: Rules) -> None:
     for target in ("/v1/pets", "/v1/pets/1"):
         allowed = set(rules.route("OPTIONS", target).allow.split(", "))
-        for method in KNOWN_METHODS:
+        for method in KNOWN_METHODS - {"CONNECT"}:  # whose target is no path
             refusal = rules.route(method, target).refusal
             assert (refusal is None) is (method in allowed)
             assert rules.route(method, target).allow == rules.route("OPTIONS", target).allow
