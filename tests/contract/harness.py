@@ -220,6 +220,8 @@ class SocketTransport:
     def send_raw(self, data: bytes, method: str = "GET") -> Answer:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=5)
+            # Else the first request waits 40 ms for an acknowledgement of the handshake that the other side delays.
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])
         self._socket.sendall(data)
