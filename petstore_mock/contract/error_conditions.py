@@ -48,6 +48,10 @@ class Condition:
             case 401:
                 error = 'error="invalid_token", error_description="The API key is not valid"'
                 return (("WWW-Authenticate", f"{_CHALLENGE}, {error}"),)
+            case 407:  # RFC 9110 §15.5.8; the scheme that clients know of proxies (RFC 7617 §2)
+                return (("Proxy-Authenticate", f'Basic realm="{REALM}"'),)
+            case 426:  # RFC 9110 §15.5.22, whose own example it is
+                return (("Upgrade", "HTTP/3.0"),)
             case 415:
                 return (("Accept", "application/json"),)  # RFC 9110 §12.5.1
         return ()

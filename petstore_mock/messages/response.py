@@ -48,7 +48,8 @@ def is_field(name: str, value: str) -> bool:
 class Head:
     """The status and the fixed header fields of an answer; immutable, shared between answers, encoded once.
 
-    ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding`` are not in it: the adapters add them.
+    ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding`` are not in it: the adapters add them. The
+    option that belongs to ``Upgrade`` is in ``wire``, and not in ``fields``, as those adapters have no connection.
     """
 
     __slots__ = ("fields", "status", "wire")
@@ -60,6 +61,8 @@ class Head:
         self.status = status
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
+        if any(name.lower() == "upgrade" for name, _ in fields):
+            lines.append("Connection: Upgrade")  # RFC 9110 §7.8
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
     def __repr__(self) -> str:

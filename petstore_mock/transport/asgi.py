@@ -68,6 +68,8 @@ class AsgiApp:
         if response is None:
             return  # the client has gone
         fields, body = outgoing(request, response)
+        if version not in {"HTTP/1.0", "HTTP/1.1"}:  # RFC 9113 §8.2.2, RFC 9114 §4.2: an answer with it is malformed
+            fields = [field for field in fields if field[0].lower() != "upgrade"]
         # ASGI demands names in lower case; its servers write them as they like.
         headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
         await send({"type": "http.response.start", "status": response.status, "headers": headers})

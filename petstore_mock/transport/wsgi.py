@@ -26,6 +26,7 @@ __all__ = ["WsgiApp"]
 _KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _LARGEST_READ: Final = 64 * 1024
+_SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them: wsgiref would answer 500
 
 
 class WsgiApp:
@@ -141,5 +142,6 @@ def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file
 
 def _send(request: ApiRequest, response: ApiResponse, start_response: StartResponse) -> list[bytes]:
     fields, body = outgoing(request, response)
+    fields = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
     start_response(f"{response.status} {reason_phrase(response.status) or 'Unknown'}", fields)
     return [body] if body else []

@@ -72,6 +72,29 @@ async def test_version_is_that_which_the_server_was_asked_in(petstore: PetStoreM
     assert petstore.journal.last.request.version == "HTTP/2"
 
 
+@pytest.mark.parametrize(
+    ("version", "status", "name", "value"),
+    [
+        ("1.1", 407, "Proxy-Authenticate", 'Basic realm="petstore"'),
+        ("1.1", 426, "Upgrade", "HTTP/3.0"),
+        ("2", 407, "Proxy-Authenticate", 'Basic realm="petstore"'),
+        ("2", 426, "Upgrade", None),  # RFC 9113 §8.2.2
+    ],
+)
+async def test_fields_that_http_demands_with_a_status_go_out_as_far_as_its_version_has_them(
+    petstore: PetStoreMock, version: str, status: int, name: str, value: str | None
+) -> None:
+    petstore.inject(status, off_contract=True)
+
+    async def by_version(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        await petstore.asgi({**scope, "http_version": version}, receive, send)
+
+    transport = httpx.ASGITransport(app=by_version)
+    async with httpx.AsyncClient(transport=transport, base_url="http://petstore.test/v1") as client:
+        answer = await client.get("/pets", headers=petstore.headers)
+    assert (answer.status_code, answer.headers.get(name)) == (status, value)
+
+
 async def test_a_delay_lets_the_others_run(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(PATIENCE), on="createPet", times=1)
     async with client_of(petstore) as client, anyio.create_task_group() as group:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
+from petstore_mock import PetStoreMock, faults
 from petstore_mock.messages.response import WireFormat
 from petstore_mock.transport import http_connection as connection
 from petstore_mock.transport import server_state as shared
-from tests.live.raw import RawClient, answer
+from tests.live.raw import PATIENCE, RawClient, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -340,6 +344,26 @@ def test_request_knows_the_version_that_it_came_in(client: RawClient, echo: Echo
     client.send(b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n1").answer()
     client.send(b"GET / HTTP/1.0\r\n\r\n").answer()
     assert [request.version for request in echo.requests] == ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/1.0"]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (407, {"Proxy-Authenticate": 'Basic realm="petstore"', "Connection": None}),  # RFC 9110 §15.5.8
+        (426, {"Upgrade": "HTTP/3.0", "Connection": "Upgrade"}),  # RFC 9110 §15.5.22, §7.8
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_fields_that_http_demands_with_a_status_go_out(status: int, told: dict[str, str | None], *, late: bool) -> None:
+    with PetStoreMock() as petstore:
+        petstore.inject(faults.respond(status, delay=0.001 if late else None), off_contract=True)
+        client = http.client.HTTPConnection(urlsplit(petstore.url).netloc, timeout=PATIENCE)
+        with contextlib.closing(client):
+            for _ in range(2):  # the second finds its request known, on a connection that was kept
+                client.request("GET", "/v1/pets", headers=petstore.headers)
+                answer = client.getresponse()
+                answer.read()
+                assert (answer.status, {name: answer.getheader(name) for name in told}) == (status, told)
 
 
 def test_header_names_can_be_in_lower_case(client: RawClient, echo: Echo) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
+from wsgiref.handlers import SimpleHandler
+from wsgiref.util import is_hop_by_hop, setup_testing_defaults
 
 import pytest
 from werkzeug.middleware.lint import LintMiddleware
@@ -100,6 +103,23 @@ def test_injected_401_carries_its_challenge(petstore: PetStoreMock, caller: Call
     """RFC 9110 §15.5.2: a 401 without WWW-Authenticate is none."""
     petstore.inject(401, on="listPets")
     assert 'error="invalid_token"' in caller.list().headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize(("status", "name"), [(407, "Proxy-Authenticate"), (426, "Upgrade")])
+def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
+    petstore: PetStoreMock, status: int, name: str
+) -> None:
+    """PEP 3333 leaves them to the server, and that of the standard library answers 500 for them."""
+    assert is_hop_by_hop(name)
+    petstore.inject(status, off_contract=True)
+    environ: dict[str, object] = {"PATH_INFO": "/v1/pets"}
+    environ |= {f"HTTP_{field.upper()}": value for field, value in petstore.headers.items()}
+    setup_testing_defaults(environ)
+    told = io.BytesIO()
+    handler = SimpleHandler(io.BytesIO(), told, io.StringIO(), environ)  # type: ignore[arg-type]
+    handler.run(petstore.app)
+    assert told.getvalue().startswith(f"HTTP/1.0 {status} ".encode())
+    assert f"\r\n{name}:".encode() not in told.getvalue()
 
 
 def test_message_tells_that_the_answer_was_injected(petstore: PetStoreMock, caller: Caller) -> None:

@@ -298,8 +298,13 @@ def test_code_of_an_injected_status_is_its_phrase(petstore: PetStoreMock) -> Non
         (faults.respond(401, json={}), b"{}", {"WWW-Authenticate": _CHALLENGE, "Content-Type": "application/json"}),
         (faults.respond(401, body=b"", headers={"WWW-Authenticate": ""}), b"", {"WWW-Authenticate": None}),
         (faults.respond(404), None, {"Sunset": None}),
+        (faults.respond(407), None, {"Proxy-Authenticate": 'Basic realm="petstore"'}),
+        (faults.respond(407, headers={"proxy-authenticate": "Negotiate"}), None, {"Proxy-Authenticate": "Negotiate"}),
+        (faults.respond(426, body=b""), b"", {"Upgrade": "HTTP/3.0"}),
+        (faults.respond(426, headers={"upgrade": "TLS/1.3"}), None, {"Upgrade": "TLS/1.3"}),
+        (faults.respond(426, headers={"Upgrade": ""}), None, {"Upgrade": None}),
     ],
-    ids=range(16),
+    ids=range(21),
 )
 def test_fault_answer_has_its_own_body_and_fields(
     petstore: PetStoreMock, fault: faults.Fault, body: bytes | None, fields: dict[str, str | None]
