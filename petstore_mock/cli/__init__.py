@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
 from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, positive, verify
+from petstore_mock.common.environment import variable_of
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
@@ -28,6 +29,7 @@ UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2  # what argparse, grep and most commands exit with
 INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 _LARGEST_PORT: Final = 65535
+_OPENING: Final = ("control", "control_token", "control_port")  # what --no-control contradicts
 
 
 class _UsageError(Exception):
@@ -272,11 +274,42 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
             f"(see 'petstore-mock {options.command} --help')"
         )
     if options.command == "serve":
+        given = {action.dest for action in options.serve_options if getattr(options, action.dest) is not None}
         try:
             options.variables = complete(options, options.serve_options)
         except argparse.ArgumentTypeError as error:
             raise _UsageError(str(error)) from None
+        _settle_door(options, given)
     return options
+
+
+def _settle_door(options: argparse.Namespace, given: set[str]) -> None:
+    """Refuse to both open and close the control door; what the environment says gives way to the command line.
+
+    Args:
+        options: all that is known, from the environment as well.
+        given: the names of those that the command line gives.
+
+    Raises:
+        _UsageError: two that contradict each other come from the same of the two.
+    """
+    opening = [name for name in _OPENING if getattr(options, name) is not None and getattr(options, name) is not False]
+    if not options.no_control or not opening:
+        return
+    closed_here = "no_control" in given
+    rivals = [name for name in opening if (name in given) is closed_here]
+    if not closed_here and given.intersection(opening):
+        options.no_control = None
+    elif rivals:
+        written = _option_of if closed_here else lambda name: variable_of(_option_of(name).removeprefix("--"))
+        raise _UsageError(
+            f"expected {written(rivals[0])} or {written('no_control')}, not both: "
+            "the one is for a control door that is open, the other closes it"
+        )
+
+
+def _option_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:

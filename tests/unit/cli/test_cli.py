@@ -583,6 +583,45 @@ def test_every_option_of_serve_has_a_variable() -> None:
     assert {action.dest for action in options.serve_options} == declared
 
 
+@pytest.mark.parametrize(
+    "opening", [("--control",), ("--control-token", "of-sixteen-letters"), ("--control-port", "0")], ids="-".join
+)
+def test_a_control_door_is_not_to_be_open_and_closed(opening: tuple[str, ...]) -> None:
+    """The door stayed shut without a word."""
+    assert (
+        complaint("serve", "--no-control", *opening)
+        == complaint("serve", *opening, "--no-control")
+        == f"petstore-mock: expected {opening[0]} or --no-control, not both: the one is for a control door that is "
+        "open, the other closes it\n"
+    )
+
+
+def test_an_environment_does_not_open_and_close_the_control_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_CONTROL", "true")
+    monkeypatch.setenv("PETSTORE_MOCK_NO_CONTROL", "true")
+    assert "expected PETSTORE_MOCK_CONTROL or PETSTORE_MOCK_NO_CONTROL, not both" in complaint("serve")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "option", "is_open"),
+    [
+        ("NO_CONTROL", "true", "--control", True),
+        ("CONTROL", "true", "--no-control", False),
+        ("CONTROL", "false", "--no-control", False),
+        ("NO_CONTROL", "false", "--control", True),
+    ],
+)
+def test_of_the_environment_and_the_command_line_the_latter_opens_or_closes_the_control_door(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, option: str, *, is_open: bool
+) -> None:
+    monkeypatch.setenv(f"PETSTORE_MOCK_{variable}", value)
+
+    def use(first: list[str]) -> None:
+        assert ("control_url" in json.loads(first[0])) is is_open
+
+    assert serve_in_process(use, "--log-format", "json", option) == 0
+
+
 def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "nonsense")  # not even looked at
     monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "of-the-environment")
