@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.new_pet import NewPet
 
-__all__ = ["CLOSED_DOOR", "SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
+__all__ = ["CLOSED", "SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
-CLOSED_DOOR: Final = "the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it"
+CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it"  # of the control door
 _PATH: Final = re.compile(rf"{PETS_PATH}(?:/[^/]+)?")
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters
@@ -297,7 +297,7 @@ def door_hint(path: str) -> str:
     """Return what to say of a path of the control door, which does not come here where that is open; else nothing."""
     if not f"{path.partition('?')[0]}/".startswith("/__petstore/"):
         return ""
-    return CLOSED_DOOR
+    return f"the control door is {CLOSED}"
 
 
 def _path_hint(path: str) -> str:

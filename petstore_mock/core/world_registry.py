@@ -18,7 +18,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
 from petstore_mock.core.keys import KeyIndex
-from petstore_mock.core.routing import CLOSED_DOOR, door_hint
+from petstore_mock.core.routing import CLOSED, door_hint
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import HandshakeFault
@@ -329,7 +329,7 @@ class Worlds:
         if name == DEFAULT_WORLD:
             return "the default world is at /v1"
         if not self.has_door:
-            return f"worlds are made by the control door; {CLOSED_DOOR}"
+            return f"worlds are made by the control door, which is {CLOSED}"
         try:
             return f"PUT /w/{check_name(name)}/__petstore/world to the control door makes one"
         except PetStoreMockError as error:
