@@ -212,7 +212,11 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--api-key", ""], "got an empty text"),
         (["serve", "--api-key", "a b"], "--api-key: expected an API key"),
         (["serve", "--api-key", "twice", "--api-key", "twice"], "--api-key"),
-        (["serve", "--seed", "missing.json"], "--seed: expected a readable JSON file"),
+        (
+            ["serve", "--seed", "x"],
+            "--seed: expected how many animals, as a whole number, or the path of a JSON file of them; got x; ",
+        ),
+        (["serve", "--seed", os.curdir], "--seed: expected a readable JSON file"),
         (["serve", "--seed=-1"], "--seed: expected a number of animals from 0 to 10,000,000; got seed=-1"),
         (["serve", "--seed", "9007199254740993"], "--seed: expected a number of animals from 0"),
         (["serve", "--seed", "9" * 5000], "--seed: expected"),
