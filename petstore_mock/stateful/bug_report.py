@@ -168,12 +168,20 @@ def explain_rule(error: Exception, machine: type, journals: Mapping[str, Sequenc
         "",
         "def test_client() -> None:",
         f"    with {own}.run:",
-        *(f"        {line}" for line in steps),
+        *(f"        {line}" for line in _closing(steps)),
     ]
     sentence = error.sentence if isinstance(error, ClientBugError) else f"{own} found: {Outcome(error=error)}."
     raised = "" if isinstance(error, ClientBugError) else _raised(Outcome(error=error))
     test = "".join(f"{line}\n" for line in lines)
     return ClientBugError(sentence, test, _wire(journals) if journals else "", raised)
+
+
+def _closing(steps: list[str]) -> list[str]:
+    """Return the steps of a machine's test so that its mock closes even when one of them fails, as it is to do."""
+    if len(steps) < 3 or not steps[-1].startswith("state.teardown"):  # nothing between the two ends
+        return steps
+    first, *between, last = steps
+    return [first, "try:", *(f"    {line}" for line in between), "finally:", f"    {last}"]
 
 
 def _wire(journals: Mapping[str, Sequence[Entry]]) -> str:

@@ -71,6 +71,21 @@ def test_what_a_rule_of_a_subclass_finds_is_shrunk_and_told_as_the_rest() -> Non
 
 
 @pytest.mark.untraced
+def test_what_is_pasted_of_a_subclass_closes_its_mock_though_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    bug = found(extended.Cutting, UNSHRUNK)
+    ended = []
+    end = extended.Cutting.teardown
+
+    def teardown(self: extended.Cutting) -> None:
+        ended.append(self)
+        end(self)
+
+    monkeypatch.setattr(extended.Cutting, "teardown", teardown)
+    assert isinstance(fails(bug.test), AssertionError), bug.test
+    assert len(ended) == 1, bug.test
+
+
+@pytest.mark.untraced
 def test_what_the_machine_itself_checks_is_found_by_a_subclass_too() -> None:
     bug = found(extended.LosesOne, UNSHRUNK)
     told = r"list_pets\(.*\) returned (\d+ animals?, and|\[.*\] although) the service answered "
