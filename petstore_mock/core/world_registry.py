@@ -462,9 +462,8 @@ class Worlds:
                 return pipeline.refuse(epoch.world, condition, detail, known)
         response = pipeline.refuse_leftover(world, condition, detail, known)
         if epoch.owner is not None:
-            unread = f"a request without a readable head ({condition})"
-            shown = unread if known.method == _UNREAD else _shown(known)
-            self._note_leak(Leak(epoch.owner, shown, response.status, bore_key=False))
+            shown = "a request without a readable head" if known.method == _UNREAD else _shown(known)
+            self._note_leak(Leak(epoch.owner, f"{shown} ({condition})", response.status, bore_key=False))
         return response
 
     def _leaker(self, name: str) -> str | None:

@@ -202,9 +202,7 @@ def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, o
             assert answer[9:12] == b"200"
         """
     )
-    said = (
-        "1 request began in test_inner.py::test_leaves_half_a_request, which is over: a request without a readable head"
-    )
+    said = "1 request began in test_inner.py::test_leaves_half_a_request, which is over: GET /v1/pets"
     assert f"{said} (malformed_request) (400)" in output(result)
 
 
