@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["CLOSED", "SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
-CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it"  # of the control door
+# Of the control door, which may be open on a port of its own all the same: who may steer it was told where.
+CLOSED: Final = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
 _PATH: Final = re.compile(rf"{PETS_PATH}(?:/[^/]+)?")
 _KEPT_ROUTES: Final = 1024  # a client uses a handful; a fuzzer must not fill the memory
 _KEPT_TARGET: Final = 512  # characters

@@ -27,6 +27,8 @@ def refused(service: Service, query: str, *violations: tuple[str, str]) -> Answe
     return answer
 
 
+CLOSED = "closed on this port: serve --control or PetStoreMock(control=True) opens it; --control-port, another"
+
 NO_INTEGERS = [
     "",
     "+5",
@@ -260,14 +262,8 @@ OTHERS = ("/v1", "/v1/", "/v1/pet/1", "/v1/petstore", "/v1/pets/1/owner", "/v1/c
         ("/v1pets", "; every path begins with /v1/"),
         ("/store/orders", "; every path begins with /v1/"),
         ("/__petstores", "; every path begins with /v1/"),
-        (
-            "/__petstore/health",
-            "; the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it",
-        ),
-        (
-            "/w/one/__petstore/world",
-            ": the control door is closed on this port: serve --control or PetStoreMock(control=True) opens it",
-        ),
+        ("/__petstore/health", f"; the control door is {CLOSED}"),
+        ("/w/one/__petstore/world", f": the control door is {CLOSED}"),
         ("/v1/v1/pets", "; the base address ends in /v1 already"),
         ("/v1/V1/pets/1", "; the base address ends in /v1 already"),
         ("/v1/store/orders", "; the interface only names it (§4.4)"),

@@ -42,6 +42,13 @@ petstore_strict = true
     inner(source, settings=settings).assert_outcomes(passed=1)
 
 
+def test_pytest_can_leave_the_plugin_out(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(petstore): pass")
+    result = pytester.runpytest_subprocess("-p", "no:petstore_mock")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'petstore' not found*"])
+
+
 def test_file_of_a_behaviour_needs_no_suffix(inner: Inner, pytester: pytest.Pytester) -> None:
     (pytester.path / "mine").write_text('list_order = "by_name"\n')
     source = """
