@@ -202,9 +202,9 @@ def each_of_file(path: str | PathLike[str], take: Callable[[dict[str, Any]], obj
     try:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
         animals = json.loads(text, object_pairs_hook=members_of)
-    except FileNotFoundError as error:  # what was meant may be no file at all
+    except FileNotFoundError:  # what was meant may be no file at all
         raise PetStoreMockError(
-            f"expected how many animals, as a whole number, or the path of a JSON file of them; got {path}; {error}"
+            f"expected a number of animals, or a JSON file of them; got {path}; no such file is there"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise PetStoreMockError(f"expected a readable JSON file of animals in {path}; {error}") from None

@@ -214,7 +214,7 @@ def test_every_option_has_a_help_text() -> None:
         (["serve", "--api-key", "twice", "--api-key", "twice"], "--api-key"),
         (
             ["serve", "--seed", "x"],
-            "--seed: expected how many animals, as a whole number, or the path of a JSON file of them; got x; ",
+            "--seed: expected a number of animals, or a JSON file of them; got x; no such file is there",
         ),
         (["serve", "--seed", os.curdir], "--seed: expected a readable JSON file"),
         (["serve", "--seed=-1"], "--seed: expected a number of animals from 0 to 10,000,000; got seed=-1"),

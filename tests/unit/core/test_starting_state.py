@@ -145,7 +145,7 @@ def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: byt
 
 
 def test_absent_seed_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PetStoreMockError, match="whole number, or the path of a JSON file of them; got "):
+    with pytest.raises(PetStoreMockError, match="a number of animals, or a JSON file of them"):
         PetStoreMock(seed=tmp_path / "absent.json")
 
 
