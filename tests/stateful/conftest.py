@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def counted() -> Iterator[Callable[[], int]]:
+    """Say at once that objects are frozen, which ``tests/conftest.py`` has seen to and each run of the machine asks.
+
+    The count looks through all half a million of them: 33 ms for each of some 570 runs. It is what is given.
+    """
+    count = gc.get_freeze_count
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "get_freeze_count", lambda: 1)
+        yield count
 
 
 @pytest.fixture(scope="module")
