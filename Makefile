@@ -36,13 +36,14 @@ help:  ## list these commands
 serve: $(RUN)  ## start the stub (make serve ARGS="--port 0")
 	@exec $(BIN)/petstore-mock serve $(ARGS)
 
-test: $(TEST)  ## run the suite and report branch coverage
-	@$(COVERAGE) erase
-	$(COVERAGE) run -m pytest -n $(WORKERS) --dist worksteal
-	@$(COVERAGE) combine --quiet
-	$(COVERAGE) report
+test: $(TEST)  ## run the suite (make test TRACED=yes: report branch coverage as well)
+	$(if $(TRACED),@$(COVERAGE) erase)
+	$(if $(TRACED),$(COVERAGE) run,$(BIN)/python) -m pytest -n $(WORKERS) --dist worksteal
+	$(if $(TRACED),@$(COVERAGE) combine --quiet)
+	$(if $(TRACED),$(COVERAGE) report)
 
-check: test lint docs slow peers  ## all that CI demands
+check: TRACED = yes
+check: test lint docs slow peers  ## all that CI demands, branch coverage included
 
 lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff check
