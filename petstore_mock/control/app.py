@@ -182,13 +182,13 @@ class ControlApp:
             raise ProblemError(422, str(error)) from None
         except FullError as error:
             raise ProblemError(507, str(error)) from None
-        if answer.stream is not None:
-            return Response(answer.stream, answer.status, content_type=operation.media_type, direct_passthrough=True)
-        if answer.text is not None:
-            return Response(answer.text, answer.status, content_type=operation.media_type)
-        if answer.body is None:
-            return Response(status=answer.status)
-        return Response(encode_json(answer.body), answer.status, content_type=operation.media_type)
+        if isinstance(answer, Response):
+            return answer
+        status = next(iter(operation.answers))
+        if answer is None:
+            return Response(status=status)
+        content = encode_json(answer) if operation.media_type == "application/json" else answer
+        return Response(content, status, content_type=operation.media_type)
 
     def _origin(self, request: Request) -> str:
         """Return the address that the client has asked, as the service's: by its own Host."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.control.handlers import Handlers
 from petstore_mock.control.schemas import CANCEL_QUERY, FAULT_QUERY, HANDSHAKE_QUERY, REQUEST_QUERY
@@ -11,7 +11,7 @@ from petstore_mock.control.schemas import CANCEL_QUERY, FAULT_QUERY, HANDSHAKE_Q
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock.control.handlers import DoorAnswer, DoorCall
+    from petstore_mock.control.handlers import DoorCall
     from petstore_mock.control.schemas import Schema
 
 __all__ = ["OPERATIONS", "DoorOperation"]
@@ -25,7 +25,7 @@ class DoorOperation:
         handler: what carries it out; its name and its docstring are the operation's.
         method: the HTTP method.
         path: below ``/__petstore/``, with ``{parameters}``.
-        answers: the schema of the body by status; None for none.
+        answers: the schema of the body by status, the first unless the handler says otherwise; None for none.
         body: the schema of the request's body; None for none.
         needs_body: whether a request without a body is refused.
         query: the query parameters with their schemas.
@@ -35,7 +35,7 @@ class DoorOperation:
         conflicts: whether 409 may come.
     """
 
-    handler: Callable[[Handlers, DoorCall], DoorAnswer]
+    handler: Callable[[Handlers, DoorCall], Any]
     method: str
     path: str
     answers: dict[int, str | None]
