@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.numbers import is_integer
 from petstore_mock.contract.fast_validator import compile_fast_validator
 from petstore_mock.contract.schema_errors import SchemaError, find_errors, is_plain
 from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
@@ -121,9 +122,6 @@ def validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator 
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  # heavy: 60 ms, once, when first used
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
-    def is_integer(_checker: object, instance: object) -> bool:
-        return isinstance(instance, int) and not isinstance(instance, bool)
-
     theirs: Any = Draft202012Validator.VALIDATORS["additionalProperties"]
 
     def closed(validator: Validator, allowed: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:  # noqa: ANN401
@@ -141,7 +139,7 @@ def validator_class() -> Any:  # noqa: ANN401  # jsonschema types its validator 
             if isinstance(instance, float) or Fraction(instance) % Fraction(step):
                 yield ValidationError("")
 
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
     extended = {"additionalProperties": closed, "multipleOf": multiple}
     return validators.extend(Draft202012Validator, extended, type_checker=checker)  # type: ignore[no-untyped-call]  # theirs
 

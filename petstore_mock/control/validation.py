@@ -13,6 +13,7 @@ from jsonschema.validators import extend
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.suggestions import did_you_mean
+from petstore_mock.contract.schemas import validator_class
 from petstore_mock.contract.strict_json import MalformedJsonError, decode_json
 from petstore_mock.contract.violations import describe, member_path
 from petstore_mock.control.problems import ProblemError
@@ -32,21 +33,13 @@ _BOOLEANS: Final = {"true": True, "false": False}
 _DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 
 
-def _is_integer(_checker: object, value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)  # jsonschema takes 1.0 for one, see _whole
-
-
 def _items(validator: Any, items: object, instance: object, schema: object) -> Iterator[ValidationError]:  # noqa: ANN401
     """Tell of the first wrong items: an error weighs kilobytes, and a body may hold millions."""
     found = Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
     yield from islice(found or (), _SHOWN + 1)
 
 
-_Validator: Final = extend(  # type: ignore[no-untyped-call]  # of types-jsonschema
-    Draft202012Validator,
-    {"items": _items},
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)
+_Validator: Final = extend(validator_class(), {"items": _items})  # type: ignore[no-untyped-call]  # of types-jsonschema
 
 
 @cache
