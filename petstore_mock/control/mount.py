@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from petstore_mock.control.admission import Admission
     from petstore_mock.control.app import ControlApp
     from petstore_mock.core.tenants import Tenants
-    from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.server import WireServer
 
 __all__ = ["BODY_LIMIT", "PATH", "PREFIX", "ControlMount", "door_of", "is_control_path"]
@@ -70,7 +69,7 @@ def door_of(
     tenants: Tenants,
     admission: Admission,
     *,
-    mounted_by: Callable[[], WireServer | Listener],
+    mounted_by: Callable[[], WireServer],
     service: Callable[[], WireServer] | None,
 ) -> ControlMount:
     """Return the door to some worlds, to be mounted.
@@ -78,7 +77,7 @@ def door_of(
     Args:
         tenants: the worlds.
         admission: who may come in, but for what the listener knows once it listens.
-        mounted_by: gives the listener that mounts it.
+        mounted_by: gives the server that mounts it.
         service: gives the service's own, where the door has a port of its own; else None.
     """
 

@@ -76,7 +76,7 @@ class Host:
             self._listener = Listener(
                 self.worlds, self._address, self._port, mounted=self._control, tls=tls, reserved=reserved
             )
-            self.worlds.renew_connections = self._listener.renew_connections
+            self.worlds.renew_connections = self._listener.wire.renew_connections
         return self._listener
 
     def open_control(self, tenant: Tenant) -> None:
@@ -97,7 +97,7 @@ class Host:
         self._control = door_of(
             Tenants(tenant),
             Admission(),
-            mounted_by=lambda: self.listener,
+            mounted_by=lambda: self.listener.wire,
             service=None,
         )
 

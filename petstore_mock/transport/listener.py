@@ -58,6 +58,9 @@ class Listener(HTTPServer):
         tls: how it speaks TLS; None for plain HTTP.
         mounted: a WSGI application of paths of its own.
         reserved: says of a request that it is for the handler, whatever an expectation may match.
+
+    Attributes:
+        wire: the server beneath.
     """
 
     def __init__(
@@ -77,11 +80,11 @@ class Listener(HTTPServer):
         self._logged = 0  # in all: those in the log, and those that are gone
         self._reserved = reserved
         self._clears = 0  # how often the expectations began anew
-        self._wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls)
+        self.wire = WireServer(handler, host, port, expectations=_ListenerExpectations(self), mounted=mounted, tls=tls)
 
     def is_running(self) -> bool:
         """Say whether it listens."""
-        return self._wire.is_running
+        return self.wire.is_running
 
     def start(self) -> None:
         """Bind, and serve from a thread of its own.
@@ -89,35 +92,21 @@ class Listener(HTTPServer):
         Raises:
             PetStoreMockError: the port is taken or the address is none of this machine's, or it listens already.
         """
-        self._wire.start()
-        self.port = self._wire.port
+        self.wire.start()
+        self.port = self.wire.port
 
     def stop(self) -> None:
         """Close the port and every connection, whatever is held there; harmless when it does not listen."""
-        self._wire.stop()
+        self.wire.stop()
 
     def close_connections(self, numbers: frozenset[int] | None = None) -> None:
         """Close the kept connections that are idle, or those of ``numbers``; it is done when this returns."""
-        self._wire.close_connections(numbers)
-
-    @property
-    def bound(self) -> str:
-        """The address that the host stands for, once that is known."""
-        return self._wire.bound
-
-    @property
-    def speaks_tls(self) -> bool:
-        """Whether it speaks TLS."""
-        return self._wire.speaks_tls
-
-    def renew_connections(self) -> None:
-        """Close the kept connections, those that are busy after their answer, so that clients shake hands anew."""
-        self._wire.renew_connections()
+        self.wire.close_connections(numbers)
 
     @property
     def open_connections(self) -> int:
         """How many connections are open."""
-        return self._wire.open_connections
+        return self.wire.open_connections
 
     def match(self, request: ApiRequest) -> ToAnswer | None:
         """Find the expectation that answers ``request``, and use it up if it is meant for one request only."""

@@ -167,7 +167,7 @@ def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
     door = door_of(
         Tenants(home.tenant),
         Admission(token="secret-token"),
-        mounted_by=lambda: listener,
+        mounted_by=lambda: listener.wire,
         service=None,
     )
     listener = Listener(home.host.worlds, host="127.0.0.1", port=0, mounted=door)
