@@ -68,11 +68,6 @@ class CallThreads:
         self._running = 0
         self._waiting: deque[Callable[[], None]] = deque()
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether any call runs."""
-        return self._running > 0
-
     def run(self, call: Callable[[], None]) -> None:
         """Let ``call``, which must not raise, run soon."""
         with self._lock:

@@ -128,11 +128,6 @@ class WireServer:
         return self._tls is not None
 
     @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        return self.host, self.port
-
-    @property
     def open_connections(self) -> int:
         """How many connections are open now."""
         return len(self._connections)

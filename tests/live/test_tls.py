@@ -708,7 +708,9 @@ def server(
 
 def client_of(server: WireServer) -> ssl.SSLSocket:
     context = ssl.create_default_context(cafile=str(authority().ca_path))
-    return context.wrap_socket(socket.create_connection(server.address, timeout=PATIENCE), server_hostname="127.0.0.1")
+    return context.wrap_socket(
+        socket.create_connection((server.host, server.port), timeout=PATIENCE), server_hostname="127.0.0.1"
+    )
 
 
 def test_both_loops_carry_it(server: WireServer, handshakes: list[Handshake]) -> None:
@@ -725,7 +727,7 @@ def test_both_loops_carry_it(server: WireServer, handshakes: list[Handshake]) ->
 
 def test_who_says_nothing_or_half_a_hello_is_shut_out(server: WireServer, handshakes: list[Handshake]) -> None:
     for said in (b"", b"\x16\x03\x01"):
-        with socket.create_connection(server.address, timeout=PATIENCE) as client:
+        with socket.create_connection((server.host, server.port), timeout=PATIENCE) as client:
             client.sendall(said)
             with contextlib.suppress(ConnectionResetError):
                 assert client.recv(1) == b""
@@ -733,7 +735,7 @@ def test_who_says_nothing_or_half_a_hello_is_shut_out(server: WireServer, handsh
 
 
 def test_it_stops_at_once_with_handshakes_half_way(server: WireServer) -> None:
-    with socket.create_connection(server.address) as client, client_of(server) as other:
+    with socket.create_connection((server.host, server.port)) as client, client_of(server) as other:
         client.sendall(b"\x16\x03\x01")
         eventually(lambda: server.open_connections == 2, "both")
         began = time.perf_counter()

@@ -76,7 +76,7 @@ def test_start_and_stop_are_quick(echo: Echo, new_loop: Callable[[], asyncio.Abs
 
 def test_port_is_known_when_start_returns(server: WireServer) -> None:
     assert server.port > 0
-    assert server.address == ("127.0.0.1", server.port)
+    assert server.host == "127.0.0.1"
     assert server.is_running
     assert repr(server) == f"<WireServer 127.0.0.1:{server.port} running>"
 

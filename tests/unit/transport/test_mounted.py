@@ -33,8 +33,10 @@ def test_later_calls_wait_for_a_thread_that_becomes_free() -> None:
 def test_calls_wait_when_the_system_gives_no_further_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = CallThreads()
     started, free, done = threading.Event(), threading.Event(), threading.Semaphore(0)
+    working: list[threading.Thread] = []
 
     def first() -> None:
+        working.append(threading.current_thread())
         started.set()
         free.wait(PATIENCE)
 
@@ -48,7 +50,6 @@ def test_calls_wait_when_the_system_gives_no_further_thread(monkeypatch: pytest.
     threads.run(done.release)
     free.set()
     assert done.acquire(timeout=PATIENCE)
-    while threads.is_busy:
-        pass
+    working[0].join(PATIENCE)
     with pytest.raises(RuntimeError, match="new thread"):
         threads.run(done.release)
