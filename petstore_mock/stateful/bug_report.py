@@ -121,7 +121,9 @@ def explain(  # what an explanation is made of
         sentence += f"\n{ENVIRONMENTS[beginning.environment]}"
     if beginning.hours_ahead:
         sentence += f"\n{_CLOCKS_MATTER}"
-    bug = ClientBugError(sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.stood_still)
+    bug = ClientBugError(
+        sentence, script.source(check), _wire(journals), _raised(outcome), waited=outcome.ended == "stood still"
+    )
     bug.timed_out = outcome.error is not None and outcome.kind == "timeout"
     return bug
 
@@ -204,13 +206,14 @@ def _raised(outcome: Outcome) -> str:
 
     Of a call that stood still it is where it was ended, without our own exception.
     """
-    if outcome.error is None or outcome.kind is not None or outcome.ran_away:
+    if outcome.error is None or outcome.kind is not None or outcome.ended == "ran away":
         return ""
     told = traceback.TracebackException.from_exception(outcome.error)
     own = [frame for frame in told.stack if not frame.filename.startswith(_LEFT_OUT)]
-    shown = _FRAMES_OF_A_WAIT if outcome.stood_still else _FRAMES
+    stood_still = outcome.ended == "stood still"
+    shown = _FRAMES_OF_A_WAIT if stood_still else _FRAMES
     told.stack = traceback.StackSummary.from_list(own[-shown:])
-    lines = told.stack.format() if outcome.stood_still else told.format(chain=False)
+    lines = told.stack.format() if stood_still else told.format(chain=False)
     return mask_text("".join(lines).rstrip())
 
 

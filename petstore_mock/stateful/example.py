@@ -269,7 +269,7 @@ class Example:
         others = [other for other in self.scene.actors if other is not actor]
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             problem = self._ended_by_force(call, outcome, entries)
-            if problem is not None and outcome.stood_still:
+            if problem is not None and outcome.ended == "stood still":
                 problem.words = concurrency.EACH_WAITS
             problem = problem or conduct.stray_problem(call, entries, others)
             problem = problem or concurrency.wire_problem_of_one(
@@ -369,11 +369,11 @@ class Example:
 
     def _ended_by_force(self, call: Call, outcome: Outcome, entries: Sequence[Entry]) -> Problem | None:
         """Return what is wrong with a call that the watchdog had to end."""
-        if outcome.hung:
+        if outcome.ended == "hung":
             return conduct.timeout_problem(call, self._run.watchdog.patience, outcome.seconds)
-        if outcome.ran_away:
+        if outcome.ended == "ran away":
             return conduct.runaway_problem(call, entries)
-        if outcome.stood_still:
+        if outcome.ended == "stood still":
             watchdog = self._run.watchdog
             stood, again = watchdog.stood, watchdog.comes_to_a_standstill
             watchdog.comes_to_a_standstill = True
@@ -465,7 +465,7 @@ class Example:
             problem = lifecycle.close_problem(outcome, other.world, entries, watchdog.standstill)
             if problem is not None:
                 self.scene.actor = actor
-                watchdog.comes_to_a_standstill |= outcome.stood_still
+                watchdog.comes_to_a_standstill |= outcome.ended == "stood still"
                 self._fail(NO_CALL, problem, outcome)
 
     def _check_threads(self, clients: list[AdaptedClient]) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.stateful.model.call import Ended
 
 __all__ = ["PAIR", "RunawayError", "Watchdog", "attempt"]
 
@@ -71,7 +72,7 @@ class Watchdog:
         self.shared = False  # whether a thread of the client asks meanwhile, which says nothing of any call
         self._lock = threading.Lock()
         self._watched: tuple[PetStoreMock, int, int, str] | None = None
-        self._fired: str | None = None
+        self._fired: Ended | None = None
         self._hung_for, self._hung_at = 0.0, 0  # seconds, and the request that hangs
         self._stood_for, self._stood_at = 0.0, 0  # seconds, and the requests so far
         self._thread: threading.Thread | None = None
@@ -115,8 +116,8 @@ class Watchdog:
         self._stood_for, self._stood_at = 0.0, 0
         self._watched = (petstore, len(petstore.journal), threading.get_ident(), operation)
 
-    def done(self) -> str | None:
-        """Say that the call has ended; return why it had to be ended: ``hung``, ``ran away``, ``stood still`` or None.
+    def done(self) -> Ended | None:
+        """Say that the call has ended; return why it had to be ended, or None.
 
         Raises:
             RunawayError: the call had ended by itself just before it was to be stopped; ask again.
@@ -248,20 +249,16 @@ def attempt(
             raise
         except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # whatever a client raises
             outcome = Outcome(error=error)
-        fired = watchdog.done()
+        outcome.ended = watchdog.done()
     except RunawayError as error:
-        outcome = Outcome(error=error)
-        fired = _ended(watchdog)
+        outcome = Outcome(error=error, ended=_ended(watchdog))
     except BaseException:
         watchdog.done()  # else it would end what comes after the run
         raise
-    outcome.hung = fired == "hung"
-    outcome.ran_away = fired == "ran away"
-    outcome.stood_still = fired == "stood still"
     return outcome
 
 
-def _ended(watchdog: Watchdog) -> str | None:
+def _ended(watchdog: Watchdog) -> Ended | None:
     """Say that an interrupted call has ended; on a busy machine a second interrupt may be under way."""
     while True:
         with suppress(RunawayError):

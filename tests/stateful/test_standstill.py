@@ -249,4 +249,4 @@ def test_an_interrupt_that_comes_again_at_the_end_of_a_call_ends_nothing_else(mo
     monkeypatch.setattr(watchdog_module.Watchdog, "done", done)
     with PetStoreMock() as petstore:
         outcome = watchdog_module.attempt(watchdog_module.Watchdog(1.0), petstore, "listPets", dict)
-    assert outcome.ran_away
+    assert outcome.ended == "ran away"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.contract.interface import LARGEST_LIMIT
@@ -22,6 +22,7 @@ __all__ = [
     "NO_CALL",
     "QUIETLY",
     "Call",
+    "Ended",
     "Outcome",
     "PetClient",
     "Problem",
@@ -184,6 +185,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
+Ended = Literal["hung", "ran away", "stood still"]
+
+
 @dataclass
 class Outcome:
     """What came of a call.
@@ -192,24 +196,21 @@ class Outcome:
         value: what it returned.
         error: what it raised instead, or None.
         kind: what the exception means, or None when nobody knows.
-        hung: the service never answered, and the client would have waited for ever.
-        ran_away: the client asked again and again, without an end.
-        stood_still: the client neither came to an end nor sent a request, for as long as nobody backs off.
+        ended: why it had to be ended, or None: the service never answered and the client had no timeout, it asked
+            again without an end, or it neither came to an end nor sent a request.
         seconds: how long it took.
     """
 
     value: Any = None
     error: BaseException | None = None
     kind: Kind | None = None
-    hung: bool = False
-    ran_away: bool = False
-    stood_still: bool = False
+    ended: Ended | None = None
     seconds: float = 0.0
 
     @property
     def was_ended(self) -> bool:
         """Whether an exception of the machine's own ended it, which says nothing of the client."""
-        return self.ran_away or self.stood_still
+        return self.ended in {"ran away", "stood still"}
 
     @property
     def timed_out(self) -> bool:
