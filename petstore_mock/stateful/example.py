@@ -265,17 +265,14 @@ class Example:
     ) -> Iterator[tuple[int, Problem]]:
         """Yield what is wrong with one of two calls, and which it is."""
         actor, reader = self.scene.actor, self._run.reader
-        key, journal = actor.petstore.api_key, actor.petstore.journal
         others = [other for other in self.scene.actors if other is not actor]
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             problem = self._ended_by_force(call, outcome, entries)
             if problem is not None and outcome.ended == "stood still":
                 problem.words = concurrency.EACH_WAITS
             problem = problem or conduct.stray_problem(call, entries, others)
-            problem = problem or concurrency.wire_problem_of_one(
-                call, calls[1 - place], outcome, entries, key=key, port=actor.port, journal=journal
-            )
-            problem = problem or conduct.key_in_error_problem(call, outcome, key)
+            problem = problem or concurrency.wire_problem_of_one(call, calls[1 - place], outcome, entries, actor)
+            problem = problem or conduct.key_in_error_problem(call, outcome, actor.petstore.api_key)
             problem = problem or output_problem(self._run.output, f"{call}", "{call}")
             if problem is not None:
                 yield place, problem
@@ -336,8 +333,7 @@ class Example:
             problem = self._ended_by_force(call, outcome, entries)
             if problem is not None:
                 return problem
-            key, journal = actor.petstore.api_key, actor.petstore.journal
-            problem = wire_problem(call, outcome, entries, key=key, port=actor.port, journal=journal, shared=shared)
+            problem = wire_problem(call, outcome, entries, actor, shared=shared)
         if problem is not None and entries and shared:
             problem.sentence += ", or a thread did so that the client has started"
         elif problem is not None and entries and (self._threads.were_begun or actor.client.tasks_go_on):

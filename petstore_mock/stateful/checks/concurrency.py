@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.journal.journal import Journal
+    from petstore_mock.stateful.model.actor import Actor
     from petstore_mock.stateful.model.call import Call, Outcome
     from petstore_mock.stateful.model.oracle import Oracle
 
@@ -30,14 +30,7 @@ _WIDTH: Final = 100  # characters of a line
 
 
 def wire_problem_of_one(
-    call: Call,
-    other: Call,
-    outcome: Outcome,
-    entries: Sequence[Entry],
-    *,
-    key: str,
-    port: bytes,
-    journal: Journal,
+    call: Call, other: Call, outcome: Outcome, entries: Sequence[Entry], actor: Actor
 ) -> Problem | None:
     """Return the first rule that the requests of one call break; what neither asked for may be of either.
 
@@ -46,15 +39,13 @@ def wire_problem_of_one(
         other: what was asked of the client meanwhile.
         outcome: what came of the call.
         entries: the requests of both.
-        key: as for :func:`~petstore_mock.stateful.checks.requests.wire_problem`, as are the others.
-        port: the part of the service's address that names its port.
-        journal: all requests so far.
+        actor: the client.
     """
     own = [entry for entry in entries if asks_for(call, entry)]
     either = [entry for entry in entries if entry in own or not asks_for(other, entry)]
     if entries and not either:
         return _sent_for_the_other(call, entries)
-    return wire_problem(call, outcome, either, key=key, port=port, journal=journal, shared=len(own) < len(either))
+    return wire_problem(call, outcome, either, actor, shared=len(own) < len(either))
 
 
 def _sent_for_the_other(call: Call, entries: Sequence[Entry]) -> Problem:

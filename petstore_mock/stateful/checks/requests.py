@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from petstore_mock.journal.entry import Entry
-    from petstore_mock.journal.journal import Journal
+    from petstore_mock.stateful.model.actor import Actor
     from petstore_mock.stateful.model.call import Call, Outcome
 
 __all__ = [
@@ -50,14 +50,7 @@ _NOT_CARRIED_OUT: Final = frozenset({301, 302, 307, 308, *CLIENT_ERRORS})
 
 
 def wire_problem(
-    call: Call,
-    outcome: Outcome,
-    entries: Sequence[Entry],
-    *,
-    key: str,
-    port: bytes,
-    journal: Journal,
-    shared: bool = False,
+    call: Call, outcome: Outcome, entries: Sequence[Entry], actor: Actor, *, shared: bool = False
 ) -> Problem | None:
     """Return the first rule that the requests of one call break, or None.
 
@@ -65,13 +58,11 @@ def wire_problem(
         call: what was asked of the client.
         outcome: what came of it.
         entries: its requests.
-        key: the key that they are to bear.
-        port: the part of the service's address that names its port, with its colon; empty for the usual one.
-        journal: all requests of the client's world so far.
+        actor: the client, with the world whose key they are to bear.
         shared: whether some of the requests may be of a thread that asks by itself, and so of no call.
     """
     if not entries:
-        return no_request_problem(call, outcome, journal) if call.is_allowed else None
+        return no_request_problem(call, outcome, actor.petstore.journal) if call.is_allowed else None
     if len(entries) > MOST_REQUESTS and not shared:
         problem = _too_many(call, entries)
         if problem is not None:
@@ -79,8 +70,8 @@ def wire_problem(
     asked = shared and any(asks_for(call, entry) for entry in entries)
     for index, entry in enumerate(entries):
         problem = (
-            _misplaced_key(call, entry, key)
-            or _wrong_header(call, entry, port)
+            _misplaced_key(call, entry, actor.petstore.api_key)
+            or _wrong_header(call, entry, actor.port)
             or (None if left_out_the_key(entry, entries[:index]) else _violation(call, entry, shared=shared))
             or (None if asked and entry.operation != "createPet" else _other_question(call, entry))
             or _body_of_a_get(call, entry)
