@@ -70,13 +70,6 @@ class OutputCapture:
                 self._told = how, form, masked(mask_text(text, tuple(self.keys)), key)
                 return
 
-    def take_note_of_record(self, record: logging.LogRecord) -> None:
-        """Remember a record with a key in it."""
-        with suppress(Exception):  # a message that does not go with its arguments is the client's own affair
-            error = record.exc_info[1] if record.exc_info else None
-            text = f"{record.levelname}:{record.name}:{record.getMessage()}{'' if error is None else f' {error}'}"
-            self.take_note("logged", text)
-
 
 class _Watched:
     """A stream that is looked at, and otherwise the one behind it."""
@@ -171,8 +164,10 @@ class _Captures:
 
     def _make_record(self, *args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401  # those of LogRecord
         record = self._make(*args, **options)
-        for capture in self._captures:
-            capture.take_note_of_record(record)
+        with suppress(Exception):  # a message that does not go with its arguments is the client's own affair
+            error = record.exc_info[1] if record.exc_info else None
+            text = f"{record.levelname}:{record.name}:{record.getMessage()}{'' if error is None else f' {error}'}"
+            self.take_note("logged", text)
         record.levelno = _SILENT
         return record
 
