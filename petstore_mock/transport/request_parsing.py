@@ -121,7 +121,15 @@ class _Collector:
 
 
 def read_head(raw: bytes, *, over_tls: bool = False) -> RequestHead:
-    """Validate ``raw``, one head with the empty line that ends it; raises :class:`RequestError`."""
+    """Validate a head.
+
+    Args:
+        raw: its bytes, with the empty line that ends it.
+        over_tls: whether it came over TLS, as an ``https://`` target must (RFC 9110 §7.4).
+
+    Raises:
+        RequestError: HTTP does not allow it; has the head as far as it could be read.
+    """
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
     head = RequestHead(method, target, NO_FIELDS, modern=modern)
