@@ -235,6 +235,9 @@ class Example:
         whole = attempt(run.watchdog, actor.petstore, PAIR, run.companion.meet, *made, hold, then)
         outcomes = [whole, whole] if whole.value is None else [self._outcome(future) for future in whole.value]
         whole.value = None
+        for call, outcome in zip(calls, outcomes, strict=True):
+            if outcome.error is not None:
+                actor.await_request(partial(asks_for, call))
         entries = actor.petstore.journal[actor.seen :]
         actor.seen += len(entries)
         scene.script.needs_adapter |= not actor.client.is_plain

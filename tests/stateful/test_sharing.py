@@ -14,7 +14,7 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful import ClientBugError, adapted, at_once, check_client, client_machine
 from petstore_mock.stateful.scenario import Scenario
 from petstore_mock.stateful.search import find_bug, machine_settings
-from petstore_mock.stateful.steps import AtOnce, RevokeKey
+from petstore_mock.stateful.steps import AtOnce, RevokeKey, Seed
 from tests.clients.correct import HttpClientPets, Json
 from tests.clients.shapes import AiohttpBlock, AsyncPets, maker_of
 from tests.clients.sharing import BUGGY, CORRECT, LockedTasks, OneAtATime, OneConnection
@@ -79,6 +79,26 @@ def test_two_calls_of_a_client_whose_key_is_refused_are_both_told_so() -> None:
     machine = client_machine(maker_of(CORRECT["urllib3"]), concurrent=True)
     with machine.run, machine.run.waiting.unlimited():
         assert machine.replay(Scenario(Behaviour(), (RevokeKey(), AtOnce("getPet", "getPet", 5)))) is None
+
+
+class GoesBeforeItsRequest(OneAtATime):
+    """Gives up at once, with its request still under way."""
+
+    def get_pet(self, pet_id: int) -> Json:
+        threading.Timer(0.02, super().get_pet, (pet_id,)).start()
+        raise ConnectionError("gave up")
+
+
+def test_a_request_that_is_under_way_when_its_call_has_failed_is_not_called_unsent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("petstore_mock.stateful.model.actor._UNDER_WAY", 20.0)
+    machine = client_machine(maker_of(GoesBeforeItsRequest), concurrent=True)
+    with machine.run, machine.run.waiting.unlimited():
+        found = machine.replay(Scenario(Behaviour(), (Seed(), AtOnce("listPets", "getPet", 1))))
+    assert found is not None
+    assert "gave up" in found.sentence
+    assert "sent no request" not in found.sentence
 
 
 class Traced(HttpClientPets):

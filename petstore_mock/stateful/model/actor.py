@@ -10,7 +10,10 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.stateful.model.oracle import Oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.contract.behaviour import Behaviour
+    from petstore_mock.journal.entry import Entry
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.model.adapter import AdaptedClient
     from petstore_mock.stateful.model.call import Call
@@ -39,10 +42,16 @@ class Actor:
         self.last: Call | None = None
         self.seen = len(petstore.journal)  # entries of its journal so far: a client may ask while it is made
 
-    def await_request(self) -> None:
-        """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still."""
+    def await_request(self, is_of: Callable[[Entry], bool] | None = None) -> None:
+        """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still.
+
+        Args:
+            is_of: whether a request is of that call; None, for the only call that is made: any is.
+        """
         deadline = RealTime.monotonic() + _UNDER_WAY
-        while len(self.petstore.journal) == self.seen and RealTime.monotonic() < deadline:
+        while RealTime.monotonic() < deadline:
+            if any(is_of is None or is_of(entry) for entry in self.petstore.journal[self.seen :]):
+                return
             time.sleep(0.001)
 
 
