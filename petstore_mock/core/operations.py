@@ -29,19 +29,16 @@ def execute_again(world: World, route: Route, entry: Entry) -> ApiResponse:
     and the removal of getPet, which comes with a second). So it is made once for all of them, and goes out as it is. It
     is nobody's to change: where answers are changed on their way out, none is kept.
     """
-    animals = world.animals
-    repeats = world.rules.repeats_itself and not animals.hidden.first_seen
-    if not repeats or world.mutation is not None or world.cors is not None:
-        return execute(world, route, None, entry, commit=True)
-    answer = animals.store.answers.get(route)
+    kept = world.mutation is None and world.cors is None
+    answer = world.answers.get(route) if kept else None
     if answer is not None and answer.date is world.clock.date_field:
         if answer.wire is None:
             answer.wire = b""  # worth keeping: it is given more than once
         entry.executed = True
         return answer
     answer = execute(world, route, None, entry, commit=True)
-    if entry.executed:
-        animals.store.keep_answer(route, answer)
+    if kept and entry.executed and world.rules.repeats_itself and not world.animals.hidden.first_seen:
+        world.animals.store.keep_answer(route, answer)
     return answer
 
 

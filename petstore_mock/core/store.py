@@ -293,7 +293,7 @@ class Store:
             if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
                 self.last = pet_id
         if self.answers or self.pages or self.orders:
-            self._forget_pages()
+            self.forget_answers()
 
     def _take_out(self, pet_id: int, former: bytes) -> None:
         """Take an animal out of the index."""
@@ -309,7 +309,8 @@ class Store:
             self.answers.clear()
         self.answers[route] = answer
 
-    def _forget_pages(self) -> None:
+    def forget_answers(self) -> None:
+        """Keep nothing of what was answered: it would be another answer now."""
         self.answers.clear()
         self.pages.clear()
         self.orders.clear()
@@ -328,7 +329,7 @@ class Store:
             self._pets.clear()
             self._index = {None: SortedIds()}
             self._unsorted.clear()
-            self._forget_pages()
+            self.forget_answers()
         else:
             self._put_back(self.undo)
         self.undo = {}

@@ -60,6 +60,7 @@ class World:
     # There may be ten thousand, asked in turn: each object more that a request comes by is a wait for the memory.
     __slots__ = (
         "animals",
+        "answers",
         "asked",
         "clock",
         "cors",
@@ -103,6 +104,7 @@ class World:
         self.deferred = DeferredResponses()  # other ones after each reset: what is held back then must not change it
         self.errors: Firsts[BaseException] = Firsts(_KEPT_ERRORS)  # the fake's own failures, for the verification
         self.animals = Animals(self)
+        self.answers = self.animals.store.answers  # nearly every request asks for one of them, and for no animal
         self.valid_requests = 0  # so far (gap rate_limit)
         self.asked = 0.0  # when a request came to its address last, by RealTime.perf_counter()
         self.keys = KeyRing(self, index or KeyIndex())

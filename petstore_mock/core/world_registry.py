@@ -356,14 +356,15 @@ class Worlds:
     def handle(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
         """Answer a whole request on the world of its address or of its key, else on the current one."""
         name, problem = request.fields.bearer
+        key = None if name is None else self.keys.only.get(name)
         if request.mount or request.target.startswith(_BY_ADDRESS):
             found = self._at_address(request)
             if not isinstance(found, World):
                 return self._nowhere(request, found)
             world = found
-            key = None if name is None else world.keys.get(name)
+            if key is None or key.world is not world:
+                key = world.keys.get(name)
         else:
-            key = None if name is None else self.keys.only.get(name)
             world = self._stack[-1] if key is None else key.world or self._stack[-1]
             if key is None and name is not None:
                 owner = self._leaker(name)
