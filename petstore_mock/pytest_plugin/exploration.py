@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,13 +52,8 @@ def pick(nodeid: str, count: int, seed: int, held: Iterable[str]) -> list[dict[s
     gaps = [GAPS[name] for name in VARIED if name not in skipped]
     random.shuffle(gaps)
     columns = [random.sample(others, len(others)) for others in (list(gap.alternatives)[1:] for gap in gaps)]
-    rounds = max(map(len, columns), default=0)
-    chosen = [
-        {gap.name: column[number]}
-        for number in range(rounds)
-        for gap, column in zip(gaps, columns, strict=True)
-        if number < len(column)
-    ]
+    rounds = zip_longest(*columns)
+    chosen = [{gap.name: other} for others in rounds for gap, other in zip(gaps, others, strict=True) if other]
     return chosen[:count]
 
 

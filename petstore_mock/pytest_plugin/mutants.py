@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,8 +44,7 @@ def choose(count: str, seed: int) -> tuple[str, ...]:
     columns: dict[str, list[str]] = {}
     for mutant in random.sample(list(MUTANTS.values()), len(MUTANTS)):
         columns.setdefault(mutant.clause, []).append(mutant.name)
-    rounds = max(map(len, columns.values()))
-    names = [column[number] for number in range(rounds) for column in columns.values() if number < len(column)]
+    names = [name for row in zip_longest(*columns.values()) for name in row if name]
     chosen = {*names[: int(count)]}
     return tuple(name for name in MUTANTS if name in chosen)
 
