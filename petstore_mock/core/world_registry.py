@@ -233,11 +233,6 @@ class Worlds:
 
     # The stack of current worlds
 
-    @property
-    def current(self) -> World:
-        """The innermost current world: requests with an unknown key or none belong to it."""
-        return self._stack[-1]
-
     def guests(self, host: World) -> list[World]:
         """Return the worlds of the owner of ``host`` inside it that are not over."""
         return [world for world in tuple(self._stack) if world.owner == host.owner and world is not host]

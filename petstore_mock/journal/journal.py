@@ -77,10 +77,10 @@ class Journal:
         "_lost_violations",
         "_ring",
         "_schemas",
-        "_size",
         "clears",
         "listeners",
         "secure",
+        "size",
         "total",
     )
 
@@ -97,7 +97,7 @@ class Journal:
         self._ring = ring
         self._keys = keys
         self._schemas = schemas
-        self._size = 0
+        self.size = 0  # about how many bytes the entries hold on to
         self._gone_by_operation: defaultdict[str | None, int] = defaultdict(int)
         self._gone_violations: tuple[Entry, ...] = ()  # replaced, never changed: readers take no lock
         self._gone_violations_size = 0
@@ -110,11 +110,6 @@ class Journal:
         self.clears = 0  # how often the numbers began anew
         self.secure = False  # whether requests came over TLS
         self._handshakes: deque[Handshake] = deque(maxlen=limit)
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the entries hold on to."""
-        return self._size
 
     def __repr__(self) -> str:
         return f"<Journal of {counted(self.total, 'request')}>"
@@ -129,11 +124,11 @@ class Journal:
         if self.secure:
             entry.secure = True
         entry.weight = weight = entry.weigh()
-        self._size += weight
+        self.size += weight
         entries = self._entries
         entries.append(entry)
         self.total = number  # last: who reads without the lock finds as many as are counted
-        if len(entries) > self._limit or self._size > BYTES_LIMIT:
+        if len(entries) > self._limit or self.size > BYTES_LIMIT:
             self._evict()
         for listener in self.listeners:
             listener(entry)
@@ -149,15 +144,15 @@ class Journal:
         if not 0 <= at < len(entries) or entries[at] is not entry:
             return  # gone meanwhile
         weight = entry.weigh()
-        self._size += weight - entry.weight
+        self.size += weight - entry.weight
         entry.weight = weight
         self._evict()
 
     def _evict(self) -> None:
         entries, limit = self._entries, self._limit
-        while (len(entries) > limit or self._size > BYTES_LIMIT) and len(entries) > 1:
+        while (len(entries) > limit or self.size > BYTES_LIMIT) and len(entries) > 1:
             gone = entries.popleft()
-            self._size -= gone.weight
+            self.size -= gone.weight
             self._gone_by_operation[gone.request.operation] += 1
             if gone.condition is not None and gone.is_violation:
                 self._evict_violation(gone)
@@ -174,7 +169,7 @@ class Journal:
         """Forget every entry; numbers begin at 1 again. The world's lock is held."""
         self._entries.clear()
         self._handshakes.clear()
-        self._size = 0
+        self.size = 0  # about how many bytes the entries hold on to
         self._gone_by_operation.clear()
         self._gone_violations = ()
         self._gone_violations_size = self._lost_violations = 0
@@ -298,11 +293,6 @@ class Journal:
         """How many requests broke the contract, those that are gone included."""
         kept = sum(entry.is_violation for entry in self._kept())
         return kept + len(self._gone_violations) + self._lost_violations
-
-    @property
-    def evicted(self) -> int:
-        """How many of the requests are gone."""
-        return self.total - len(self._entries)
 
     def count(self, operation: str | None = None) -> int:
         """Return how many requests came for ``operation``, those that are gone included; None for all.

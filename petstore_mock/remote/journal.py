@@ -146,7 +146,7 @@ class RemoteJournal(Journal):
         """Go on behind requests that are gone before they were seen; violations among them are counted as lost."""
         self._gone_violations = tuple(self.violations)
         self._entries.clear()
-        self._size = 0
+        self.size = 0
         self._total = number - 1
         broken = self._ask("GET", "requests", query={"violations": "true"})["requests"]
         there = sum(one["number"] >= number for one in broken)
