@@ -24,9 +24,9 @@ from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS
 from petstore_mock.verify.probes import PROBES
-from petstore_mock.verify.sentences import PASSAGES, Passage
 from tests.docs import charts, reference_tables
 from tests.docs.blocks import ROOT, blocks, generated, markers
+from tests.sentences import PASSAGES, Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
