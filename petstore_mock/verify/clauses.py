@@ -73,13 +73,11 @@ class Clause:
 # Checks
 
 
-def _status(*wanted: int) -> Check:
+def _status(wanted: int, why: str = "") -> Check:
     """Check the status of an answer alone."""
 
     def check(exchange: Exchange, _facts: Facts) -> Breach | None:
-        if exchange.status in wanted:
-            return None
-        return Breach(f"expected {' or '.join(map(str, wanted))}")
+        return None if exchange.status == wanted else Breach(f"expected {wanted}{why}")
 
     return check
 
@@ -231,10 +229,6 @@ def _at_most(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     return Silent(f"it takes more than {limit} animals, and {max(more, len(found))} were seen")
 
 
-def _accepted(exchange: Exchange, _facts: Facts) -> Breach | None:
-    return None if exchange.status == 200 else Breach("expected 200: the value is allowed")
-
-
 def _only(exchange: Exchange, _facts: Facts) -> Breach | Silent | None:
     """Check a filtered list: only animals with this status."""
     found = _listed(exchange)
@@ -315,14 +309,6 @@ def _kept(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     if exchange.operation == "getPet" and not facts.is_removed(exchange):
         return Breach(f"expected the animal that was created as {made[-1]}, at the third time at the latest")
     return Silent("getPet is removed, and the list that was asked for may be full")
-
-
-def _refused(exchange: Exchange, _facts: Facts) -> Breach | None:
-    return (
-        None
-        if exchange.status == 400
-        else Breach("expected 400: the body lacks a required field or has an invalid value")
-    )
 
 
 def _refused_left_nothing(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
@@ -444,6 +430,9 @@ _MADE: Final = (
 _GOT: Final = ("get-known", "get-known-after", "get-made*")
 _KEYLESS: Final = ("list-no-key", "list-key-in-query")
 
+_accepted: Final = _status(200, ": the value is allowed")
+_refused: Final = _status(400, ": the body lacks a required field or has an invalid value")
+
 
 def _counts(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
     text = exchange.one("limit")
@@ -461,7 +450,7 @@ def _not_refused(exchange: Exchange, _facts: Facts) -> Breach | None:
 
 
 def _refused_get(exchange: Exchange, facts: Facts) -> Breach | Silent | None:
-    if exchange.status != 401 and facts.is_removed(exchange) and exchange.status in {404, 410}:
+    if exchange.status in {404, 410} and facts.is_removed(exchange):
         return Silent("getPet's removal date has come, by the service's own Date")
     return None if exchange.status == 401 else Breach("expected 401")
 
