@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,7 @@ from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gap_policies import terse_code
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import PET_STATUSES
-from petstore_mock.verify.exchange import NotJson
+from petstore_mock.verify.exchange import NotJson, shown
 from petstore_mock.verify.probes import UNKNOWN_FIELD
 
 if TYPE_CHECKING:
@@ -85,14 +85,18 @@ def _observes(gap: str, needs: str) -> Callable[[_Observer], _Observer]:
     return enter
 
 
-def findings(facts: Facts, unseen: Mapping[str, str] = MappingProxyType({})) -> dict[str, Finding]:
-    """Return what the exchanges show of every gap.
+def findings(
+    facts: Facts, keys: tuple[str, ...], unseen: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Finding]:
+    """Return what the exchanges show of every gap, by name.
 
     Args:
         facts: the exchanges.
+        keys: what no evidence may show.
         unseen: why nothing can be seen of some gaps, by their names; for the rest it is what it takes.
     """
-    return {name: _finding(name, list(_OBSERVERS[name](facts)), unseen.get(name, NEEDS[name])) for name in GAPS}
+    found = [_finding(name, list(_OBSERVERS[name](facts)), unseen.get(name, NEEDS[name])) for name in GAPS]
+    return {one.gap: replace(one, evidence=shown(one.evidence, keys)) for one in found}
 
 
 def _finding(gap: str, sightings: Sequence[Sighting], needs: str) -> Finding:
@@ -451,15 +455,14 @@ def _id_assignment(facts: Facts) -> Iterator[Sighting]:
     if len(ids) < _ENOUGH_IDS:
         return
     steps = [later - former for former, later in pairwise(ids)]
-    shown = ", ".join(map(str, ids[:4]))
-    if min(steps) > 0 and max(steps) < _LEAP:
-        if min(ids) > 2**53 and set(steps) == {1}:
-            yield Sighting("beyond_2_53", f"{len(ids)} ids: {shown}, ...")
-        else:
-            yield Sighting("sequential" if set(steps) == {1} else "sparse", f"{len(ids)} ids: {shown}, ...")
-    else:
-        is_wide = max(map(abs, steps)) >= _LEAP and min(ids) >= 0
-        yield Sighting("random_int64" if is_wide else None, f"{len(ids)} ids: {shown}, ...")
+    choice = None
+    if set(steps) == {1}:
+        choice = "beyond_2_53" if min(ids) > 2**53 else "sequential"
+    elif min(steps) > 0 and max(steps) < _LEAP:
+        choice = "sparse"
+    elif max(map(abs, steps)) >= _LEAP and min(ids) >= 0:
+        choice = "random_int64"
+    yield Sighting(choice, f"{len(ids)} ids: {', '.join(map(str, ids[:4]))}, ...")
 
 
 @_observes("error_codes", "no error was answered")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +56,7 @@ def learned_from_har(path: str | PathLike[str], url: str | None) -> Learned:
     known = [one for one in exchanges if one.answer is None or not one.answer.lacks_body]
     date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     secrets = tuple(value.rpartition(" ")[2] for value in keys)
-    found = {
-        name: replace(finding, evidence=shown(finding.evidence, secrets))
-        for name, finding in findings(Facts(known), _UNSEEN).items()
-    }
+    found = findings(Facts(known), secrets, _UNSEEN)
     return Learned(shown(f"{base} (recorded)", secrets), date, found, tuple(notes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.wording import counted
@@ -127,8 +127,7 @@ def reach_verdict(
     guest = checking.guest
     facts = Facts(guest.exchanges)
     clauses = tuple(_clause(clause, checking, facts, url, keys) for clause in CLAUSES)
-    found = findings(Facts([]) if guest.never_served else facts)
-    gaps = {name: replace(finding, evidence=shown(finding.evidence, keys)) for name, finding in found.items()}
+    gaps = findings(Facts([]) if guest.never_served else facts, keys)
     return Verdict(
         url=shown(url, keys),
         began=date,

@@ -60,7 +60,7 @@ def test_a_service_that_keeps_the_contract_creates_at_most_fourteen() -> None:
 
 def test_every_gap_has_an_observer_and_says_what_it_takes() -> None:
     assert set(NEEDS) == set(GAPS)
-    found = findings(Facts([]))
+    found = findings(Facts([]), ())
     assert set(found) == set(GAPS)
     assert {finding.kind for finding in found.values()} == {"not_observable"}
     assert all(finding.evidence for finding in found.values())
