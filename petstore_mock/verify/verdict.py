@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.wording import counted
@@ -214,18 +214,11 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         "created": verdict.created,
         "stopped": verdict.stopped,
         "clauses": [
-            {
-                "id": clause.id,
-                "section": clause.section,
-                "words": clause.words,
-                "result": clause.result,
-                "detail": clause.detail,
-                **({"request": clause.request, "curl": clause.curl} if clause.request else {}),
-            }
+            {name: value for name, value in asdict(clause).items() if value or name not in {"request", "curl"}}
             for clause in verdict.clauses
         ],
         "gaps": {
             name: {"choice": finding.choice, "evidence": finding.evidence} for name, finding in verdict.gaps.items()
         },
-        "drift": [{"gap": drift.gap, "expected": drift.expected, "came": drift.came} for drift in verdict.drift],
+        "drift": [asdict(drift) for drift in verdict.drift],
     }
