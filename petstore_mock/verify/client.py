@@ -22,7 +22,7 @@ from petstore_mock.verify.exchange import Failure, WholeAnswer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from petstore_mock.verify.exchange import Fields, Framing
+    from petstore_mock.verify.exchange import FailureKind, Fields, Framing
 
 __all__ = ["FailedError", "ServiceConnection"]
 
@@ -41,9 +41,9 @@ _CODINGS: Final = {"gzip", "x-gzip"}
 class FailedError(Exception):
     """There is no answer that could be read."""
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.words)
-        self.failure = failure
+    def __init__(self, kind: FailureKind, words: str) -> None:
+        super().__init__(words)
+        self.failure = Failure(kind, words)
 
 
 class ServiceConnection:
@@ -147,9 +147,9 @@ class ServiceConnection:
         try:
             plain = socket.create_connection((self._host, self._port), timeout=self._left())
         except TimeoutError:
-            raise FailedError(Failure("connect", f"no connection within {self._timeout:g} s")) from None
+            raise FailedError("connect", f"no connection within {self._timeout:g} s") from None
         except (OSError, UnicodeError) as error:
-            raise FailedError(Failure("connect", f"no connection: {_words(error)}")) from None
+            raise FailedError("connect", f"no connection: {_words(error)}") from None
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self.is_tls:
             self._socket = plain
@@ -159,7 +159,7 @@ class ServiceConnection:
             self._socket = ssl.create_default_context().wrap_socket(plain, server_hostname=self._host)
         except (OSError, ValueError) as error:
             plain.close()
-            raise FailedError(Failure("connect", f"no TLS connection: {_words(error)}")) from None
+            raise FailedError("connect", f"no TLS connection: {_words(error)}") from None
 
     @staticmethod
     def _is_stale(connection: socket.socket) -> bool:
@@ -179,7 +179,7 @@ class ServiceConnection:
             self._socket.settimeout(self._left())
             self._socket.sendall(request)
         except TimeoutError:
-            raise FailedError(Failure("silence", f"took no more of the request for {self._timeout:g} s")) from None
+            raise FailedError("silence", f"took no more of the request for {self._timeout:g} s") from None
         except OSError as error:
             return error
         return None
@@ -188,14 +188,14 @@ class ServiceConnection:
         """Read on; False at the end of the connection."""
         assert self._socket is not None  # noqa: S101  # as above
         if RealTime.monotonic() >= self._deadline:
-            raise FailedError(Failure("silence", f"{what} within {self._timeout:g} s"))
+            raise FailedError("silence", f"{what} within {self._timeout:g} s")
         try:
             self._socket.settimeout(self._left())
             block = self._socket.recv(_BLOCK)
         except TimeoutError:
-            raise FailedError(Failure("silence", f"{what} within {self._timeout:g} s")) from None
+            raise FailedError("silence", f"{what} within {self._timeout:g} s") from None
         except OSError as error:
-            raise FailedError(Failure("cut", f"the connection broke ({_words(error)}), {what}")) from None
+            raise FailedError("cut", f"the connection broke ({_words(error)}), {what}") from None
         self._buffer += block
         return bool(block)
 
@@ -205,7 +205,7 @@ class ServiceConnection:
         while True:
             minor, status, fields = self._head(broken)
             if status == 101:
-                raise FailedError(Failure("not_http", "101: it switched protocols unasked"))
+                raise FailedError("not_http", "101: it switched protocols unasked")
             if status >= 200:
                 break
         names: dict[str, list[str]] = {}
@@ -215,9 +215,7 @@ class ServiceConnection:
         tokens = {token.strip().lower() for value in names.get("connection", ()) for token in value.split(",")}
         closes = framing == "close" or "close" in tokens or (minor == 0 and "keep-alive" not in tokens)
         if self._buffer:
-            raise FailedError(
-                Failure("length", f"{len(self._buffer)} bytes came after the {len(body)} that were announced")
-            )
+            raise FailedError("length", f"{len(self._buffer)} bytes came after the {len(body)} that were announced")
         for coding in reversed(",".join(names.get("content-encoding", ())).split(",")):
             body = _decoded(body, coding.strip().lower())
         return WholeAnswer(status, fields, body, framing, closes)
@@ -227,23 +225,23 @@ class ServiceConnection:
             begun = self._buffer.split(b"\n", 1)[0].rstrip(b"\r")
             looks_right = b"HTTP/1."[: len(begun)] == begun[:7]
             if len(self._buffer) > _MOST_HEAD or not looks_right:
-                raise FailedError(Failure("not_http", f"what came is no HTTP/1: {self._buffer[:_SHOWN]!r}"))
+                raise FailedError("not_http", f"what came is no HTTP/1: {self._buffer[:_SHOWN]!r}")
             if not self._more("no answer came" if not self._buffer else "the head of the answer did not end"):
                 if self._buffer:
-                    raise FailedError(Failure("cut", "the connection ended within the head of the answer"))
+                    raise FailedError("cut", "the connection ended within the head of the answer")
                 after = f" ({_words(broken)})" if broken is not None else ""
-                raise FailedError(Failure("cut", f"the connection ended before any answer{after}"))
+                raise FailedError("cut", f"the connection ended before any answer{after}")
         end = min(at + size for mark, size in ((b"\n\r\n", 3), (b"\n\n", 2)) if (at := self._buffer.find(mark)) >= 0)
         head, self._buffer = self._buffer[:end], self._buffer[end:]
         first, *lines = [line.rstrip(b"\r") for line in head.rstrip(b"\r\n").split(b"\n")]
         found = _STATUS_LINE.fullmatch(first)
         if found is None:
-            raise FailedError(Failure("not_http", f"the answer begins with {first[:_SHOWN]!r}"))
+            raise FailedError("not_http", f"the answer begins with {first[:_SHOWN]!r}")
         fields = []
         for line in lines:
             part = _FIELD.fullmatch(line)
             if part is None:
-                raise FailedError(Failure("not_http", f"a header field reads {line[:_SHOWN]!r}"))
+                raise FailedError("not_http", f"a header field reads {line[:_SHOWN]!r}")
             fields.append((part[1].decode("ascii"), part[2].decode("latin-1")))
         return int(found[1]), int(found[2]), tuple(fields)
 
@@ -253,18 +251,18 @@ class ServiceConnection:
         if "transfer-encoding" in names:
             coding = ", ".join(names["transfer-encoding"]).lower()
             if coding != "chunked":
-                raise FailedError(Failure("not_http", f"the transfer coding is {coding!r}, which nobody asked for"))
+                raise FailedError("not_http", f"the transfer coding is {coding!r}, which nobody asked for")
             return self._chunks(), "chunked"
         if "content-length" in names:
             lengths = set(names["content-length"])
             text = lengths.pop()
             if lengths or not _LENGTH.fullmatch(text) or int(text) > _MOST_BODY:
                 shown = ", ".join(names["content-length"])
-                raise FailedError(Failure("length", f"Content-Length is {shown!r}"))
+                raise FailedError("length", f"Content-Length is {shown!r}")
             return self._take(int(text)), "content_length"
         while self._more("the body of the answer did not end"):
             if len(self._buffer) > _MOST_BODY:
-                raise FailedError(Failure("length", f"the body of the answer is larger than {_MOST_BODY} bytes"))
+                raise FailedError("length", f"the body of the answer is larger than {_MOST_BODY} bytes")
         body, self._buffer = self._buffer, b""
         return body, "close"
 
@@ -272,14 +270,14 @@ class ServiceConnection:
         while len(self._buffer) < count:
             got = f"{len(self._buffer)} of the {count} bytes of the body came"
             if not self._more(got):
-                raise FailedError(Failure("cut", f"the connection ended when {got}"))
+                raise FailedError("cut", f"the connection ended when {got}")
         body, self._buffer = self._buffer[:count], self._buffer[count:]
         return body
 
     def _line(self) -> bytes:
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MOST_HEAD or not self._more("a chunk of the answer did not come"):
-                raise FailedError(Failure("cut", "the connection ended between two chunks of the answer"))
+                raise FailedError("cut", "the connection ended between two chunks of the answer")
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.rstrip(b"\r")
 
@@ -292,12 +290,12 @@ class ServiceConnection:
             size = int(found[1], 16) if found is not None else _MOST_BODY + 1
             total += size
             if found is None or total > _MOST_BODY:
-                raise FailedError(Failure("length", f"the size of a chunk reads {line[:_SHOWN]!r}"))
+                raise FailedError("length", f"the size of a chunk reads {line[:_SHOWN]!r}")
             if size == 0:
                 break
             parts.append(self._take(size))
             if self._line():
-                raise FailedError(Failure("length", "a chunk is longer than it says"))
+                raise FailedError("length", "a chunk is longer than it says")
         while self._line():  # trailers
             pass
         return b"".join(parts)
@@ -311,7 +309,7 @@ def _decoded(body: bytes, coding: str) -> bytes:
         found = decoder.decompress(body, _MOST_BODY)
         if decoder.eof:
             return found
-    raise FailedError(Failure("length", "the answer is called gzip and is none"))
+    raise FailedError("length", "the answer is called gzip and is none")
 
 
 def _words(error: BaseException) -> str:

@@ -14,9 +14,10 @@ from petstore_mock.common.numbers import is_integer
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["Exchange", "Failure", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "shown"]
+__all__ = ["Exchange", "Failure", "FailureKind", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "shown"]
 
 Fields = tuple[tuple[str, str], ...]
+FailureKind = Literal["connect", "silence", "cut", "length", "not_http"]
 Framing = Literal["content_length", "chunked", "close", "none", "unknown"]
 _SHOWN: Final = 300  # characters of a body in a report
 _SHORTEST_KEY: Final = 3  # characters; what is shorter stands in every other word
@@ -56,7 +57,7 @@ class Failure:
         words: what happened, as a clause of a sentence.
     """
 
-    kind: Literal["connect", "silence", "cut", "length", "not_http"]
+    kind: FailureKind
     words: str
 
 
