@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.verify.facts import Facts
-from petstore_mock.verify.guest import SkippedError, StoppedError
+from petstore_mock.verify.guest import Request, SkippedError, StoppedError
 from petstore_mock.verify.probes import PROBES, credentials_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Checking:
         sent = self.guest.exchanges
         count = len(sent)
         try:
-            exchange = self.guest.ask(probe.name, probe.method, target, key=probe.key, fields=probe.fields, body=body)
+            exchange = self.guest.ask(Request(probe.name, probe.method, target, probe.key, probe.fields, body))
         except StoppedError:
             # What was known to fail while the service was there is to be checked; what stopped the run is not.
             self.checked.setdefault(

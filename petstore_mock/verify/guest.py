@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.verify.exchange import Fields
 
-__all__ = ["Guest", "SkippedError", "StoppedError", "sleep"]
+__all__ = ["Guest", "Request", "SkippedError", "StoppedError", "sleep"]
 
 _AGENT: Final = "petstore-mock-verify"
 _LONGEST_WAIT: Final = 60.0  # seconds that Retry-After may ask for
@@ -48,8 +48,17 @@ class StoppedError(Exception):
     """No further request is sent, and nothing more can be checked."""
 
 
-class _Request(NamedTuple):
-    """What is to be sent; ``key`` is ``own``, ``none``, ``unknown``, or what stands in Authorization."""
+class Request(NamedTuple):
+    """What is to be sent.
+
+    Attributes:
+        probe: the name of the probe that it is of.
+        method: the method.
+        target: the target from the base address on.
+        key: ``own``, ``none`` or ``unknown``; anything else stands in Authorization as it is.
+        fields: further header fields.
+        body: the body.
+    """
 
     probe: str
     method: str
@@ -123,34 +132,23 @@ class Guest:
             return None
         return "no further key was given (--api-key may be given twice), and the last one is refused"
 
-    def ask(
-        self, probe: str, method: str, target: str, *, key: str = "own", fields: Fields = (), body: bytes | None = None
-    ) -> Exchange:
+    def ask(self, wanted: Request) -> Exchange:
         """Send the request of a probe, and return what came of it in the end.
-
-        Args:
-            probe: its name.
-            method: the method.
-            target: the target from the base address on.
-            key: ``own``, ``none`` or ``unknown``; anything else stands in Authorization as it is.
-            fields: further header fields.
-            body: the body.
 
         Raises:
             SkippedError: it can't be sent, by the user's limits.
             StoppedError: no further request is sent at all.
         """
-        if key == "own" and self.lost_key:
+        if wanted.key == "own" and self.lost_key:
             raise SkippedError(self.lost_key)
-        wanted = _Request(probe, method, target, key, fields, body)
         exchange = self._send(wanted)
         if not self._any_readable:
             exchange = self._insist(exchange, wanted)
         if exchange.status == 429:
             exchange = self._try_later(exchange, wanted)
-        if exchange.status == 401 and key == "own":
+        if exchange.status == 401 and wanted.key == "own":
             exchange = self._renew_key(exchange, wanted)
-        if self._failed(exchange) and method == "GET":
+        if self._failed(exchange) and wanted.method == "GET":
             exchange.notes.append("tried once more")
             exchange = self._send(wanted)
         if self._failed(exchange):
@@ -159,7 +157,7 @@ class Guest:
             self._worked.add(exchange.key)
         return exchange
 
-    def _send(self, wanted: _Request) -> Exchange:
+    def _send(self, wanted: Request) -> Exchange:
         """Send one request, in its turn, whatever comes of it."""
         self._require_leave(wanted)
         self._await_turn()
@@ -189,7 +187,7 @@ class Guest:
         self._look_for_trouble(exchange)
         return exchange
 
-    def _require_leave(self, wanted: _Request) -> None:
+    def _require_leave(self, wanted: Request) -> None:
         """Raise unless the user's limits allow a further request."""
         if len(self.exchanges) >= self._max_requests:
             raise SkippedError(f"--max-requests {self._max_requests} were sent")
@@ -206,7 +204,7 @@ class Guest:
         self._next = max(now, self._next) + self._pause
 
     @staticmethod
-    def _fields(wanted: _Request, authorization: str) -> list[tuple[str, str]]:
+    def _fields(wanted: Request, authorization: str) -> list[tuple[str, str]]:
         fields = [("User-Agent", _AGENT), ("Accept", "application/json"), *wanted.fields]
         if "accept-encoding" not in {name.lower() for name, _ in wanted.fields}:
             fields.append(("Accept-Encoding", "identity"))
@@ -251,7 +249,7 @@ class Guest:
         left = self._begun + _FIRST_ANSWER - RealTime.monotonic()
         return max(left / max(_FIRST_TRIES + 1 - len(self.exchanges), 1), 0.1)
 
-    def _insist(self, exchange: Exchange, wanted: _Request) -> Exchange:
+    def _insist(self, exchange: Exchange, wanted: Request) -> Exchange:
         """Ask again, and for something else, before it is said that nobody answers."""
         again = self._send(wanted)
         if again.answer is not None:
@@ -275,7 +273,7 @@ class Guest:
 
     # What an answer asks for
 
-    def _try_later(self, exchange: Exchange, wanted: _Request) -> Exchange:
+    def _try_later(self, exchange: Exchange, wanted: Request) -> Exchange:
         """Wait as long as a 429 asks, and ask again."""
         asked = exchange.header("Retry-After")
         wait = _wait_of(asked, http_timestamp(exchange.header("Date") or ""))
@@ -290,16 +288,16 @@ class Guest:
             raise StoppedError(self.stopped)
         return again
 
-    def _send_patiently(self, wanted: _Request) -> Exchange:
+    def _send_patiently(self, wanted: Request) -> Exchange:
         exchange = self._send(wanted)
         return self._try_later(exchange, wanted) if exchange.status == 429 else exchange
 
-    def _renew_key(self, exchange: Exchange, wanted: _Request) -> Exchange:
+    def _renew_key(self, exchange: Exchange, wanted: Request) -> Exchange:
         """Find out whether a refused key is refused for good; go on with the next one if so."""
         while exchange.status == 401:
             # A key that has worked is asked for once; one that has not may be refused by one operation alone.
             for target in ("/pets?limit=1", "/pets/1")[: 1 if self._key in self._worked else 2]:
-                asked = self._send_patiently(_Request("key-again", "GET", target))
+                asked = self._send_patiently(Request("key-again", "GET", target))
                 if asked.status not in {None, 401}:
                     return exchange  # this request alone is refused, which its clause is to check
             self._key += 1
@@ -316,7 +314,7 @@ class Guest:
         """Find out whether the service is there: else that a request failed says nothing of the contract."""
         for target in ("/pets?limit=1", "/pets/1"):
             key = "none" if self.lost_key else "own"
-            control = self._send_patiently(_Request("still-there", "GET", target, key))
+            control = self._send_patiently(Request("still-there", "GET", target, key))
             if control.status is not None and control.status < 500:
                 exchange.confirmed = True
                 return
