@@ -7,7 +7,7 @@ import json
 import os
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TextIO
 
 from petstore_mock.common.dates import http_timestamp
 from petstore_mock.common.paths import as_path
@@ -221,15 +221,19 @@ class Guest:
             self.stop(f"every answer is a redirect, the last one {exchange.status} to {where}, and none is followed")
         if exchange.number == 1 and exchange.status == 400 and self._connection.speaks_tls(timeout=self._timeout):
             # Many servers say so in plain, and would to everything.
-            self.stop("that is a TLS port, which answers 400: the address begins with https://")
-            self.never_served = True
-            raise StoppedError(self.stopped)
+            self._end("that is a TLS port, which answers 400: the address begins with https://", never_served=True)
 
     def stop(self, why: str) -> None:
         """Send no further request."""
         self.stopped = why
         readable = [exchange.status for exchange in self.exchanges if exchange.status is not None]
         self.never_served = all(status >= 500 or status == 429 or 300 <= status < 400 for status in readable)
+
+    def _end(self, why: str, *, never_served: bool = False) -> NoReturn:
+        """Send no further request, and give the present one up."""
+        self.stop(why)
+        self.never_served |= never_served
+        raise StoppedError(why)
 
     @staticmethod
     def _is_server_error(exchange: Exchange) -> bool:
@@ -252,14 +256,10 @@ class Guest:
     def _insist(self, exchange: Exchange, wanted: Request) -> Exchange:
         """Ask again, and for something else, before it is said that nobody answers."""
         again = self._send(wanted)
-        if again.answer is not None:
-            return again
-        other = self._send(wanted._replace(probe="get-anything", target="/pets/1"))
-        if other.answer is not None:
-            return again
-        self.stop(f"nothing readable came: {exchange.came}{self._hint(exchange)}")
-        self.never_served = True
-        raise StoppedError(self.stopped)
+        other = wanted._replace(probe="get-anything", target="/pets/1")
+        if again.answer is None and self._send(other).answer is None:
+            self._end(f"nothing readable came: {exchange.came}{self._hint(exchange)}")
+        return again
 
     def _hint(self, exchange: Exchange) -> str:
         failure = exchange.failure
@@ -278,14 +278,12 @@ class Guest:
         asked = exchange.header("Retry-After")
         wait = _wait_of(asked, http_timestamp(exchange.header("Date") or ""))
         if wait > _LONGEST_WAIT:
-            self.stop(f"429 to {exchange.line}, with 'Retry-After: {asked}'")
-            raise StoppedError(self.stopped)
+            self._end(f"429 to {exchange.line}, with 'Retry-After: {asked}'")
         self._progress(f"{exchange.number}  {exchange.line}  429, waiting {wait:g} s")
         sleep(wait)
         again = self._send(wanted)
         if again.status == 429:
-            self.stop(f"429 again after {wait:g} s to {exchange.line}")
-            raise StoppedError(self.stopped)
+            self._end(f"429 again after {wait:g} s to {exchange.line}")
         return again
 
     def _send_patiently(self, wanted: Request) -> Exchange:
@@ -304,9 +302,8 @@ class Guest:
             if self.lost_key:
                 if self._worked:
                     raise SkippedError(self.lost_key)
-                self.stop("the key is refused from the first request on: check it, and that it is of this environment")
-                self.never_served = True
-                raise StoppedError(self.stopped)
+                why = "the key is refused from the first request on: check it, and that it is of this environment"
+                self._end(why, never_served=True)
             exchange = self._send_patiently(wanted)
         return exchange
 
@@ -318,8 +315,7 @@ class Guest:
             if control.status is not None and control.status < 500:
                 exchange.confirmed = True
                 return
-        self.stop(f"the service is no longer there: {control.came}")
-        raise StoppedError(self.stopped)
+        self._end(f"the service is no longer there: {control.came}")
 
     # What is left behind
 
