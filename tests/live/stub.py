@@ -84,5 +84,10 @@ def stub(
     try:
         yield Stub(process, lines)
     finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE)
+        process.terminate()  # not killed: it takes the directory of its certificate away
+        try:
+            process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise

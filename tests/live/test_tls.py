@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -30,11 +31,10 @@ from petstore_mock.transport.server import WireServer
 from petstore_mock.transport.tls_connection import ServerTls
 from tests.live.raw import Echo, eventually
 from tests.live.stub import stub
-from tests.platforms import LOOPBACK_NETWORK
+from tests.platforms import LOOPBACK_NETWORK, POSIX_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PATIENCE = 30  # seconds; only what hangs takes so long
 REX = {"name": "Rex", "categoryId": 1}
@@ -758,6 +758,14 @@ def test_serve_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
         if shutil.which("curl"):
             done = subprocess.run(served.curl, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=True)
             assert done.stdout.startswith("HTTP/1.1 200 OK")
+
+
+@POSIX_SIGNALS
+def test_a_stub_that_is_ended_takes_the_directory_of_its_authority_away() -> None:
+    with stub("--tls", "--log-format", "json", lines=1) as served:
+        path = Path(json.loads(served.first[0])["ca_path"])
+        assert path.exists()
+    assert not path.parent.exists()
 
 
 def test_serve_has_a_certificate_for_the_names_that_others_know_it_by(tmp_path: Path) -> None:

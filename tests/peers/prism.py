@@ -10,6 +10,7 @@ import atexit
 import http.client
 import io
 import json
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -50,7 +51,9 @@ def _proxy() -> tuple[int, int]:
     fake_port, prism_port = _free_port(), _free_port()
     out = io.StringIO()
     assert run_command(["openapi"], out, io.StringIO()) == 0
-    document = Path(tempfile.mkdtemp(prefix="prism-")) / "openapi.json"
+    folder = tempfile.mkdtemp(prefix="prism-")
+    atexit.register(shutil.rmtree, folder)  # what is registered first comes last, when Prism has ended
+    document = Path(folder, "openapi.json")
     document.write_text(out.getvalue(), encoding="utf-8")
     command = [node_tool("prism"), "proxy", str(document), f"http://{HOST}:{fake_port}{BASE_PATH}"]
     process = subprocess.Popen([*command, "--port", str(prism_port), "--host", HOST], stdout=subprocess.DEVNULL)
