@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
 
 from petstore_mock.cli.environment import origin_of
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.environment import as_flag
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _health(address: str, timeout: float, ca_path: str | None) -> tuple[int, byt
             raise OSError(f"can't read a certificate from {ca_path}: {error.strerror or error}") from error
         connection = http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
     try:
-        connection.request("GET", "/__petstore/health")
+        connection.request("GET", f"{DOOR_PATH}/health")
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:

@@ -23,10 +23,11 @@ from petstore_mock.cli.environment import ANY_ADDRESS, origin_of
 from petstore_mock.cli.output import Output
 from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.common.dates import as_moment
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.contract.interface import BASE_PATH, PETS_PATH
 from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
-from petstore_mock.control.mount import PREFIX, ControlMount, door_of
+from petstore_mock.control.mount import ControlMount, door_of
 from petstore_mock.core.cors import check_origin, cors_of
 from petstore_mock.core.starting_state import as_behaviour, fill, seed_of
 from petstore_mock.core.tenant import Tenant
@@ -296,7 +297,7 @@ class _Door:
         server = self._server or (self.service if self.on_service is not None else None)
         if server is None:
             return {}
-        told = {"control_url": f"{_origin(server, self._options.host)}{PREFIX}/"}
+        told = {"control_url": f"{_origin(server, self._options.host)}{DOOR_PATH}/"}
         return told if self._shown_token is None else {**told, "control_token": self._shown_token}
 
     def start(self) -> None:

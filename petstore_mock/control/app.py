@@ -10,6 +10,7 @@ from werkzeug import Request, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import Map, Rule
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.contract.error_conditions import CONDITIONS
@@ -174,7 +175,7 @@ class ControlApp:
                 raise ProblemError(422, str(error)) from None
         elif name == DEFAULT_WORLD:
             raise ProblemError(
-                404, "expected the name of a world by address; the door of the default one is /__petstore/"
+                404, f"expected the name of a world by address; the door of the default one is {DOOR_PATH}/"
             )
         try:
             answer = operation.handler(self._handlers, call)
@@ -235,7 +236,7 @@ def _body(request: Request, operation: DoorOperation) -> Any:  # noqa: ANN401  #
 def _as_problem(error: HTTPException) -> ProblemError:
     status = error.code or 500
     details = {
-        404: "expected a path of the door, such as /__petstore/world",
+        404: f"expected a path of the door, such as {DOOR_PATH}/world",
         413: f"expected at most {BODY_LIMIT} bytes",
     }
     return ProblemError(status, details.get(status, error.description or ""))

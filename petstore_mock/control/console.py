@@ -12,6 +12,8 @@ from typing import Final
 
 from werkzeug import Response
 
+from petstore_mock.common.door_path import DOOR_PATH
+
 __all__ = ["console_page"]
 
 _DIRECTORY: Final = Path(__file__).with_name("page")
@@ -37,7 +39,7 @@ def console_page(path: str) -> Response | None:
         path: what follows ``/__petstore``.
     """
     if not path:
-        return Response(status=308, headers={"Location": "__petstore/"})  # so that its links find their way
+        return Response(status=308, headers={"Location": f"{DOOR_PATH[1:]}/"})  # so that its links find their way
     if path in _ADDRESSES:
         return _page()
     found = _files().get(path[1:]) if path != f"/{_INDEX}" else None

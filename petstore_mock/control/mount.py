@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.control.admission import is_loopback
 
 if TYPE_CHECKING:
@@ -17,16 +18,15 @@ if TYPE_CHECKING:
     from petstore_mock.core.tenants import Tenants
     from petstore_mock.transport.server import WireServer
 
-__all__ = ["BODY_LIMIT", "PATH", "PREFIX", "ControlMount", "door_of", "is_control_path"]
+__all__ = ["BODY_LIMIT", "PATH", "ControlMount", "door_of", "is_control_path"]
 
-PREFIX: Final = "/__petstore"
 BODY_LIMIT: Final = 64 * 1024 * 1024  # bytes: some hundred thousand animals
-PATH: Final = re.compile(r"(?:/(?:w|%77)/(?P<name>[^/?]*))?/__petstore(?P<rest>/[^?]*)?", re.ASCII)
+PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 
 
 def is_control_path(target: str) -> bool:
     """Say whether a request's target leads to the door."""
-    return "__petstore" in target and PATH.fullmatch(target.partition("?")[0]) is not None
+    return DOOR_PATH in target and PATH.fullmatch(target.partition("?")[0]) is not None
 
 
 class ControlMount:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.control.admission import TOKEN_HEADER
 from petstore_mock.control.operations import OPERATIONS
 from petstore_mock.control.problems import PROBLEM_TYPE
@@ -39,7 +40,7 @@ def door_document(origin: str, version: str) -> dict[str, Any]:
     for operation in OPERATIONS:
         mounts = [""] if operation.root_only else ["", "/w/{world}"]
         for mount in mounts:
-            path = f"{mount}/__petstore/{operation.path}"
+            path = f"{mount}{DOOR_PATH}/{operation.path}"
             paths.setdefault(path, {})[operation.method.lower()] = _described(operation, mount)
     return {
         "openapi": "3.1.0",

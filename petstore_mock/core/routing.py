@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.behaviour import Behaviour, policies
 from petstore_mock.contract.gap_policies import INTEGER_TEXT, lowest_first, no_rule, unchanged
@@ -296,7 +297,7 @@ def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that 
 
 def door_hint(path: str) -> str:
     """Return what to say of a path of the control door, which does not come here where that is open; else nothing."""
-    if not f"{path.partition('?')[0]}/".startswith("/__petstore/"):
+    if not f"{path.partition('?')[0]}/".startswith(f"{DOOR_PATH}/"):
         return ""
     return f"the control door is {CLOSED}"
 

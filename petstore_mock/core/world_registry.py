@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from petstore_mock.common.bounded import Firsts
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
@@ -326,7 +327,7 @@ class Worlds:
         if not self.has_door:
             return f"worlds are made by the control door, which is {CLOSED}"
         try:
-            return f"PUT /w/{check_name(name)}/__petstore/world to the control door makes one"
+            return f"PUT /w/{check_name(name)}{DOOR_PATH}/world to the control door makes one"
         except PetStoreMockError as error:
             return str(error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.masking import cut
 from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.core.world_registry import Worlds
@@ -110,7 +111,7 @@ class Host:
         """
         if self._control is None:
             raise PetStoreMockError("expected a mock with a control door: PetStoreMock(control=True)")
-        return f"{self.url.removesuffix(BASE_PATH)}/__petstore/"
+        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
     def is_listening(self) -> bool:

@@ -10,9 +10,11 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.masking import cut
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.sockets import is_readable
+from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.control.admission import TOKEN_HEADER, check_token
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.trust import Trust
@@ -26,7 +28,7 @@ __all__ = ["Door", "NotThereError"]
 _PATIENCE: Final = 30.0  # seconds for an answer, beyond those that the question itself takes
 _FIRST_ERROR: Final = 400
 _SHOWN: Final = 300  # characters of an answer that nobody expected
-_BY_NAME: Final = re.compile(r"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:/v1|/__petstore)?/*")
+_BY_NAME: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
 _REPEATABLE: Final = frozenset({"GET", "PUT", "DELETE"})  # RFC 9110 §9.2.2
 
 
@@ -77,7 +79,7 @@ class Door:
 
     def url_of(self, world: str | None) -> str:
         """Return the address of the door of a world; None for the one at the root."""
-        return f"{self.root}{_mount(world)}/__petstore/"
+        return f"{self.root}{_mount(world)}{DOOR_PATH}/"
 
     def ask(
         self,
@@ -111,7 +113,7 @@ class Door:
             headers["Content-Type"] = "application/json"
         if self._token is not None:
             headers[TOKEN_HEADER] = self._token
-        target = f"{self._path}{_mount(world)}/__petstore/{path}{text}"
+        target = f"{self._path}{_mount(world)}{DOOR_PATH}/{path}{text}"
         try:
             status, kind, answer = self._send(method, target, content, headers, _PATIENCE + patience)
         except ssl.SSLCertVerificationError as error:
@@ -141,7 +143,7 @@ class Door:
             raise refused(str(value.get("detail") or value.get("title")))
         shown = cut(answer.decode("utf-8", "replace"), _SHOWN)
         raise PetStoreMockError(
-            f"expected the control door of a stub of petstore-mock at {self.root}/__petstore/; got status {status} and "
+            f"expected the control door of a stub of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
             f"{shown!r}: is the door closed (--no-control), or on a port of its own (--control-port)?"
         )
 
