@@ -108,7 +108,7 @@ def serve(options: ServeOptions, stdout: TextIO, stderr: TextIO) -> int:
         ending = _Ending(tenants, options.world_ttl, log)
         try:
             with _signals_left_to_main():
-                _start(server, options.host, options.port)
+                _start(server)
                 door.start()
                 ending.start()
                 log.start()
@@ -297,13 +297,13 @@ class _Door:
         server = self._server or (self.service if self.on_service is not None else None)
         if server is None:
             return {}
-        told = {"control_url": f"{_origin(server, self._options.host)}{DOOR_PATH}/"}
+        told = {"control_url": f"{_origin(server)}{DOOR_PATH}/"}
         return told if self._shown_token is None else {**told, "control_token": self._shown_token}
 
     def start(self) -> None:
         """Listen, if the door has a port of its own."""
-        if self._server is not None and self._options.control_port is not None:
-            _start(self._server, self._options.host, self._options.control_port)
+        if self._server is not None:
+            _start(self._server)
 
     def stop(self) -> None:
         """Stop listening there."""
@@ -385,7 +385,8 @@ def _named(option: str) -> Generator[None]:
         raise PetStoreMockError(f"{option}: {error}") from error
 
 
-def _start(server: WireServer, host: str, port: int) -> None:
+def _start(server: WireServer) -> None:
+    host, port = server.host, server.port  # as asked for
     try:
         server.start()
     except PetStoreMockError as error:
@@ -399,9 +400,9 @@ def _start(server: WireServer, host: str, port: int) -> None:
         raise PetStoreMockError(f"can't listen on {host or repr('')} port {port}: {reason}{advice}") from error
 
 
-def _origin(server: WireServer, host: str) -> str:
+def _origin(server: WireServer) -> str:
     """Return scheme, host and port under which a server can be asked from this machine."""
-    return origin_of("https" if server.speaks_tls else "http", ANY_ADDRESS.get(server.bound, host), server.port)
+    return origin_of("https" if server.speaks_tls else "http", ANY_ADDRESS.get(server.bound, server.host), server.port)
 
 
 def _greeting(
@@ -416,11 +417,10 @@ def _greeting(
         door: its control door.
         trust: by what clients trust it: the file of its authority, and the hash of its key; empty for none of its own.
     """
-    origin, keys = _origin(server, options.host), list(every_key)
-    host = ANY_ADDRESS.get(server.bound, options.host)
+    origin, keys = _origin(server), list(every_key)
     # `--noproxy` only where the environment would send loopback to a proxy.
     direct = "--noproxy '*' " if any(os.environ.get(name) for name in _PROXIES) else ""
-    glob = "-g " if ":" in host else ""  # curl takes brackets for a pattern
+    glob = "-g " if "[" in origin else ""  # curl takes brackets for a pattern
     ca_path = trust.get("ca_path")
     trusting = f"--cacert {shlex.quote(ca_path)} " if ca_path is not None else ""
     curl = f"curl -i {direct}{glob}{trusting}-H 'Authorization: Bearer {keys[0]}' {origin}{PETS_PATH}"
