@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, MountedRequest, RequestFields
-from petstore_mock.transport.head_rules import RequestError, check_head
-from petstore_mock.transport.in_process import Wait, outgoing
+from petstore_mock.transport.head_rules import RequestError, check_head, declared_length
+from petstore_mock.transport.in_process import IN_PATHS, Wait, outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 __all__ = ["AsgiApp"]
-
-_KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 
 
 class AsgiApp:
@@ -51,7 +49,7 @@ class AsgiApp:
             raise PetStoreMockError(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
         handler = self._handler
         version = f"HTTP/{scope.get('http_version', '1.1')}"
-        root_path = quote((scope.get("root_path") or "").rstrip("/"), safe=_KEEP)
+        root_path = quote((scope.get("root_path") or "").rstrip("/"), safe=IN_PATHS)
         target, started = _target(scope, root_path), RealTime.perf_counter()
         parts = (scope["method"], target, _fields(scope), b"", 0, 0, started, version)
         request = MountedRequest(root_path, *parts) if root_path else ApiRequest(*parts)
@@ -88,7 +86,7 @@ async def _live(receive: Receive, send: Send) -> None:
 def _target(scope: Message, root_path: str) -> str:
     """Return the target as the client sent it, if the server tells; without the path that the app is mounted at."""
     raw = scope.get("raw_path")
-    path = quote(scope["path"], safe=_KEEP) if raw is None else raw.decode("latin-1").partition("?")[0]
+    path = quote(scope["path"], safe=IN_PATHS) if raw is None else raw.decode("latin-1").partition("?")[0]
     if root_path and path.startswith(f"{root_path}/"):
         path = path[len(root_path) :]
     query = scope.get("query_string", b"").decode("latin-1")
@@ -107,9 +105,7 @@ def _made_before(headers: tuple[tuple[bytes, bytes], ...]) -> RequestFields:
 async def _read_body(receive: Receive, request: ApiRequest, handler: Handler) -> None:
     """Read the body into ``request``, no more of it than is allowed; raises RequestError for a wrong length."""
     declared = request.header("content-length")
-    if declared is not None and not (declared.isascii() and declared.isdigit()):
-        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
-    length = None if declared is None else int(declared[:20])
+    length = None if declared is None else declared_length(declared)
     limit: int | None = UNASKED_BODY
     asked = False
     parts: list[bytes] = []

@@ -28,6 +28,7 @@ __all__ = [
     "check_head",
     "check_host",
     "check_transfer_coding",
+    "declared_length",
     "is_asked_to_continue",
     "shown",
 ]
@@ -53,6 +54,17 @@ class RequestError(Exception):
         self.condition = condition
         self.detail = detail
         self.head = head
+
+
+def declared_length(text: str) -> int:
+    """Return what ``Content-Length`` says.
+
+    Raises:
+        RequestError: it is no number.
+    """
+    if not (text.isascii() and text.isdigit()):
+        raise RequestError("malformed_request", f"Content-Length came as {text[:40]!r}")
+    return int(text[:20])  # what is longer is too large in any case
 
 
 def shown(text: bytes, most: int = _SHOWN) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.content_coding import coded
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from petstore_mock.messages.response import ApiResponse
     from petstore_mock.transport.handler import Handler
 
-__all__ = ["Wait", "exchange", "outgoing", "wait"]
+__all__ = ["IN_PATHS", "Wait", "exchange", "outgoing", "wait"]
+
+IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 
 
 class Wait:

@@ -11,8 +11,8 @@ from petstore_mock.common.real_time import RealTime
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY, ApiRequest, MountedRequest, RequestFields
 from petstore_mock.messages.response import reason_phrase
-from petstore_mock.transport.head_rules import RequestError, check_head
-from petstore_mock.transport.in_process import outgoing, wait
+from petstore_mock.transport.head_rules import RequestError, check_head, declared_length
+from petstore_mock.transport.in_process import IN_PATHS, outgoing, wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WsgiApp"]
 
-_KEEP: Final = "/:@!$&'()*+,;=~-._"  # what a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _LARGEST_READ: Final = 64 * 1024
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them: wsgiref would answer 500
@@ -77,7 +76,7 @@ def _encoded(path: str) -> str:
         octets = path.encode("latin-1")  # PEP 3333
     except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
         octets = path.encode("utf-8", "surrogatepass")
-    return quote(octets, safe=_KEEP)
+    return quote(octets, safe=IN_PATHS)
 
 
 def _field_name(variable: str) -> bytes:
@@ -110,9 +109,7 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     )
     if not declared and not terminated:
         return
-    if declared and not (declared.isascii() and declared.isdigit()):
-        raise RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
-    length = int(declared[:20]) if declared else None
+    length = declared_length(declared) if declared else None
     limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
     if limit is not None and length is not None and length > limit:
         request.oversized = True
