@@ -324,16 +324,13 @@ def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
         The exit code: 0, or 2 when the arguments can't be right or the port is taken; ``verify`` has 1 and 3 as well.
     """
     try:
-        with contextlib.redirect_stdout(stdout):  # --help and --version print by themselves
-            options = _parse(arguments)
-    except SystemExit:
-        return 0  # they were asked for: errors raise _UsageError
-    except _UsageError as error:
-        print(f"petstore-mock: {error}", file=stderr)
-        return BAD_USAGE
-    try:
+        try:
+            with contextlib.redirect_stdout(stdout):  # --help and --version print by themselves
+                options = _parse(arguments)
+        except SystemExit:
+            return 0  # they were asked for: errors raise _UsageError
         return _carry_out(options, stdout, stderr)
-    except PetStoreMockError as error:
+    except (_UsageError, PetStoreMockError) as error:
         print(f"petstore-mock: {error}", file=stderr)
         return BAD_USAGE
 

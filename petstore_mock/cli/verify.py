@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_learn_options", "add_verify_options", "learn", "positive", "verify"]
 
-HOLDS: Final = 0
-BROKEN: Final = 1
-COULD_NOT_CHECK: Final = 3
 _CLEAR_LINE: Final = "\r\x1b[K"
 
 
@@ -98,7 +95,8 @@ def verify(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         PetStoreMockError: the arguments can't be right.
     """
     if options.plan:
-        return _print_plan(options, stdout)
+        _print_plan(options, stdout)
+        return 0
     verdict = _run(options, options.url, stderr)
     stdout.write(str(verdict))
     return verdict.exit_code
@@ -113,7 +111,8 @@ def learn(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     from petstore_mock.verify.learned import learned_from  # noqa: PLC0415  # only for those who ask
 
     if options.plan:
-        return _print_plan(options, stdout)
+        _print_plan(options, stdout)
+        return 0
     if options.output is not None:
         _require_writable(options.output, "--output")
     if options.har is not None:
@@ -129,6 +128,8 @@ def learn(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 
 def _deliver(learned: Learned, options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
+    from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS  # noqa: PLC0415  # as above
+
     text = learned.to_toml()
     if options.output is not None and not learned.choices:  # what an earlier run has learned is worth more
         why = "".join(f": {note}" for note in learned.notes)
@@ -213,10 +214,9 @@ def _require_writable(file: str, option: str) -> None:
         raise PetStoreMockError(f"expected a file to write to; got {option} {file}: {error.strerror}") from None
 
 
-def _print_plan(options: argparse.Namespace, stdout: TextIO) -> int:
+def _print_plan(options: argparse.Namespace, stdout: TextIO) -> None:
     from petstore_mock.verify.checking import plan  # noqa: PLC0415  # as above
 
     stdout.writelines(
         f"{line}\n" for line in plan(allow_create=options.allow_create, max_requests=options.max_requests)
     )
-    return HOLDS
