@@ -482,7 +482,8 @@ class Tenant:
         """Forget the journal; its violations are answered for all the same."""
         journal, hidden = self.world.journal, self.world.animals.hidden
         with self.world.lock:
-            self._verification.keep_violations(strict=self.strict)
+            if self.strict:
+                self._verification.keep_violations()
             still_hidden = hidden.snapshot(journal.total)
             journal.clear()  # numbers begin anew
             hidden.restore(still_hidden, journal.total)

@@ -95,11 +95,10 @@ class Verification:
         words = f"and {self._kept_more} more before a reset(), or before the journal was cleared"
         return [*self._kept, _Problem(self._kept[-1].kind, None, words)]
 
-    def keep_violations(self, *, strict: bool) -> None:
+    def keep_violations(self) -> None:
         """Keep the violations of a journal that is to be cleared, while all else stays as it is."""
         with self._world.lock:
-            if strict:
-                self._keep(self._violations())
+            self._keep(self._violations())
 
     def keep(self, expectation_problems: Iterable[str], *, strict: bool) -> None:
         """Keep what would be forgotten by a reset of the world, which comes next, and was not told yet."""
