@@ -58,9 +58,8 @@ class Ending(Protocol):
     def journal(self) -> Journal:
         """What came to it."""
 
-    @property
-    def keys(self) -> Iterable[str]:
-        """Its keys, which must not show."""
+    def secrets(self) -> tuple[str, ...]:
+        """Return its keys, which must not show."""
 
 
 class WorldOptions(TypedDict, total=False):

@@ -85,7 +85,7 @@ class Verification:
         """Return what is to be answered for, as kind and words; nothing counts as told by that."""
         with self._world.lock:
             problems = [*self._before_resets(), *self._present(expectation_problems, strict=strict)]
-            keys = tuple(self._world.keys)
+            keys = self._world.secrets()
         return [(one.kind, mask_text(one.text, keys)) for one in problems]
 
     def _before_resets(self) -> list[_Problem]:
@@ -107,7 +107,7 @@ class Verification:
             self._told = []
 
     def _keep(self, present: list[_Problem], when: str = "") -> None:
-        keys = tuple(self._world.keys)  # which a reset forgets
+        keys = self._world.secrets()  # which a reset forgets
         for one in self._untold(present):
             if len(self._kept) < _MOST_KEPT:
                 self._kept.append(_Problem(one.kind, one.source, mask_text(f"{when}{one.text}", keys)))

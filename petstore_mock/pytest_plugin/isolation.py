@@ -92,7 +92,7 @@ class IsolationManager:
         if world.journal is run.petstore.journal:
             self._look_at_own(run)
             return
-        keys = tuple(world.keys)  # the world forgets them, and they must not show
+        keys = world.secrets()  # the world forgets them, and they must not show
         for entry in world.journal.kept:
             entry.keys = lambda: keys
         self._show(run, run.unseen(world.journal))

@@ -81,7 +81,7 @@ class RemoteWorld:
         self._handles: weakref.WeakSet[RemoteFaultHandle] = weakref.WeakSet()
         self._host: RemoteWorld | None = None  # whose fresh() it is of
         self.clock = RemoteClock(self)
-        self.journal = RemoteJournal(self.ask, lambda: self.keys, self._handshakes)
+        self.journal = RemoteJournal(self.ask, self.secrets, self._handshakes)
 
     def _handshakes(self) -> tuple[Handshake, ...]:
         """Return the TLS handshakes of the stub, which names no world and so has them at its root alone.
@@ -102,14 +102,9 @@ class RemoteWorld:
         """Send a request to the door of this world; see :meth:`Door.ask`."""
         return self.door.ask(method, path, body, world=self.name, **options)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of it that are known here."""
-        return (self.key, *self._further_keys)
-
     def secrets(self) -> tuple[str, ...]:
-        """Return its keys, which must not show."""
-        return self.keys
+        """Return the keys of it that are known here, which must not show."""
+        return (self.key, *self._further_keys)
 
     # Beginning and ending
 
