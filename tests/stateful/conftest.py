@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from petstore_mock.stateful import scenario, search
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -21,6 +23,22 @@ def counted() -> Iterator[Callable[[], int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "get_freeze_count", lambda: 1)
         yield count
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unhurried() -> Iterator[None]:
+    """Let shrinking take its time: the seconds that a user waits at most are no matter of how simple it can become.
+
+    On a busy machine they were over before the simplest scenario was found, and a test that knows it turned red.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for module, names in (
+            (scenario, ("LONGEST_SHRINKING", "_LONGEST_CHECK", "_LONGEST")),
+            (search, ("LONGEST_SHRINKING", "_LONGEST_RACE", "_LONGEST")),
+        ):
+            for name in names:
+                patch.setattr(module, name, 120.0)
+        yield
 
 
 @pytest.fixture(scope="module")
