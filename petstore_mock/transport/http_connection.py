@@ -154,9 +154,7 @@ class HttpConnection(TcpConnection):
         self._eof = True
         if self._deferred is not None:  # a half-closed client can't be told from one that has gone
             self._deferred.gone()
-            self._deferred = (
-                None  # closing may take as long as the client does not read: no longer than others get for it
-            )
+            self._deferred = None  # closing may take as long as others get for it, while the client does not read
         elif self._call is not None and self._call.streams:  # who reads no more waits for nothing
             self._transport.abort()
         elif self._awaiting or (self._blocked and self._buffer):

@@ -133,21 +133,26 @@ def read_head(raw: bytes, *, over_tls: bool = False) -> RequestHead:
     line, _, rest = raw.partition(b"\r\n")
     method, target, modern = _read_line(line)
     head = RequestHead(method, target, NO_FIELDS, modern=modern)
-    if len(raw) > HEAD_LIMIT:
-        raise RequestError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}", head)
-    head.fields = _read_fields(head, rest)
-    values = head.fields.by_name
-    if method not in KNOWN_METHODS:
-        raise RequestError("unknown_method", cut(method, _SHOWN_TOKEN), head)
     try:
-        check_host(values, required=modern)
-        if method == "CONNECT" or not target.startswith("/"):
-            _reduce_target(head, over_tls=over_tls)
-        _read_framing(head, values)
+        _complete(head, rest, len(raw), over_tls=over_tls)
     except RequestError as error:
         error.head = head
         raise
     return head
+
+
+def _complete(head: RequestHead, rest: bytes, size: int, *, over_tls: bool) -> None:
+    """Read what follows the line of a head of ``size`` bytes."""
+    if size > HEAD_LIMIT:
+        raise RequestError("header_too_large", f"{size} bytes, the limit is {HEAD_LIMIT}")
+    head.fields = _known_fields(rest) if len(rest) <= KNOWN_FIELDS_SIZE else _split_fields(rest)
+    values = head.fields.by_name
+    if head.method not in KNOWN_METHODS:
+        raise RequestError("unknown_method", cut(head.method, _SHOWN_TOKEN))
+    check_host(values, required=head.modern)
+    if head.method == "CONNECT" or not head.target.startswith("/"):
+        _reduce_target(head, over_tls=over_tls)
+    _read_framing(head, values)
 
 
 def probe(partial: bytearray, scanned: int) -> None:
@@ -241,15 +246,6 @@ def _read_target(rest: bytes, size: int) -> tuple[str, bool]:
     return target.decode("ascii"), version == b"HTTP/1.1"
 
 
-def _read_fields(head: RequestHead, rest: bytes) -> RequestFields:
-    """Return the fields of ``head`` from its lines ``rest``; other heads with the same lines share them."""
-    try:
-        return _known_fields(rest) if len(rest) <= KNOWN_FIELDS_SIZE else _split_fields(rest)
-    except RequestError as error:
-        error.head = head
-        raise
-
-
 def _split_fields(rest: bytes) -> RequestFields:
     """Let llhttp validate and split field lines."""
     if b"transfer-encoding" in rest.lower():
@@ -269,7 +265,7 @@ def _split_fields(rest: bytes) -> RequestFields:
     return RequestFields(collector.fields)
 
 
-_known_fields = lru_cache(KNOWN_FIELDS)(_split_fields)
+_known_fields = lru_cache(KNOWN_FIELDS)(_split_fields)  # which heads with the same lines share
 
 
 def _reduce_target(head: RequestHead, *, over_tls: bool) -> None:
