@@ -25,6 +25,7 @@ from petstore_mock.core.tenants import FullError, Tenants
 from petstore_mock.core.world_registry import DEFAULT_WORLD, check_name
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.messages.request import KNOWN_METHODS
+from petstore_mock.transport.mounted import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -111,7 +112,7 @@ class ControlApp:
         return True
 
     def _respond(self, request: Request) -> Response:
-        refused = request.environ.get("petstore.refused")
+        refused = request.environ.get(REFUSED)
         if refused is not None:
             condition, detail = refused
             raise ProblemError(CONDITIONS[condition].status, f"expected a request that HTTP allows; {detail}")

@@ -174,7 +174,7 @@ class CheckRun:
             output.keys.add(petstore.api_key)
             try:
                 client = self.new_client(petstore)
-                problem = made_problem("petstore", petstore.journal) or output_problem(
+                problem = made_problem(petstore.journal) or output_problem(
                     output, "make_client", "make_client({petstore})"
                 )
                 problem = problem or shown_problem(client.client, petstore.api_key)

@@ -143,9 +143,9 @@ def close_problem(outcome: Outcome, world: str, entries: Iterable[Entry], second
     return Problem(sentence, "1", words, ("{client}.close()",))
 
 
-def made_problem(world: str, entries: Iterable[Entry]) -> Problem | None:
-    """Return what is wrong with the requests that were sent to ``world`` while a client was made."""
-    return _sent_problem("make_client", f"make_client({world})", world, entries)
+def made_problem(entries: Iterable[Entry]) -> Problem | None:
+    """Return what is wrong with the requests that were sent while a client was made."""
+    return _sent_problem("make_client", "make_client(petstore)", "petstore", entries)
 
 
 def _sent_problem(who: str, code: str, world: str, entries: Iterable[Entry]) -> Problem | None:
