@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 from petstore_mock import __version__
 from petstore_mock.cli.environment import complete
 from petstore_mock.cli.verify import add_learn_options, add_verify_options, learn, positive, verify
-from petstore_mock.common.environment import variable_of
+from petstore_mock.common.environment import flag_of, variable_of
 from petstore_mock.common.suggestions import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
@@ -301,15 +301,11 @@ def _settle_door(options: argparse.Namespace, given: set[str]) -> None:
     if not closed_here and given.intersection(opening):
         options.no_control = None
     elif rivals:
-        written = _option_of if closed_here else lambda name: variable_of(_option_of(name).removeprefix("--"))
+        written = flag_of if closed_here else variable_of
         raise _UsageError(
             f"expected {written(rivals[0])} or {written('no_control')}, not both: "
             "the one is for a control door that is open, the other closes it"
         )
-
-
-def _option_of(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:

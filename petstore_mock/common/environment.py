@@ -1,4 +1,4 @@
-"""What the environment says of our options: ``PETSTORE_MOCK_PORT`` for ``port``, and so on.
+"""What our options are called, and what the environment says of them: ``PETSTORE_MOCK_PORT`` for ``port``.
 
 A plain ``PETSTORE_`` is left to the clients: ``PETSTORE_HOST`` and ``PETSTORE_API_KEY`` are what theirs read.
 """
@@ -8,12 +8,17 @@ from __future__ import annotations
 import os
 from typing import Final
 
-__all__ = ["FLAG_WORDS", "as_flag", "text_of", "variable_of"]
+__all__ = ["FLAG_WORDS", "as_flag", "flag_of", "text_of", "variable_of"]
 
 FLAG_WORDS: Final = "true or false (yes, on, 1 or no, off, 0)"
 
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
+
+
+def flag_of(option: str) -> str:
+    """Return how a command line has ``option``, such as ``log_format``."""
+    return f"--{option.replace('_', '-')}"
 
 
 def variable_of(option: str) -> str:

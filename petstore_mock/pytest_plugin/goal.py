@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from petstore_mock.common.environment import flag_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -27,7 +29,7 @@ class Goal:
     """
 
     def __init__(self, config: pytest.Config, option: str) -> None:
-        self._flag = f"--{option.replace('_', '-')}"
+        self._flag = flag_of(option)
         self._least: float | None = config.getoption(f"{option}_fail_under")
         name = config.getoption(f"{option}_json")
         self._path = None if name is None else config.invocation_params.dir / name

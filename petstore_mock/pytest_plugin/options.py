@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from petstore_mock.common.environment import FLAG_WORDS, as_flag, text_of, variable_of
+from petstore_mock.common.environment import FLAG_WORDS, as_flag, flag_of, text_of, variable_of
 from petstore_mock.common.masking import cut, mask, printable
 from petstore_mock.pytest_plugin import FLAGS, SETTINGS
 
@@ -78,8 +78,8 @@ def refuse_misspelt(args: list[str], parser: pytest.Parser) -> None:
     from petstore_mock.common.suggestions import nearest  # noqa: PLC0415  # for a mistake only
 
     known, unknown = parser.parse_known_and_unknown_args(args)
-    ours = {_flag_of(f"petstore_{name}"): f"-o petstore_{name}=..." for name in SETTINGS}
-    options = [_flag_of(name) for name in vars(known) if name.startswith("petstore_")]
+    ours = {flag_of(f"petstore_{name}"): f"-o petstore_{name}=..." for name in SETTINGS}
+    options = [flag_of(name) for name in vars(known) if name.startswith("petstore_")]
     ours |= zip(options, options, strict=True)
     for option in unknown:
         name = option.partition("=")[0]  # what follows may be a key
@@ -100,13 +100,9 @@ def report_header(config: pytest.Config) -> str | None:
         if text:
             found.append((name, mask(text) if name in _SECRETS else text, source))
     asked = [(name, config.getoption(f"petstore_{name}")) for name in (*_OPTIONS, "remote")]
-    found += [(name, str(value), _flag_of(f"petstore_{name}")) for name, value in asked if value not in {None, ""}]
+    found += [(name, str(value), flag_of(f"petstore_{name}")) for name, value in asked if value not in {None, ""}]
     told = [printable(f"{name}={cut(text, _SHOWN)} from {source}") for name, text, source in found]
     return f"petstore-mock: {'; '.join(told)}" if told else None
-
-
-def _flag_of(option: str) -> str:
-    return f"--{option.replace('_', '-')}"
 
 
 def leak_mode(config: pytest.Config) -> str:
@@ -163,7 +159,7 @@ def start_mock(config: pytest.Config, given: Mapping[str, Any]) -> Subject:
 def _remote_of(config: pytest.Config) -> tuple[str, str]:
     """Return the address of the stub that the fixture is to steer, empty for none, and where it comes from."""
     asked = config.getoption("petstore_remote")
-    return (asked, _flag_of("petstore_remote")) if asked else _setting(config, "remote")[:2]
+    return (asked, flag_of("petstore_remote")) if asked else _setting(config, "remote")[:2]
 
 
 def _options_of(config: pytest.Config, given: Any, origins: dict[str, str]) -> dict[str, Any]:  # noqa: ANN401  # by a test
@@ -187,7 +183,7 @@ def _options_of(config: pytest.Config, given: Any, origins: dict[str, str]) -> d
     for name in _OPTIONS:
         if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
             options[name] = value
-            origins[name] = _flag_of(f"petstore_{name}")
+            origins[name] = flag_of(f"petstore_{name}")
     return options
 
 
@@ -235,7 +231,7 @@ def check_options(config: pytest.Config) -> None:
     if mutants is None:
         for name in ("petstore_mutants_all", "petstore_mutants_fail_under", "petstore_mutants_json"):
             if config.getoption(name) not in {None, False}:
-                raise pytest.UsageError(f"{_flag_of(name)}: expected --petstore-mutants=N, or all, beside it")
+                raise pytest.UsageError(f"{flag_of(name)}: expected --petstore-mutants=N, or all, beside it")
     elif mutants != "all" and not (
         mutants.isdecimal() and mutants.isascii() and len(mutants) < _DIGITS and int(mutants)
     ):
@@ -243,7 +239,7 @@ def check_options(config: pytest.Config) -> None:
     for name in ("petstore_mutants_fail_under", "petstore_coverage_fail_under"):
         share = config.getoption(name)
         if share is not None and not 0 <= share <= 100:
-            raise pytest.UsageError(f"{_flag_of(name)}: expected a percentage, 0 to 100; got {share:g}")
+            raise pytest.UsageError(f"{flag_of(name)}: expected a percentage, 0 to 100; got {share:g}")
 
 
 def covers(config: pytest.Config) -> bool:
