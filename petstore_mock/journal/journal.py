@@ -102,9 +102,8 @@ class Journal:
         self._gone_violations: tuple[Entry, ...] = ()  # replaced, never changed: readers take no lock
         self._gone_violations_size = 0
         self._lost_violations = 0
-        self.listeners: tuple[
-            Callable[[Entry], object], ...
-        ] = ()  # replaced, never changed: `add` reads it without a lock
+        # Replaced, never changed: `add` reads it without a lock.
+        self.listeners: tuple[Callable[[Entry], object], ...] = ()
         self._listening = threading.Lock()
         self.total = 0  # the number of the latest entry
         self.clears = 0  # how often the numbers began anew

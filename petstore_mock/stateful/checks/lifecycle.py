@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real_time import RealTime
+from petstore_mock.common.wording import counted
 from petstore_mock.stateful.model.adapter import LOOP_THREAD
 from petstore_mock.stateful.model.call import Problem
 
@@ -224,5 +225,5 @@ def unclosed_problem(count: int) -> Problem:
         "assert not {petstore}.httpserver.open_connections",
     )
     words = "a client closes its connections when it is closed, or forgotten"
-    connections = "connection" if count == 1 else "connections"
-    return Problem(f"{count} {connections} stayed open after the client was closed", "RFC 9112 §9.6", words, check)
+    sentence = f"{counted(count, 'connection')} stayed open after the client was closed"
+    return Problem(sentence, "RFC 9112 §9.6", words, check)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.wording import counted
 from petstore_mock.contract.interface import DEFAULT_LIMIT, OPERATIONS
 from petstore_mock.stateful.model.call import Outcome, Problem, literal, shortened
 
@@ -127,8 +128,7 @@ def list_problem(
         return Problem(sentence, "4.1", words, check)
     if len(value) != len(wanted):
         check = ("result = {call}", f"assert len(result) == {len(wanted)}")
-        animals = "animal" if len(value) == 1 else "animals"
-        sentence = f"{call} returned {len(value)} {animals}, and the service answered {len(wanted)}"
+        sentence = f"{call} returned {counted(len(value), 'animal')}, and the service answered {len(wanted)}"
         return Problem(sentence, "4.1", words, check)
     by_id = {animal["id"]: animal for animal in wanted}
     ids = set()
