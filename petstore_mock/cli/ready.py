@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import ssl
 import time
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 from urllib.parse import urlsplit
 
 from petstore_mock.cli.environment import origin_of
 from petstore_mock.common.door_path import DOOR_PATH
-from petstore_mock.common.environment import as_flag
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from petstore_mock.common.environment import as_flag, text_of
 
 __all__ = ["NOT_READY", "ready"]
 
@@ -33,8 +29,8 @@ def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None =
         ca_path: a PEM file of the authority to trust, where it speaks TLS; without it, what ``serve`` would have
             written by the environment, or what Python trusts by itself.
     """
-    address = url or _address_of(os.environ)
-    ca_path = ca_path or os.environ.get("PETSTORE_MOCK_TLS_CA_OUT") or None
+    address = url or _address_of_serve()
+    ca_path = ca_path or text_of("tls_ca_out") or None
     deadline = time.monotonic() + timeout
     while True:
         left = deadline - time.monotonic()
@@ -48,13 +44,12 @@ def ready(url: str | None, timeout: float, stdout: TextIO, ca_path: str | None =
         time.sleep(_PAUSE)
 
 
-def _address_of(environment: Mapping[str, str]) -> str:
-    host = environment.get("PETSTORE_MOCK_HOST") or "127.0.0.1"
-    own_port = environment.get("PETSTORE_MOCK_CONTROL_PORT")  # where the door speaks plain HTTP
-    tls = as_flag(environment.get("PETSTORE_MOCK_TLS", "")) or environment.get("PETSTORE_MOCK_TLS_CERT")
+def _address_of_serve() -> str:
+    """Return where ``serve`` would answer by the environment."""
+    own_port = text_of("control_port")  # where the door speaks plain HTTP
+    tls = as_flag(text_of("tls")) or text_of("tls_cert")
     scheme = "https" if tls and not own_port else "http"
-    port = own_port or environment.get("PETSTORE_MOCK_PORT") or "8080"
-    return origin_of(scheme, host, port)
+    return origin_of(scheme, text_of("host") or "127.0.0.1", own_port or text_of("port") or "8080")
 
 
 def _ask(address: str, timeout: float, ca_path: str | None) -> str:

@@ -331,6 +331,17 @@ def test_ready_gives_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not ready within 0.2 s" in capsys.readouterr().out
 
 
+def test_ready_overlooks_what_kubernetes_says_of_a_service_called_petstore_mock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with PetStoreMock(control=True) as served:
+        port = served.url.rpartition(":")[2].removesuffix("/v1")
+        monkeypatch.setenv("PETSTORE_MOCK_PORT", port)
+        monkeypatch.setenv("PETSTORE_MOCK_CONTROL_PORT", "tcp://10.0.0.1:8081")
+        assert run(["ready", "--timeout", "5"], sys.stdout, sys.stderr) == 0
+    assert f"ready: http://127.0.0.1:{port}" in capsys.readouterr().out
+
+
 def test_ready_knows_what_is_no_stub(capsys: pytest.CaptureFixture[str]) -> None:
     with PetStoreMock() as petstore:
         url = petstore.url.removesuffix("/v1")
