@@ -14,15 +14,20 @@ _VARIABLES: Final = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "N
 class Trust:
     """What clients need in order to trust a service.
 
-    Attributes:
+    Args:
         ca_path: the file of the authority's certificate, in PEM.
     """
 
     def __init__(self, ca_path: str) -> None:
-        self.ca_path = ca_path
+        self._ca_path = ca_path
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.ca_path}>"
+
+    @property
+    def ca_path(self) -> str:
+        """The file of the authority's certificate, in PEM."""
+        return self._ca_path
 
     def client_context(self) -> ssl.SSLContext:
         """Return a context for a client in this process: Python's own defaults, and this authority alone trusted."""
