@@ -1,7 +1,7 @@
 """Every sentence of the interface, and where it is held: by clauses, by gaps, or by nothing that can be asked.
 
 The interface's text is not part of this project: this table is its copy, row by row. A test holds the clauses and the
-gap register complete against it, and the documents count it.
+gap register complete against it, and the documents say how many rows there are of each kind.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
 def flag_of(option: str) -> str:
-    """Return how a command line has ``option``, such as ``log_format``."""
+    """Return the option of a command line that stands for ``option``: ``--log-format`` for ``log_format``."""
     return f"--{option.replace('_', '-')}"
 
 

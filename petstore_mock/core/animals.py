@@ -96,7 +96,7 @@ class Animals:
         """Return to a copy of the state."""
         self.store.restore(snapshot.store)
         self.hidden.restore(snapshot.hidden, self._world.journal.total)
-        self.store.forget_answers()  # of an animal that is hidden again
+        self.store.forget_answers()  # they may show an animal that is hidden again
         self._seeded = snapshot.seeded
 
     # What others than clients do

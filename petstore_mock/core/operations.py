@@ -29,15 +29,15 @@ def execute_again(world: World, route: Route, entry: Entry) -> ApiResponse:
     and the removal of getPet, which comes with a second). So it is made once for all of them, and goes out as it is. It
     is nobody's to change: where answers are changed on their way out, none is kept.
     """
-    kept = world.mutation is None and world.cors is None
-    answer = world.answers.get(route) if kept else None
+    may_keep = world.mutation is None and world.cors is None
+    answer = world.answers.get(route) if may_keep else None
     if answer is not None and answer.date is world.clock.date_field:
         if answer.wire is None:
             answer.wire = b""  # worth keeping: it is given more than once
         entry.executed = True
         return answer
     answer = execute(world, route, None, entry, commit=True)
-    if kept and entry.executed and world.rules.repeats_itself and not world.animals.hidden.first_seen:
+    if may_keep and entry.executed and world.rules.repeats_itself and not world.animals.hidden.first_seen:
         world.animals.store.keep_answer(route, answer)
     return answer
 

@@ -141,7 +141,7 @@ class Store:
         # By their ids, and the first page of a status by that and its length: the one that nearly everybody asks for.
         self.pages: dict[tuple[int | str | None, ...], bytes] = {}
         self.orders: dict[str | None, list[int]] = {}
-        self.answers: dict[Route, ApiResponse] = {}  # see operations.execute_again
+        self.answers: dict[Route, ApiResponse] = {}  # see operations.execute_again; the world holds it too
         # What each changed animal was at the starting state, so that a reset costs what changed.
         self.undo: dict[int, bytes | None] = {}
         self._start_last = 0

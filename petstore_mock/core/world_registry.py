@@ -358,7 +358,7 @@ class Worlds:
             if not isinstance(found, World):
                 return self._nowhere(request, found)
             world = found
-            if key is None or key.world is not world:
+            if key is None or key.world is not world:  # several worlds may have it
                 key = world.keys.get(name)
         else:
             world = self._stack[-1] if key is None else key.world or self._stack[-1]

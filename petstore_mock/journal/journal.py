@@ -168,7 +168,7 @@ class Journal:
         """Forget every entry; numbers begin at 1 again. The world's lock is held."""
         self._entries.clear()
         self._handshakes.clear()
-        self.size = 0  # about how many bytes the entries hold on to
+        self.size = 0
         self._gone_by_operation.clear()
         self._gone_violations = ()
         self._gone_violations_size = self._lost_violations = 0

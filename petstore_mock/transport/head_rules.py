@@ -57,10 +57,10 @@ class RequestError(Exception):
 
 
 def declared_length(text: str) -> int:
-    """Return what ``Content-Length`` says.
+    """Return what ``Content-Length`` says, in bytes (RFC 9110 §8.6).
 
     Raises:
-        RequestError: it is no number.
+        RequestError: it is no whole number in decimal digits.
     """
     if not (text.isascii() and text.isdigit()):
         raise RequestError("malformed_request", f"Content-Length came as {text[:40]!r}")

@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     from petstore_mock.verify.exchange import Exchange
     from petstore_mock.verify.gap_evidence import Finding
 
-__all__ = ["ClauseResult", "Drift", "Result", "Verdict", "reach_verdict"]
+__all__ = [
+    "BROKEN",
+    "COULD_NOT_CHECK",
+    "HOLDS",
+    "ClauseResult",
+    "Drift",
+    "Result",
+    "Verdict",
+    "reach_verdict",
+]
 
 Result = Literal["holds", "broken", "not_observable", "could_not_check"]
 
+# Exit codes of ``petstore-mock verify`` and ``learn``.
 HOLDS: Final = 0
 BROKEN: Final = 1
 COULD_NOT_CHECK: Final = 3

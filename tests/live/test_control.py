@@ -331,7 +331,7 @@ def test_ready_gives_up_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not ready within 0.2 s" in capsys.readouterr().out
 
 
-def test_ready_overlooks_what_kubernetes_says_of_a_service_called_petstore_mock(
+def test_ready_overlooks_what_kubernetes_says_of_a_service_of_our_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with PetStoreMock(control=True) as served:

@@ -46,7 +46,7 @@ class Actor:
         """Wait a moment for the request of a call that has failed, unless it is there: it may be under way still.
 
         Args:
-            is_of: whether a request is of that call; None, for the only call that is made: any is.
+            is_of: says whether a request is of that call; None where no other call is made, so that any is.
         """
         deadline = RealTime.monotonic() + _UNDER_WAY
         while RealTime.monotonic() < deadline:
