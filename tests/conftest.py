@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +17,9 @@ import petstore_mock
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 pytest_plugins = ["pytester"]
 
@@ -82,6 +85,35 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+# What these build or start for all their tests takes seconds: one worker does it once.
+_OF_ONE_WORKER: Final = frozenset(
+    {
+        "tests/live/test_clients_java.py",
+        "tests/live/test_tls_clients.py",
+        "tests/peers/test_generated_clients.py",
+        "tests/release/test_wheel.py",
+    }
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """With ``--dist loadscope``, keep together what shares something that takes long, and spread the rest.
+
+    ``--dist loadgroup`` and its marker would do it, but do nothing on pytest 9.2 (pytest-xdist#1386).
+    """
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415  # where there is no xdist, nobody asks
+
+    class KeepingTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.partition("::")[0]
+            return module if module in _OF_ONE_WORKER else nodeid
+
+    return KeepingTogether(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,  # a Java machine takes a second to start
-    pytest.mark.xdist_group("java"),  # and is started once
     pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is installed"),
 ]
 

@@ -24,9 +24,8 @@ pytestmark = pytest.mark.untraced
 PATIENCE = 60  # seconds
 COMPILED = ("Java's HttpClient", "Go's net/http")  # which takes seconds
 HANGS = ("Node's fetch", "`tls.handshake_hang()`")  # its own limit of ten seconds, which no option sets
-SLOW = {name: [pytest.mark.slow, pytest.mark.xdist_group(name)] for name in COMPILED}  # one worker compiles it
 CELLS = [
-    pytest.param(name, label, marks=[pytest.mark.slow] if (name, label) == HANGS else SLOW.get(name, []))
+    pytest.param(name, label, marks=[pytest.mark.slow] if name in COMPILED or (name, label) == HANGS else [])
     for name in CLIENTS
     for label in ROWS
 ]

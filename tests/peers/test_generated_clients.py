@@ -64,7 +64,7 @@ def _generate_typescript(document: str, directory: Path) -> list[str]:
 GENERATORS = {PYTHON: _generate_python, TYPESCRIPT: _generate_typescript}
 
 
-@pytest.fixture(scope="module", params=[pytest.param(one, marks=pytest.mark.xdist_group(one)) for one in GENERATORS])
+@pytest.fixture(scope="module", params=GENERATORS)
 def generated(
     request: pytest.FixtureRequest, document: str, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, list[str]]:

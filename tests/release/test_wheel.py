@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-the-wheel"
 PATIENCE = 20  # seconds; far above what a start or a stop may take, so that only a hang is told from success
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]  # one worker builds and installs it
+pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path, cwd: Path) -> str:
