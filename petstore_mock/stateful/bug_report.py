@@ -80,8 +80,20 @@ class ClientBugError(AssertionError):
             "\nIt did not come again when the steps were repeated: the client keeps something from one client to the "
             "next (a cache or a session of its class or module), or the machine was too busy for its timeouts."
         )
+        told = self._with(words)
+        told.__cause__ = error
+        return told
+
+    def not_each_time(self) -> ClientBugError:
+        """Return the same for a failure of two calls at once that was not seen to come again each time."""
+        return self._with(
+            "\nIt may not come again each time: the operating system has a say in which of two calls goes on first. "
+            "Run the test a few times."
+        )
+
+    def _with(self, words: str) -> ClientBugError:
         told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised, waited=self.waited)
-        told.__cause__, told.scenario = error, self.scenario
+        told.timed_out, told.scenario = self.timed_out, self.scenario
         return told
 
 

@@ -239,7 +239,7 @@ def _shrunk_race(
             best, most = error, count
         if count == _AGAIN or RealTime.monotonic() > began + _LONGEST:
             break
-    return best
+    return best if most == _AGAIN else best.not_each_time()
 
 
 def _times_it_fails(machine: type[ClientMachine], error: ClientBugError, deadline: float) -> int:

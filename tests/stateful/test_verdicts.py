@@ -663,3 +663,25 @@ def test_a_time_limit_that_ran_out_is_told_of_if_it_does_so_again(
     found = find_bug(client_machine(by_key(TimesOut)), machine_settings(settings(database=None), 3)).bug
     assert (found is not None) == always
     assert TimesOut.calls > 1
+
+
+class FailsOnceForAll(HttpClientPets):
+    """Fails in the first call of its class, and never again."""
+
+    has_failed = False
+
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        if not FailsOnceForAll.has_failed:
+            FailsOnceForAll.has_failed = True
+            raise KeyError("the first call")
+        return super().send(method, path, body)
+
+
+def test_a_failure_that_does_not_come_again_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FailsOnceForAll, "has_failed", False)
+    machine = client_machine(by_key(FailsOnceForAll))
+    monkeypatch.setattr(machine.run, "try_client", lambda: None)  # it would meet the failure alone
+    found = find_bug(machine, machine_settings(settings(database=None), 10)).bug
+    assert found is not None
+    assert "the client keeps something from one client to the next" in found.sentence
+    assert found.sentence in str(found)
