@@ -347,28 +347,26 @@ def test_a_file_name_is_safe_and_no_other_tests(nodeid: str) -> None:
     assert name != file_name(nodeid.replace("[", "(")), "what is left out still counts"
 
 
+# --dist loadscope gives the functions to one worker, and the class to another.
 _WORKERS = """
     kept = []
 
-    @pytest.mark.xdist_group("one")
     @pytest.mark.petstore(strict=True)
     def test_fails(petstore):
         kept.append(petstore.api_key)
         call(petstore, path="/pets?lim=1")
 
-    @pytest.mark.xdist_group("one")
     def test_leaks(petstore):
         call(petstore, key=kept[0])
         assert call(petstore, path="/pets/1")[0] in (404, 410)
 
-    @pytest.mark.xdist_group("two")
-    @pytest.mark.petstore_assumes(list_order="by_name")
-    def test_leans(petstore):
-        petstore.inject(503, on="listPets", times=1)
-        assert call(petstore)[0] == 503
-        assert "status" not in call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[1]
+    class TestOther:
+        @pytest.mark.petstore_assumes(list_order="by_name")
+        def test_leans(self, petstore):
+            petstore.inject(503, on="listPets", times=1)
+            assert call(petstore)[0] == 503
+            assert "status" not in call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[1]
 
-    @pytest.mark.xdist_group("one")
     def test_by_name(request):
         assert call(request.getfixturevalue("petstore")) == (200, [])
 """
@@ -380,7 +378,7 @@ def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest
     result = inner(
         _WORKERS,
         "-n2",
-        "--dist=loadgroup",
+        "--dist=loadscope",
         "--petstore-har=har",
         "--petstore-coverage",
         "--petstore-explore=26",  # as many as there are gaps
@@ -399,8 +397,8 @@ def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest
             r"fault server_error +1 +0 +0",
             r"3 tests as they are and under up to 26 behaviours each .*",
             r"The client, or a test of it, leans on status_when_omitted \(§3\): .*",
-            r"  status_when_omitted=(available|pending|sold): test_inner\.py::test_leans",
-            r"  list_order=by_name: test_inner\.py::test_leans",
+            r"  status_when_omitted=(available|pending|sold): test_inner\.py::TestOther::test_leans",
+            r"  list_order=by_name: test_inner\.py::TestOther::test_leans",
             r"  test_inner\.py::test_by_name",
             r"=+ petstore: tests that still need getPet =+",
             r"test_inner\.py::test_leaks",
