@@ -80,19 +80,23 @@ class ClientBugError(AssertionError):
             "\nIt did not come again when the steps were repeated: the client keeps something from one client to the "
             "next (a cache or a session of its class or module), or the machine was too busy for its timeouts."
         )
-        told = self._with(words)
+        told = self._with(self.sentence + words)
         told.__cause__ = error
         return told
 
     def not_each_time(self) -> ClientBugError:
-        """Return the same for a failure of two calls at once that was not seen to come again each time."""
+        """Return the same for a failure of two calls at once that was not seen to come again each time.
+
+        No gap is blamed for it: that it did not fail without one may have been luck.
+        """
+        first, _, _ = self.sentence.partition("\n")
         return self._with(
-            "\nIt may not come again each time: the operating system has a say in which of two calls goes on first. "
-            "Run the test a few times."
+            f"{first}\nIt may not come again each time: the operating system has a say in which of two calls goes on "
+            "first. Run the test a few times."
         )
 
-    def _with(self, words: str) -> ClientBugError:
-        told = ClientBugError(self.sentence + words, self.test, self.wire, self.raised, waited=self.waited)
+    def _with(self, sentence: str) -> ClientBugError:
+        told = ClientBugError(sentence, self.test, self.wire, self.raised, waited=self.waited)
         told.timed_out, told.scenario = self.timed_out, self.scenario
         return told
 
