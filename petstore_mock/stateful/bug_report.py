@@ -85,7 +85,7 @@ class ClientBugError(AssertionError):
         return told
 
     def not_each_time(self) -> ClientBugError:
-        """Return the same for a failure of two calls at once that was not seen to come again each time.
+        """Return the same for a failure of two calls at once that did not come again each time.
 
         No gap is blamed for it: that it did not fail without one may have been luck.
         """
