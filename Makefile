@@ -3,7 +3,7 @@
 PYTHON ?= python3
 # For two cores: a third of the time, a test waits for a client that waits, and further workers have work meanwhile.
 WORKERS ?= 4
-# Of the slow ones more wait than work. The longest come first by name, and are begun first.
+# Most of the slow ones wait. The longest, in tests/docs, are collected first: begun first, they end with the others.
 WORKERS_THAT_WAIT ?= 5
 # Browsers and other people's programs have work of their own meanwhile.
 WORKERS_WITH_PROGRAMS ?= 3
