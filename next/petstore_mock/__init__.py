@@ -1,0 +1,50 @@
+"""An in-process fake of the pet store service, for testing its clients.
+
+Everything public is named in ``__all__`` and loaded on first use (PEP 562). Importing this package, which pytest does
+in every run once it is installed, loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from petstore_mock.errors import ContractViolationError as ContractViolationError
+    from petstore_mock.errors import ContractWarning as ContractWarning
+    from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
+    from petstore_mock.errors import PetStoreMockError as PetStoreMockError
+    from petstore_mock.errors import VerificationError as VerificationError
+
+__version__ = "0.1.0"
+
+# The module of each public name; a public module stands for itself.
+_HOMES = {
+    "ContractViolationError": "errors",
+    "ContractWarning": "errors",
+    "DeprecatedOperationWarning": "errors",
+    "PetStoreMockError": "errors",
+    "VerificationError": "errors",
+}
+
+__all__ = [
+    "ContractViolationError",
+    "ContractWarning",
+    "DeprecatedOperationWarning",
+    "PetStoreMockError",
+    "VerificationError",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # PEP 562: any public name
+    if name not in __all__:
+        message = f"module 'petstore_mock' has no attribute {name!r}"
+        raise AttributeError(message)
+    module = importlib.import_module(f"petstore_mock.{_HOMES.get(name, name)}")
+    value = getattr(module, name) if name in _HOMES else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
