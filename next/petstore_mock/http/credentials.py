@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import NO_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 # RFC 6750 §2.1: b64token. The scheme has no letter case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from petstore_mock.common.real import Lock
-from petstore_mock.http.response import Response, Stream
 
-DeliveryKind = Literal["hang", "reset", "empty_reply", "truncate", "dribble", "malformed_chunk"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.http.response import Response, Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """How a connection sends a response other than whole and at once. Every kind needs a socket.
 
-    ``value`` is the fraction of the body that ``truncate`` sends, or the bytes per second of ``dribble``.
+    ``value`` is the first argument of the fault, such as the fraction of ``truncate``.
     """
 
-    kind: DeliveryKind
-    value: float = 0.0
+    kind: str
+    value: Any = None
 
 
 class Completion(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from petstore_mock.http.deferred import Blocking, Deferred
-from petstore_mock.http.request import ApiRequest
-from petstore_mock.http.response import Response
+if TYPE_CHECKING:
+    from petstore_mock.http.deferred import Blocking, Deferred
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.http.response import Response
 
 TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", "handshake_hang"]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
 from petstore_mock.http.credentials import bearer_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 # RFC 9110 §9.3, RFC 5789 and QUERY of draft-ietf-httpbis-safe-method-w-body. Any other method gets 501 (§9.1).
 KNOWN_METHODS: Final = frozenset(
