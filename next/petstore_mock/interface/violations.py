@@ -12,7 +12,7 @@ from petstore_mock.common.refusing import nearest
 from petstore_mock.interface.table import FIELDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Mapping
 
     from petstore_mock.common.values import JsonValue
     from petstore_mock.interface.table import Sentence
@@ -50,23 +50,22 @@ class Described(str):
     __slots__ = ()
 
 
-_KINDS: Final[tuple[tuple[type[object], str], ...]] = (
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (str, "string"),
-    (list, "array"),
-    (dict, "object"),
-    (type(None), "null"),
-)
+_KINDS: Final[Mapping[type[object], str]] = {
+    bool: "boolean",  # before int: to Python, booleans are integers
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 def describe(value: object) -> str:
     """Return a value as shortened JSON with its type: ``"1" (string)``."""
     if value is None or isinstance(value, Described):
         return "null" if value is None else str(value)
-    kind = next((name for python, name in _KINDS if isinstance(value, python)), type(value).__name__)
     came = cast("JsonValue", value)
+    kind = next((name for kind, name in _KINDS.items() if isinstance(value, kind)), type(came).__name__)
     text = _written(came)
     if isinstance(came, HugeInteger):
         digits = came.text.removeprefix("-")
