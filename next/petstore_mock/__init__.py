@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
     from petstore_mock.errors import PetStoreMockError as PetStoreMockError
     from petstore_mock.errors import VerificationError as VerificationError
+    from petstore_mock.interface.behaviour import Behaviour as Behaviour
 
 __version__ = "0.1.0"
 
 # The module of each public name; a public module stands for itself.
 _HOMES = {
+    "Behaviour": "interface.behaviour",
     "ContractViolationError": "errors",
     "ContractWarning": "errors",
     "DeprecatedOperationWarning": "errors",
@@ -28,6 +30,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Behaviour",
     "ContractViolationError",
     "ContractWarning",
     "DeprecatedOperationWarning",
