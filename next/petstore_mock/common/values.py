@@ -1,13 +1,15 @@
-"""Plain values that callers pass: numbers, paths, counts."""
+"""Plain values: JSON, numbers, paths, counts."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard, cast
 
 from petstore_mock.common.refusing import refuse, shown
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -28,13 +30,14 @@ def counted(count: int, noun: str) -> str:
 def as_path(path: object, name: str) -> Path:
     """Return the ``Path`` that a test author passes as argument ``name``."""
     found = None
+    given = shown(path)
     if isinstance(path, (str, os.PathLike)):
         with suppress(TypeError, UnicodeEncodeError):  # a path made of bytes; a surrogate that no byte stands for
-            found = Path(path)
+            found = Path(cast("str | os.PathLike[str]", path))
             if b"\0" in os.fsencode(found):
                 found = None
     if found is None:
-        refuse(f"expected {name} to be a path, as text or a path object; got {name}={shown(path)}")
+        refuse(f"expected {name} to be a path, as text or a path object; got {name}={given}")
     return found
 
 

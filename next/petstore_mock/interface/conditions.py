@@ -42,7 +42,8 @@ class Condition:
                 return (("Accept", "application/json"),)
             case 426:  # the example of RFC 9110 §15.5.22
                 return (("Upgrade", "HTTP/3.0"),)
-        return ()
+            case _:
+                return ()
 
 
 def _phrase(status: int) -> str:

@@ -259,7 +259,7 @@ def in_words(names: Iterable[str]) -> str:
 
 
 def _routes() -> tuple[RouteRow, ...]:
-    rows = []
+    rows: list[RouteRow] = []
     for path in dict.fromkeys(operation.path for operation in _OPERATIONS):
         operations = {operation.method: operation for operation in _OPERATIONS if operation.path == path}
         if "GET" in operations:
