@@ -59,9 +59,9 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff format
 
 generated: $(TEST)  ## write the parts of the documents that are made from the code
-	$(BIN)/python -m tests.docs.generated
-	$(BIN)/python -m tests.live.fault_clients
-	$(BIN)/python -m tests.live.tls_clients
+	$(BIN)/python -m tests.inside.docs.generated
+	$(BIN)/python -m tests.inside.live.fault_clients
+	$(BIN)/python -m tests.inside.live.tls_clients
 
 docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
@@ -78,13 +78,14 @@ peers: $(PEERS)  ## the tests against other people's software, which it installs
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
 pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
-	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/inside/peers/test_console.py -k pictures
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600
 
 fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz FUZZ_EXAMPLES=20000)
-	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 $(wildcard tests/property/test_fuzz_*.py)
+	$(PYTEST) --hypothesis-profile=fuzz --hypothesis-show-statistics -o faulthandler_timeout=0 \
+		$(wildcard tests/property/test_fuzz_*.py tests/inside/property/test_fuzz_*.py)
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
