@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench clean
+.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -103,6 +103,9 @@ fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+lines:  ## count the lines that people wrote, beside the budgets
+	@$(PYTHON) -m tools.lines
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
