@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines clean
+.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -106,6 +106,11 @@ bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARG
 
 lines:  ## count the lines that people wrote, beside the budgets
 	@$(PYTHON) -m tools.lines
+
+# A folder with a petstore_mock package and its schemas, such as .cache/next.
+TREE ?= .
+visits: $(TEST)  ## print the modules that a request visits (make visits TREE=.cache/next ARGS=--turns)
+	@PYTHONPATH=$(TREE) $(BIN)/python -P tools/visits.py $(TREE) $(ARGS)
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
