@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench clean
+.PHONY: help serve test check lint format generated docs slow peers pictures soak fuzz bench record clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -88,6 +88,9 @@ fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz
 
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+record: $(TEST)  ## write what a tree decides to .cache/record (make record TREE=folder LIKE=recording)
+	$(BIN)/python -m tools.record write $(TREE) .cache/record/$(notdir $(abspath $(TREE))).jsonl $(if $(LIKE),--like $(LIKE))
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
