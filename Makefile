@@ -89,8 +89,11 @@ fuzz: $(TEST)  ## minutes of random bytes over the wire and in bodies (make fuzz
 bench: $(BENCH)  ## measure against the peers; writes benchmarks/RESULTS.md (ARGS="--quick --only boot")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-record: $(TEST)  ## write what a tree decides to .cache/record (make record TREE=folder LIKE=recording)
-	$(BIN)/python -m tools.record write $(TREE) .cache/record/$(notdir $(abspath $(TREE))).jsonl $(if $(LIKE),--like $(LIKE))
+RECORDING = .cache/record/$(notdir $(abspath $(TREE))).jsonl
+
+record: $(TEST)  ## write what a tree decides to .cache/record; compare it (make record TREE=folder LIKE=recording)
+	$(BIN)/python -m tools.record write $(TREE) $(RECORDING) $(if $(LIKE),--like $(LIKE))
+	$(if $(LIKE),$(BIN)/python -m tools.record compare $(LIKE) $(RECORDING) $(ARGS))
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \

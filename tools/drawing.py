@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 KEY: Final = "the-key-of-the-recording"
+AUTHORIZED: Final = ("Authorization", f"Bearer {KEY}")
+JSON: Final = ("Content-Type", "application/json")
 AT: Final = "2026-01-15"
 REMOVED: Final = "2030-12-06"  # the day after the removal of getPet
 _NAMES: Final = ("Rex", "Ada", "Zoë")
@@ -33,6 +35,7 @@ _DRAWN_BODIES: Final = 700
 _DRAWN_QUERIES: Final = 250
 _REQUESTS_BY_GAP: Final = 25
 _COMBINATIONS: Final = 40
+_SHOWN: Final = 200  # characters of each part
 _LARGE: Final = 4096  # bytes; a larger body is written deflated
 
 
@@ -43,8 +46,14 @@ class Request:
     about: str
     method: str = "GET"
     target: str = "/v1/pets"
-    headers: tuple[tuple[str, str], ...] = (("Authorization", f"Bearer {KEY}"),)
+    headers: tuple[tuple[str, str], ...] = (AUTHORIZED,)
     body: bytes | None = None
+
+    def __str__(self) -> str:
+        fields = [f"{name}: {value}" for name, value in self.headers if (name, value) not in {AUTHORIZED, JSON}]
+        body = (self.body or b"").decode("utf-8", "backslashreplace")
+        parts = [self.method, self.target, *fields, *([] if AUTHORIZED in self.headers else ["(no valid key)"]), body]
+        return " ".join(part if len(part) <= _SHOWN else f"{part[:_SHOWN]}… ({len(part)})" for part in parts if part)
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON."""
@@ -199,10 +208,6 @@ def _damaged(body: bytes, random: Random) -> bytes:
         [b"", b'"', b",", b":", b"}", b"{", b"[", b"]", b"\\", b"0", b"-", b".", b"e", b" ", b"\x00", b"\xff"]
     )
     return body[:at] + by + body[at + random.randrange(2) :]
-
-
-AUTHORIZED: Final = ("Authorization", f"Bearer {KEY}")
-JSON: Final = ("Content-Type", "application/json")
 
 
 def create(about: str, body: bytes, *fields: tuple[str, str]) -> Request:

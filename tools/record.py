@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
+from tools.differences import Report, comparable
 from tools.drawing import KEY, PETS, Request, Scenario, encoded, scenarios
 
 if TYPE_CHECKING:
@@ -66,6 +67,24 @@ def write(tree: Path, out: Path, like: Path | None, seed: str) -> None:
     print(
         f"{count} requests of {text.count(chr(10))} scenarios recorded in {time.perf_counter() - started:.1f} s: {out}"
     )
+
+
+def compare(old: Path, new: Path) -> Report:
+    """Compare two recordings, request by request."""
+    report = Report()
+    others = {(line["scenario"], line["step"]): line for line in read_lines(new)}
+    for line in read_lines(old):
+        other = others.pop((line["scenario"], line["step"]), None)
+        if other is None:
+            report.missing += 1
+            continue
+        if other["request"] != line["request"] or other["gaps"] != line["gaps"]:
+            sys.exit(f"expected both recordings to have the same requests; {line['scenario']!r} differs")
+        request, gaps = line["request"], line["gaps"]
+        was, is_now = (comparable(one["result"], gaps, request["method"]) for one in (line, other))
+        report.add(was, is_now, gaps, f"{line['scenario']}: {Request.from_json(request)}")
+    report.missing += len(others)
+    return report
 
 
 # In the child process
@@ -211,11 +230,17 @@ def main() -> None:
     writing.add_argument("out", type=Path)
     writing.add_argument("--like", type=Path, help="send what this recording has")
     writing.add_argument("--seed", default=_SEED)
+    comparing = commands.add_parser("compare", help="group the differences between two recordings")
+    comparing.add_argument("old", type=Path)
+    comparing.add_argument("new", type=Path)
+    comparing.add_argument("--sentences", action="store_true", help="list each pair of sentences that differ")
     child = commands.add_parser("child", help="internal: plays the scenarios of stdin")
     child.add_argument("tree")
     options = parser.parse_args()
     if options.command == "write":
         write(options.tree, options.out, options.like, options.seed)
+    elif options.command == "compare":
+        sys.exit(compare(options.old, options.new).show(sentences=options.sentences))
     else:
         for line in play(options.tree, sys.stdin):
             print(json.dumps(line))
