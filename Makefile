@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits clean
+.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits record clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -112,6 +112,12 @@ lines:  ## count the lines that people wrote, beside the budgets
 TREE ?= .
 visits: $(TEST)  ## print the modules that a request visits (make visits TREE=.cache/next ARGS=--turns)
 	@PYTHONPATH=$(TREE) $(BIN)/python -P tools/visits.py $(TREE) $(ARGS)
+
+RECORDING = .cache/record/$(notdir $(abspath $(TREE))).jsonl
+
+record: $(TEST)  ## write what a tree decides to .cache/record; compare it (make record TREE=folder LIKE=recording)
+	$(BIN)/python -m tools.record write $(TREE) $(RECORDING) $(if $(LIKE),--like $(LIKE))
+	$(if $(LIKE),$(BIN)/python -m tools.record compare $(LIKE) $(RECORDING) $(ARGS))
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \
