@@ -1,4 +1,7 @@
-"""``python -m benchmarks``: measures everything in one run and writes ``benchmarks/RESULTS.md``."""
+"""``python -m benchmarks``: measures everything in one run and writes ``benchmarks/RESULTS.md``.
+
+With ``--trees OLD NEW`` it compares the packages of two folders instead, and prints the result.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.goals import Plan, Result
-from benchmarks.report import Report
+from benchmarks.report import Report, titled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +47,13 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="few repeats: tells that it works, not how fast it is")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write here; a part or a quick run is printed")
+    parser.add_argument(
+        "--trees",
+        nargs=2,
+        type=Path,
+        metavar=("OLD", "NEW"),
+        help="compare the packages of two folders with each other",
+    )
     return parser.parse_args(given)
 
 
@@ -51,10 +61,26 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(143)  # so that every block ends its processes
 
 
+def _compare(arguments: argparse.Namespace) -> int:
+    from benchmarks import machine, trees  # noqa: PLC0415  # of this command alone
+
+    facts, began = machine.describe(), time.perf_counter()
+    table = trees.compare(Plan(quick=arguments.quick), *arguments.trees)
+    facts += [f"{(time.perf_counter() - began) / 60:.1f} minutes", *map(str, arguments.trees)]
+    text = f"{titled(table)}\n\n" + "".join(f"- {fact}\n" for fact in facts)
+    if arguments.output is None:
+        print(text, end="")
+    else:
+        arguments.output.write_text(text, encoding="utf-8")
+    return 0
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """Measure, and write the results; return 0 unless a measurement failed."""
     arguments = _arguments(given)
     signal.signal(signal.SIGTERM, _end)
+    if arguments.trees:
+        return _compare(arguments)
     plan, report = Plan(quick=arguments.quick), Report(quick=arguments.quick)
     failed = False
     for name in arguments.only or MEASUREMENTS:
