@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks import machine, trees
 from benchmarks.goals import Plan, Result
 from benchmarks.report import Report, titled
 
@@ -43,7 +44,10 @@ _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", action="append", choices=MEASUREMENTS, metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}"
+        "--only",
+        action="append",
+        metavar="NAME",
+        help=f"one of {', '.join(MEASUREMENTS)}; with --trees of {', '.join(trees.MEASUREMENTS)}",
     )
     parser.add_argument("--quick", action="store_true", help="few repeats: tells that it works, not how fast it is")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write here; a part or a quick run is printed")
@@ -54,7 +58,11 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         metavar=("OLD", "NEW"),
         help="compare the packages of two folders with each other",
     )
-    return parser.parse_args(given)
+    arguments = parser.parse_args(given)
+    known = trees.MEASUREMENTS if arguments.trees else MEASUREMENTS
+    if unknown := [name for name in arguments.only or () if name not in known]:
+        parser.error(f"expected --only to name one of {', '.join(known)}; got {', '.join(unknown)}")
+    return arguments
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -62,17 +70,16 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from benchmarks import machine, trees  # noqa: PLC0415  # of this command alone
-
     facts, began = machine.describe(), time.perf_counter()
-    table = trees.compare(Plan(quick=arguments.quick), *arguments.trees)
-    facts += [f"{(time.perf_counter() - began) / 60:.1f} minutes", *map(str, arguments.trees)]
+    old, new = arguments.trees
+    table, failures = trees.compare(Plan(quick=arguments.quick), old, new, arguments.only or ())
+    facts += [f"{(time.perf_counter() - began) / 60:.1f} minutes", *map(str, arguments.trees), *failures]
     text = f"{titled(table)}\n\n" + "".join(f"- {fact}\n" for fact in facts)
     if arguments.output is None:
         print(text, end="")
     else:
         arguments.output.write_text(text, encoding="utf-8")
-    return 0
+    return int(bool(failures))
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -78,6 +78,9 @@ def isolated(name: str, *, tree: Path | None = None, **arguments: Any) -> Any:  
         name: the module and the function.
         tree: a folder whose ``petstore_mock`` is measured instead of this checkout's.
         arguments: those of the function, as JSON values.
+
+    Raises:
+        RuntimeError: the process failed; its traceback is on standard error.
     """
     program = (
         "import importlib, json, sys\n"
@@ -95,6 +98,8 @@ def isolated(name: str, *, tree: Path | None = None, **arguments: Any) -> Any:  
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         timeout=_PATIENCE,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"{name} ended with exit code {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])

@@ -19,12 +19,12 @@ from benchmarks.timing import isolated
 from benchmarks.tree import new_pets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from benchmarks.goals import Plan
     from benchmarks.processes import Running
 
-__all__ = ["compare"]
+__all__ = ["MEASUREMENTS", "compare"]
 
 _HEADERS: Final = {"Authorization": f"Bearer {KEY}"}
 _IN_TURN: Final = 100  # requests
@@ -52,28 +52,14 @@ class _Rows:
         """Return the medians of both sides, and how far the rounds of the old one lie apart."""
         rows = []
         for what, values in self._values.items():
+            if len(values) == 1:
+                continue  # the other side failed
             old, new = median(values["old"]), median(values["new"])
             unit = _UNITS[what.rpartition(" ")[2]]
             ratio = f"{new / old:.2f}" if old else "-"  # a quick run may be shorter than the clock of the processor
             spread = f"{max(values['old']) / min(values['old']):.2f}" if len(values["old"]) > 1 else "-"
             rows.append([what, f"{old * unit:.1f}", f"{new * unit:.1f}", ratio, spread])
         return Table("Medians of rounds in turns", ["what", "old", "new", "new/old", "most/least of old"], rows)
-
-
-def compare(plan: Plan, old: Path, new: Path) -> Table:
-    """Measure both trees in turns.
-
-    Raises:
-        ValueError: a folder has no package.
-    """
-    for tree in (old, new):
-        if not (tree / "petstore_mock" / "__init__.py").is_file():
-            raise ValueError(f"expected a folder with a petstore_mock package; got {tree}")
-    trees = {"old": old.resolve(), "new": new.resolve()}
-    rows = _Rows()
-    for measure in (_in_process, _over_the_socket, _boot, _first_refusal, _resets, _fixture):
-        measure(rows, trees, plan)
-    return rows.table()
 
 
 def _in_process(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
@@ -190,3 +176,50 @@ def _whole_response(client: socket.socket) -> Iterator[bytes]:
         more = client.recv(65536)
         missing -= len(more)
         yield more
+
+
+def _machine(rows: _Rows, trees: Mapping[str, Path], plan: Plan) -> None:
+    for _ in range(plan.pick(3, 1)):
+        for side, tree in trees.items():
+            examples = plan.pick(200, 10)
+            taken = isolated("machine_steps:steps", tree=tree, library="http.client", examples=examples)
+            rows.add(f"check_client(), {examples} examples, ms", side, taken["seconds"])
+
+
+MEASUREMENTS: Final = {
+    "in_process": _in_process,
+    "socket": _over_the_socket,
+    "boot": _boot,
+    "first_refusal": _first_refusal,
+    "resets": _resets,
+    "fixture": _fixture,
+    "machine": _machine,
+}
+
+
+def compare(plan: Plan, old: Path, new: Path, only: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """Measure both trees in turns.
+
+    Args:
+        plan: how thoroughly.
+        old: a folder with a package.
+        new: another.
+        only: some of ``MEASUREMENTS``; all by default.
+
+    Returns:
+        The table, and why some of it could not be measured: a room of the package may be missing.
+
+    Raises:
+        ValueError: a folder has no package.
+    """
+    for tree in (old, new):
+        if not (tree / "petstore_mock" / "__init__.py").is_file():
+            raise ValueError(f"expected a folder with a petstore_mock package; got {tree}")
+    trees = {"old": old.resolve(), "new": new.resolve()}
+    rows, failures = _Rows(), []
+    for name in only or MEASUREMENTS:
+        try:
+            MEASUREMENTS[name](rows, trees, plan)
+        except Exception as error:  # noqa: BLE001  # the others are still worth measuring
+            failures.append(f"{name} not measured: {type(error).__name__}: {error}")
+    return rows.table(), failures
