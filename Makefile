@@ -49,13 +49,14 @@ test: $(TEST)  ## run the suite (make test TRACED=yes: report branch coverage as
 NEXT := .cache/next
 # Until the plugin stands, its entry point leads nowhere.
 NEXT_OPTIONS := $(if $(wildcard next/petstore_mock/pytest_plugin*),,-p no:petstore_mock)
+next: ONLY ?= test lint
 next: export PYTEST_ADDOPTS := $(strip $(PYTEST_ADDOPTS) $(NEXT_OPTIONS))
-next:  ## test and lint the package under next/, in a copy (ARGS="tests/contract -x": only run these tests)
+next:  ## test and lint the package under next/, in a copy (ONLY=lint, or ARGS="tests/contract -x": these tests)
 ifeq ($(wildcard next/petstore_mock/__init__.py),)
 	@echo 'make next: next/petstore_mock/ has no package yet, so there is nothing to test.'
 else
 	@$(PYTHON) next/lay.py
-	@$(MAKE) --no-print-directory -C $(NEXT) $(if $(ARGS),--silent $(TEST),test lint)
+	@$(MAKE) --no-print-directory -C $(NEXT) $(if $(ARGS),--silent $(TEST),$(ONLY))
 	$(if $(ARGS),cd $(NEXT) && $(PYTEST) $(ARGS))
 endif
 

@@ -15,8 +15,8 @@ from typing import Final
 NOT_YET: Final = "not-yet.txt"
 _ROOT: Final = Path(__file__).parents[1]
 _TARGET: Final = _ROOT / ".cache" / "next"
-_FLOORS: Final = "importlinter.toml"
-_FLOORS_BEGIN: Final = "[tool.importlinter]"
+_TOOLS: Final = "tools.toml"
+_TOOLS_BEGIN: Final = "[tool.importlinter]"
 
 
 def not_yet(text: str) -> dict[str, str]:
@@ -59,12 +59,12 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copy2(source, target)  # with its time: a newer pyproject.toml installs the packages again
 
 
-def _replace_floors(floors: Path) -> None:
-    """Put the new tree's floors in the place of the last part of ``pyproject.toml``."""
+def _replace_tools(tools: Path) -> None:
+    """Put the settings of the new package in the place of the last part of ``pyproject.toml``."""
     project = _TARGET / "pyproject.toml"
-    newest = max(project.stat().st_mtime, floors.stat().st_mtime)
-    head = project.read_text(encoding="utf-8").partition(_FLOORS_BEGIN)[0]
-    project.write_text(head + floors.read_text(encoding="utf-8"), encoding="utf-8")
+    newest = max(project.stat().st_mtime, tools.stat().st_mtime)
+    head = project.read_text(encoding="utf-8").partition(_TOOLS_BEGIN)[0]
+    project.write_text(head + tools.read_text(encoding="utf-8"), encoding="utf-8")
     os.utime(project, (newest, newest))
 
 
@@ -85,8 +85,8 @@ def main() -> None:
     for name, source in wanted.items():
         _copy(source, _TARGET / name)
     _remove_empty_packages()
-    if _FLOORS in wanted:
-        _replace_floors(wanted[_FLOORS])
+    if _TOOLS in wanted:
+        _replace_tools(wanted[_TOOLS])
 
 
 if __name__ == "__main__":

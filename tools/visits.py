@@ -116,7 +116,7 @@ class Floors:
     """The layers of ``[tool.importlinter]``, from high to low."""
 
     def __init__(self, tree: Path) -> None:
-        files = (tree / "importlinter.toml", tree / "pyproject.toml", _ROOT / "pyproject.toml")
+        files = (tree / "tools.toml", tree / "pyproject.toml", _ROOT / "pyproject.toml")
         text = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
         contracts = tomllib.loads(text)["tool"]["importlinter"]["contracts"]
         layers = next(contract["layers"] for contract in contracts if contract["id"] == "floors")
