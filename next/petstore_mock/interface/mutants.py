@@ -66,117 +66,129 @@ class _Mistake:
     name: str
     kinds: tuple[str, ...]  # of the fields that it may happen to
     words: str
-    change: Callable[[Any, Rules], Any]  # returns the wrong value; ``_GONE`` for none
+    change: Callable[[dict[str, Any], str, Rules], object]  # of an animal that has the field
     clause: str = "2-pet-{}"
-    effects: tuple[str, ...] = ("lists", "creates", "reads")
-    sent_only: bool = False  # whether it may happen only to fields that a client sends
+    effect: str = ""  # of the operations, if it takes a field that a client sent; else of any
 
 
-_GONE: Final = object()
+def _set(change: Callable[[Any, Rules], Any]) -> Callable[[dict[str, Any], str, Rules], object]:
+    return lambda pet, name, rules: pet.update({name: change(pet[name], rules)})
+
+
+def _drop(pet: dict[str, Any], name: str, _rules: Rules) -> None:
+    del pet[name]
+
+
+def _rename(pet: dict[str, Any], name: str, _rules: Rules) -> None:
+    pet[_other_name(name)] = pet.pop(name)
+
+
+def _other_name(name: str) -> str:
+    return FIELDS[name].python if FIELDS[name].python != name else f"pet_{name}"
 
 
 def _other(value: Any, rules: Rules) -> Any:  # noqa: ANN401  # a JSON value
     if isinstance(value, str):
-        return next((one for one in rules.get("enum", ()) if one != value), _other_case(value, rules))
+        return next((one for one in rules.get("enum", ()) if one != value), _other_case(value))
     return value - 1 if isinstance(value, int) else []
 
 
-def _other_case(text: str, _rules: Rules) -> str:
+def _other_case(text: str) -> str:
     return text.lower() if text == text.upper() else text.upper()
 
 
-def _rounded(number: int, rules: Rules) -> int:
-    largest: int = rules["maximum"]
-    return min(int(float(number)), largest)
-
-
-def _ascii(text: str, _rules: Rules) -> str:
-    return text.encode("ascii", "replace").decode("ascii")
-
+_upper: Final = _set(lambda value, _: _other_case(value))
+_text: Final = _set(lambda value, _: str(value))
+_null: Final = _set(lambda _value, _rules: None)
+_number: Final = _set(lambda value, _: len(value))
+_ascii: Final = _set(lambda value, _: value.encode("ascii", "replace").decode("ascii"))
+_rounded: Final = _set(lambda value, rules: min(int(float(value)), rules["maximum"]))
+_changed: Final = _set(_other)
 
 _EVERY: Final = ("integer", "string", "enum", "array")
 _MISTAKES: Final = (
-    _Mistake("missing", ("integer", "string"), "returns no {}", lambda _value, _rules: _GONE),
-    _Mistake("text", ("integer", "array"), "returns {} as text", lambda value, _rules: str(value)),
-    _Mistake("null", ("string",), "returns {} null", lambda _value, _rules: None),
-    _Mistake("upper", ("enum",), "returns {} in other letter case", _other_case),
-    _Mistake("number", ("enum",), "returns {} as a number", lambda value, _rules: len(value)),
-    _Mistake("dropped", ("enum", "array"), "returns no {}", lambda _value, _rules: _GONE, "2-{}-echoed", ("creates",)),
-    _Mistake("changed", _EVERY, "returns another {}", _other, "2-{}-echoed", ("creates",), sent_only=True),
-    _Mistake("rounded", ("integer",), "rounds {} beyond 2^53", _rounded, "2-{}-int64", ("creates",), sent_only=True),
-    _Mistake("ascii", ("string",), "returns ? for letters of {} beyond ASCII", _ascii, "2-{}-text", ("creates",)),
-    _Mistake(
-        "stale", _EVERY, "returns another {} than the list", _other, "4.3-same-animal", ("reads",), sent_only=True
-    ),
+    _Mistake("missing", ("integer", "string"), "returns no {}", _drop),
+    _Mistake("renamed", ("integer", "string"), "calls {} {}", _rename),
+    _Mistake("text", ("integer", "array"), "returns {} as text", _text),
+    _Mistake("null", ("string",), "returns {} null", _null),
+    _Mistake("upper", ("enum",), "returns {} in other letter case", _upper),
+    _Mistake("number", ("enum",), "returns {} as a number", _number),
+    _Mistake("dropped", ("enum", "array"), "returns no {}", _drop, "2-{}-echoed", "creates"),
+    _Mistake("changed", _EVERY, "returns another {}", _changed, "2-{}-echoed", "creates"),
+    _Mistake("rounded", ("integer",), "rounds {} beyond 2^53", _rounded, "2-{}-int64", "creates"),
+    _Mistake("ascii", ("string",), "returns ? for letters of {} beyond ASCII", _ascii, "2-{}-text", "creates"),
+    _Mistake("stale", _EVERY, "returns another {} than the list", _changed, "4.3-same-animal", "reads"),
 )
 
 
 def _of_fields() -> Iterator[Mutant]:
     for operation in OPERATIONS.values():
         for name, rules in properties("Pet").items() if operation.response in {"Pet", "Pets"} else ():
-            start, kind = f"{_verb(operation)}-{_short(name)}", _kind(rules)
             for mistake in _MISTAKES:
-                is_allowed = not (mistake.sent_only and FIELDS[name].assigned)
-                if operation.effect in mistake.effects and kind in mistake.kinds and is_allowed:
+                takes_sent = operation.effect == mistake.effect and not FIELDS[name].assigned
+                if _kind(rules) in mistake.kinds and (not mistake.effect or takes_sent):
+                    mutant = f"{_verb(operation)}-{_short(name)}-{mistake.name}"
+                    words = f"{operation.name} {mistake.words.format(name, _other_name(name))}"
                     clause = mistake.clause.format(_short(name))
-                    words = f"{operation.name} {mistake.words.format(name)}"
-                    change = _on_field(name, mistake, rules)
-                    yield Mutant(f"{start}-{mistake.name}", clause, words, (operation.name,), change)
-            if kind in {"integer", "string"}:
-                other = FIELDS[name].python if FIELDS[name].python != name else f"pet_{name}"
-                words = f"{operation.name} calls {name} {other}"
-                renamed = _renamed(name, other)
-                yield Mutant(f"{start}-renamed", f"2-pet-{_short(name)}", words, (operation.name,), renamed)
+                    yield Mutant(mutant, clause, words, (operation.name,), _in_pets(name, mistake.change, rules))
 
 
-def _on_field(name: str, mistake: _Mistake, rules: Rules) -> Change:
-    def after(turn: Turn) -> None:
-        for pet in turn.pets:
-            changed = mistake.change(pet[name], rules) if name in pet else _GONE
-            if changed is not _GONE:
-                pet[name] = changed
-            else:
-                pet.pop(name, None)
-
-    return after
-
-
-def _renamed(name: str, other: str) -> Change:
+def _in_pets(name: str, change: Callable[[dict[str, Any], str, Rules], object], rules: Rules) -> Change:
     def after(turn: Turn) -> None:
         for pet in turn.pets:
             if name in pet:
-                pet[other] = pet.pop(name)
+                change(pet, name, rules)
 
     return after
 
 
-# Responses that are wrong as a whole.
+# Operations: a key that is refused or accepted wrongly, a response that is wrong as a whole.
+
+
+_LISTS: Final = ("lists",)
+_CREATES: Final = ("creates",)
+_READS: Final = ("reads",)
+_BODIES: Final = ("lists", "creates", "changes", "reads")  # the effects of operations that return animals
+_ALL: Final = (*_BODIES, "removes")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    clause: str
+    words: str
+    effects: tuple[str, ...]
+    after: Change | None = None
+    statuses: tuple[int, ...] = (200, 201, 204)  # of the responses that ``after`` changes
+    before: Change | None = None
+
+
+def _let_in(*conditions: str) -> Change:
+    def before(turn: Turn) -> None:
+        if turn.refused_key in conditions:
+            turn.refused_key = ""
+
+    return before
+
+
+_any_key: Final = _let_in("unknown_key", "revoked_key", "expired_key")
 
 
 def _cut_short(turn: Turn) -> None:
     turn.body = json.dumps(turn.document).encode()[:-1]
 
 
-def _in_array(turn: Turn) -> None:
-    turn.document = [turn.document]
+def _wrap(change: Callable[[Turn], Any]) -> Change:
+    """Return a change of the document to what ``change`` makes of it."""
+    return lambda turn: setattr(turn, "document", change(turn))
 
 
-def _in_object(turn: Turn) -> None:
-    turn.document = {"pets": turn.document}
+def _give_id(pet_id: Callable[[Turn, dict[str, Any]], int]) -> Change:
+    def after(turn: Turn) -> None:
+        for pet in turn.pets:
+            pet["id"] = pet_id(turn, pet)
 
-
-def _as_ids(turn: Turn) -> None:
-    turn.document = [pet["id"] for pet in turn.pets]
-
-
-def _one_id(turn: Turn) -> None:
-    for pet in turn.pets:
-        pet["id"] = turn.pets[0]["id"]
-
-
-def _taken_id(turn: Turn) -> None:
-    for pet in turn.pets:
-        pet["id"] = (turn.animals.other(pet["id"]) or pet)["id"]
+    return after
 
 
 def _another(turn: Turn) -> None:
@@ -185,69 +197,73 @@ def _another(turn: Turn) -> None:
         turn.respond(200, other)
 
 
-def _is_filtered(turn: Turn) -> bool:
-    return any(parameter.filters and parameter.name in turn.query for parameter in turn.operation.parameters)
+def _unless_filtered(turn: Turn) -> None:
+    if not any(parameter.filters and parameter.name in turn.query for parameter in turn.operation.parameters):
+        turn.document = []
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    name: str
-    clause: str
-    words: str
-    change: Change  # of a success
-    effects: tuple[str, ...] = ("lists", "creates", "changes", "reads")
+def _large_id_refused(turn: Turn) -> None:
+    if turn.pet_id > _EXACT:
+        turn.refuse(400)
 
 
-_LISTS: Final = ("lists",)
-_CREATES: Final = ("creates",)
-_READS: Final = ("reads",)
-_WHOLES: Final = (
-    _Whole("is-cut", "1-json-body", "returns JSON that lacks its end", _cut_short),
-    _Whole("as-html", "1-media-type", "responds as text/html", do.as_page),
-    _Whole("answers-204", "{success}", "responds 204 without a body", do.without_body),
-    _Whole("answers-200", "{success}", "responds 200", lambda turn: turn.respond(200, turn.document), _CREATES),
-    _Whole("not-there", "1-base-address", "is not there: 404", do.refused(404), _LISTS),
-    _Whole("wrapped", "2-pets-array", 'returns {"pets": [...]}', _in_object, _LISTS),
-    _Whole("of-ids", "2-pet-object", "returns ids, not animals", _as_ids, _LISTS),
-    _Whole("one-id", "2-id-unique", "returns the id of the first animal for each", _one_id, _LISTS),
-    _Whole("always-empty", "{section}-list-finds", "returns no animal", do.empty_page, _LISTS),
-    _Whole("in-array", "2-pet-object", "returns an array of one animal", _in_array, (*_CREATES, *_READS)),
-    _Whole("id-taken", "2-id-assigned", "returns the id of another animal", _taken_id, _CREATES),
-    _Whole(
-        "forgotten",
-        "{section}-kept",
-        "keeps no animal",
-        lambda turn: turn.animals.remove(turn.document["id"]),
-        _CREATES,
-    ),
-    _Whole("finds-nothing", "{success}", "finds no animal: 404", do.refused(404), _READS),
-    _Whole("another", "{section}-asked-for", "returns another animal", _another, _READS),
+_empty: Final = _wrap(lambda _: [])
+_array: Final = _wrap(lambda turn: [turn.document])
+_object: Final = _wrap(lambda turn: {"pets": turn.document})
+_ids: Final = _wrap(lambda turn: [pet["id"] for pet in turn.pets])
+_first_id: Final = _give_id(lambda turn, _: turn.pets[0]["id"])
+_taken_id: Final = _give_id(lambda turn, pet: (turn.animals.other(pet["id"]) or pet)["id"])
+
+
+def _forget(turn: Turn) -> None:
+    turn.animals.remove(turn.document["id"])
+
+
+def _respond_200(turn: Turn) -> None:
+    turn.respond(200, turn.document if turn.succeeded else None)
+
+
+_ROWS: Final = (
+    _Row("{verb}-is-cut", "1-json-body", "returns JSON that lacks its end", _BODIES, _cut_short),
+    _Row("{verb}-as-html", "1-media-type", "responds as text/html", _BODIES, do.as_page),
+    _Row("{verb}-not-there", "1-base-address", "is not there: 404", _LISTS, do.refused(404)),
+    _Row("{verb}-wrapped", "2-pets-array", 'returns {"pets": [...]}', _LISTS, _object),
+    _Row("{verb}-of-ids", "2-pet-object", "returns ids, not animals", _LISTS, _ids),
+    _Row("{verb}-in-array", "2-pet-object", "returns an array of one animal", ("creates", "reads"), _array),
+    _Row("{verb}-one-id", "2-id-unique", "returns the id of the first animal for each", _LISTS, _first_id),
+    _Row("{verb}-id-taken", "2-id-assigned", "returns the id of another animal", _CREATES, _taken_id),
+    _Row("{verb}-empty", "{section}-list-finds", "returns no animal without a filter", _LISTS, _unless_filtered),
+    _Row("{verb}-always-empty", "{section}-list-finds", "returns no animal", _LISTS, _empty),
+    _Row("{verb}-answers-200", "{success}", "responds 200", _CREATES, _respond_200),
+    _Row("{verb}-answers-204", "{success}", "responds 204 without a body", _BODIES, do.without_body),
+    _Row("{verb}-forgotten", "{section}-kept", "keeps no animal", _CREATES, _forget),
+    _Row("{verb}-finds-nothing", "{success}", "finds no animal: 404", _READS, do.refused(404)),
+    _Row("{verb}-another", "{section}-asked-for", "returns another animal", _READS, _another),
+    _Row("absent-is-null", "{section}-absent", "returns null for an absent id", _READS, _respond_200, (404,)),
+    _Row("absent-is-400", "{section}-absent", "refuses an absent id: 400", _READS, do.refused(400), (404,)),
+    _Row("absent-is-another", "{section}-absent", "returns an animal for an absent id", _READS, _another, (404,)),
+    _Row("large-id-refused", "{section}-int64", "refuses an id beyond 2^53", _READS, _large_id_refused, (200, 404)),
+    _Row("{verb}-refuses-key", "5-key", "refuses a valid key", _ALL, do.refused(401), (200, 201, 204, 404)),
+    _Row("{verb}-without-key", "5-missing-key{suffix}", "accepts a missing key", _ALL, before=_let_in("missing_key")),
+    _Row("{verb}-any-key", "5-unknown-key{suffix}", "accepts any key", _ALL, before=_any_key),
 )
 
 
-def _of_responses() -> Iterator[Mutant]:
+def _of_operations() -> Iterator[Mutant]:
     for operation in OPERATIONS.values():
-        only, section, verb = (operation.name,), operation.section, _verb(operation)
-        success = f"{section}-{'created' if operation.effect == 'creates' else verb}"
-        for row in _WHOLES:
+        verb, section = _verb(operation), operation.section
+        names = {
+            "verb": verb,
+            "section": section,
+            "success": f"{section}-{'created' if operation.effect == 'creates' else verb}",
+            "suffix": "" if operation.effect == "lists" else f"-{verb}",
+        }
+        for row in _ROWS:
             if operation.effect in row.effects:
-                clause = row.clause.format(section=section, success=success)
                 words = f"{operation.name} {row.words}"
-                yield Mutant(f"{verb}-{row.name}", clause, words, only, do.on_success(row.change))
-    for operation in _with_effect("lists"):
-        words = f"{operation.name} returns no animal unless a filter is set"
-        change = do.when(lambda turn: not _is_filtered(turn), do.empty_page)
-        yield Mutant(f"{_verb(operation)}-empty", f"{operation.section}-list-finds", words, (operation.name,), change)
-    for operation in _with_effect("reads"):
-        absent, name, only = f"{operation.section}-absent", operation.name, (operation.name,)
-        words = f"{name} responds to an absent id with"
-        null = do.with_status(lambda turn: turn.respond(200), 404)
-        yield Mutant("absent-is-null", absent, f"{words} 200 and null", only, null)
-        yield Mutant("absent-is-400", absent, f"{words} 400", only, do.with_status(do.refused(400), 404))
-        yield Mutant("absent-is-another", absent, f"{words} another animal", only, do.with_status(_another, 404))
-        refused = do.with_status(lambda turn: turn.refuse(400) if turn.pet_id > _EXACT else None, 200, 404)
-        words = f"{name} refuses an id beyond 2^53: 400"
-        yield Mutant("large-id-refused", f"{operation.section}-int64", words, only, refused)
+                name, clause = row.name.format(**names), row.clause.format(**names)
+                after = None if row.after is None else do.with_status(row.after, *row.statuses)
+                yield Mutant(name, clause, words, (operation.name,), after, row.before)
 
 
 # Parameters that are ignored, shifted or refused.
@@ -299,7 +315,7 @@ def _of_filter(operation: Operation, parameter: Parameter, rules: Rules, subject
     clause = f"{operation.section}-{name}"
 
     def finds_nothing(mutant: str, words: str, asked: Condition) -> Mutant:
-        change = do.when(asked, do.empty_page)
+        change = do.when(asked, _empty)
         return Mutant(f"{verb}-{mutant}-finds-nothing", f"{clause}-finds", f"{words} finds no animal", only, change)
 
     def ignored(mutant: str, words: str, asked: Condition) -> Mutant:
@@ -466,34 +482,12 @@ def _of_refused_bodies(operation: Operation, body: str) -> Iterator[Mutant]:
         yield Mutant(f"{name}-is-kept", clause, f"{words} {status}", (operation.name,), do.with_status(kept, status))
 
 
-# Keys and errors.
-
-
-def _of_keys() -> Iterator[Mutant]:
-    for operation in OPERATIONS.values():
-        verb, only = _verb(operation), (operation.name,)
-        suffix = "" if operation.effect == "lists" else f"-{verb}"
-        refused = do.with_status(do.refused(401), operation.success, 404)
-        any_key = _let_in("unknown_key", "revoked_key", "expired_key")
-        words = f"{operation.name} refuses a valid key: 401"
-        yield Mutant(f"{verb}-refuses-key", "5-key", words, only, refused)
-        words = f"{operation.name} accepts a request without a key"
-        yield Mutant(f"{verb}-without-key", f"5-missing-key{suffix}", words, only, before=_let_in("missing_key"))
-        words = f"{operation.name} accepts any key"
-        yield Mutant(f"{verb}-any-key", f"5-unknown-key{suffix}", words, only, before=any_key)
-    words, scheme = "the service accepts a key without the scheme Bearer", _let_in("malformed_credentials")
-    yield Mutant("any-scheme", "5-scheme", words, tuple(OPERATIONS), before=scheme)
-
-
-def _let_in(*conditions: str) -> Change:
-    def before(turn: Turn) -> None:
-        if turn.refused_key in conditions:
-            turn.refused_key = ""
-
-    return before
+# Errors, and a key in another form.
 
 
 def _of_errors() -> Iterator[Mutant]:
+    words, scheme = "the service accepts a key without the scheme Bearer", _let_in("malformed_credentials")
+    yield Mutant("any-scheme", "5-scheme", words, tuple(OPERATIONS), before=scheme)
     statuses = sorted({status for operation in OPERATIONS.values() for status in operation.errors})
 
     def error(name: str, clause: str, words: str, change: Callable[[dict[str, Any]], Any], *only: int) -> Mutant:
@@ -530,6 +524,6 @@ def _section(mutant: Mutant) -> list[int]:
     return [int(part) for part in mutant.clause.partition("-")[0].split(".")]
 
 
-_TEMPLATES: Final = (_of_fields, _of_responses, _of_parameters, _of_bodies, _of_keys, _of_errors)
+_TEMPLATES: Final = (_of_fields, _of_operations, _of_parameters, _of_bodies, _of_errors)
 _MADE: Final = sorted((mutant for template in _TEMPLATES for mutant in template()), key=_section)
 MUTANTS: Final[Mapping[str, Mutant]] = MappingProxyType({mutant.name: mutant for mutant in _MADE})

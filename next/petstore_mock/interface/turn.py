@@ -122,11 +122,6 @@ def as_page(turn: Turn) -> None:
     turn.media_type = "text/html"
 
 
-def empty_page(turn: Turn) -> None:
-    """Find no animal."""
-    turn.document = []
-
-
 def without_body(turn: Turn) -> None:
     """Respond with 204."""
     turn.respond(204)
