@@ -132,6 +132,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     elif isinstance(seed, (str, PathLike)):
         each_of_file(seed, lambda pet: world.animals.seed(pet, {}))
     else:
+        check_lasts(seed)
         seed_each(world, seed, "seed")
     if mark:
         world.mark_start()
@@ -182,14 +183,14 @@ def check_animals(pets: object, source: str) -> None:
         )
 
 
-def check_lasts(seed: Seed | None) -> None:
-    """Refuse an iterator as the animals of a test: it would be used up by the first of several resets, or examples.
+def check_lasts(seed: object) -> None:
+    """Refuse an iterator as a seed, which several resets and examples read.
 
     Raises:
         PetStoreMockError: it is one.
     """
     if isinstance(seed, Iterator):
-        raise PetStoreMockError("expected a list of animals as the seed of a test; got an iterator, which lasts once")
+        raise PetStoreMockError(f"expected a list of animals, or how many, for seed; got {type(seed).__name__}")
 
 
 def each_of_file(path: str | PathLike[str], take: Callable[[dict[str, Any]], object]) -> None:

@@ -45,7 +45,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         host: the address to listen on.
         port: the port; 0 takes a free one.
         api_key: a fixed valid key; without one each world gets its own.
-        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
+        seed: animals of the starting state: how many, a list of them, or a JSON file.
         behaviour: what it does where the interface shows nothing: a ``Behaviour``, a preset's name, a TOML file.
         at: the fake's date at the start, such as ``"2030-12-06"``.
         strict: whether a contract violation by the client fails the verification.

@@ -100,6 +100,13 @@ def test_seed_from_a_file_says_which_animal_is_wrong(petstore: Face, tmp_path: P
         pass
 
 
+def test_an_iterator_is_no_seed(petstore: Face) -> None:
+    seed = ({"name": name} for name in ("A", "B"))
+    words = "expected a list of animals, or how many, for seed; got generator"
+    with pytest.raises(PetStoreMockError, match=words), petstore.fresh(seed=seed):
+        pass
+
+
 @pytest.mark.parametrize("wrong", [-1, True, "Rex", {"name": "Rex"}, None])
 def test_seed_many_refuses_what_is_no_list(petstore: Face, wrong: object) -> None:
     with pytest.raises(PetStoreMockError):

@@ -76,7 +76,7 @@ def test_seed_comes_as_count_animals_or_file(tmp_path: Path) -> None:
         {"id": 1, "name": "Rex", "categoryId": 2**63 - 1},
         {"id": 9, "name": "Luna", "categoryId": 2, "status": "sold"},
     ]
-    for seed in (animals, iter(animals), tuple(animals), path, str(path)):
+    for seed in (animals, tuple(animals), path, str(path)):
         petstore = PetStoreMock(seed=seed)
         assert petstore.pets == expected
         petstore.remove(9)
