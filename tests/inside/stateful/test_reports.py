@@ -72,8 +72,9 @@ def test_a_bug_is_found_within_max_seconds() -> None:
         def list_pets(self, **query: Json) -> Json:
             return super().list_pets(**query)[1:]
 
+    same = settings(ONCE, derandomize=True)  # another example may tell of it in other words
     with pytest.raises(ClientBugError, match="animals, and the service answered"):
-        check_client(by_key(Drops), max_seconds=20, settings=ONCE)
+        check_client(by_key(Drops), max_seconds=20, settings=same)
 
 
 @pytest.mark.parametrize("value", [0, -1, True, "10"])
