@@ -287,11 +287,16 @@ def _of_limit(operation: Operation, name: str, rules: Rules) -> Iterator[Mutant]
     least, most = rules["minimum"], rules["maximum"]
 
     def refused(mutant: str, bound: str, words: str, is_it: Callable[[int], bool]) -> Mutant:
-        change = do.when(lambda turn: turn.limit is not None and is_it(turn.limit), do.refused(400))
+        change = do.when(lambda turn: (number := turn.number(name)) is not None and is_it(number), do.refused(400))
         return Mutant(f"{verb}-{mutant}-refused", f"{clause}-{bound}", f"{words} is refused: 400", only, change)
 
     def shifted(change: Callable[[int], int]) -> Change:
-        return lambda turn: turn.query.update({name: str(change(turn.limit))}) if turn.limit is not None else None
+        def before(turn: Turn) -> None:
+            number = turn.number(name)
+            if number is not None:
+                turn.query[name] = str(change(number))
+
+        return before
 
     def defaulted(number: int) -> Mutant:
         words, mutant = f"the default of {name} is {number}", f"{verb}-default-{number}"

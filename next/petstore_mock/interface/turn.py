@@ -68,11 +68,10 @@ class Turn:
         """The members of the request's body, if it is an object."""
         return members(self.sent)
 
-    @property
-    def limit(self) -> int | None:
-        """The limit that the client asked for, if it is valid."""
-        number, rules = read_integer(self.query.get("limit", "")), parameters(self.operation)["limit"]
-        return number if isinstance(number, int) and rules["minimum"] <= number <= rules["maximum"] else None
+    def number(self, name: str) -> int | None:
+        """The value of an integer parameter, if the client sent a valid one."""
+        value, rules = read_integer(self.query.get(name, "")), parameters(self.operation)[name]
+        return value if isinstance(value, int) and rules["minimum"] <= value <= rules["maximum"] else None
 
     def respond(self, status: int, document: Any = None) -> None:  # noqa: ANN401  # a JSON value
         """Respond with another status and document."""
