@@ -234,7 +234,7 @@ _ROWS: Final = (
     _Row("{verb}-id-taken", "2-id-assigned", "returns the id of another animal", _CREATES, _taken_id),
     _Row("{verb}-empty", "{section}-list-finds", "returns no animal without a filter", _LISTS, _unless_filtered),
     _Row("{verb}-always-empty", "{section}-list-finds", "returns no animal", _LISTS, _empty),
-    _Row("{verb}-answers-200", "{success}", "responds 200", _CREATES, _respond_200),
+    _Row("{verb}-answers-200", "{success}", "responds 200", ("creates", "removes"), _respond_200),
     _Row("{verb}-answers-204", "{success}", "responds 204 without a body", _BODIES, do.without_body),
     _Row("{verb}-forgotten", "{section}-kept", "keeps no animal", _CREATES, _forget),
     _Row("{verb}-finds-nothing", "{success}", "finds no animal: 404", _READS, do.refused(404)),

@@ -69,7 +69,7 @@ class Turn:
         return members(self.sent)
 
     def number(self, name: str) -> int | None:
-        """The value of an integer parameter, if the client sent a valid one."""
+        """Return the value of an integer parameter, if the client sent a valid one."""
         value, rules = read_integer(self.query.get(name, "")), parameters(self.operation)[name]
         return value if isinstance(value, int) and rules["minimum"] <= value <= rules["maximum"] else None
 

@@ -1,0 +1,93 @@
+"""Refusals, dates, and the real functions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from freezegun import freeze_time
+
+from petstore_mock import PetStoreMockError
+from petstore_mock.common import real
+from petstore_mock.common.bounded import Bounded
+from petstore_mock.common.dates import day, http_date, iso, moment_of, seconds_of
+from petstore_mock.common.refusing import did_you_mean, one_of, require
+from petstore_mock.common.values import as_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OPERATIONS = ("listPets", "createPet", "getPet")
+MOMENT = 1922659200.0  # 5 December 2030, midnight UTC
+
+
+@pytest.mark.parametrize(
+    ("refuse", "words"),
+    [
+        (lambda: require(0, "a port", port=70000), "expected a port; got port=70000"),
+        (lambda: require(0, "a text", text="x" * 999), r"got text='x{199}\.\.\.$"),
+        (lambda: require(0, "an id", pet_id=10**5000), "got pet_id=an integer of thousands of digits"),
+        (lambda: one_of("list_pets", OPERATIONS, "operation"), r"expected an operation, .*\(did you mean listPets\?\)"),
+        (lambda: one_of(["listPets"], OPERATIONS, "operation"), r"got \['listPets'\]"),
+        (lambda: one_of("x" * 101, OPERATIONS, "operation"), "got 'x+'$"),
+        (lambda: as_path("a\0b", "seed"), "expected seed to be a path"),
+        (lambda: as_path(3, "seed"), "got seed=3"),
+        (lambda: moment_of("soon"), "expected a date such as '2030-12-06'.*when='soon'"),
+        (lambda: moment_of("1969-12-31"), "a moment from 1970"),
+    ],
+)
+def test_refusals_say_what_was_expected_and_what_came(refuse: Callable[[], object], words: str) -> None:
+    with pytest.raises(PetStoreMockError, match=words):
+        refuse()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("listpets", " (did you mean listPets?)"), ("get-pet", " (did you mean getPet?)"), ("zebra", ""), (3, "")],
+)
+def test_nearest_name_is_suggested_whatever_its_case(name: object, words: str) -> None:
+    assert did_you_mean(name, OPERATIONS) == words
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "2030-12-05",
+        "2030-12-05T01:00:00+01:00",
+        date(2030, 12, 5),
+        datetime(2030, 12, 5),  # noqa: DTZ001  # no zone means UTC
+        datetime.fromtimestamp(MOMENT, UTC),
+    ],
+)
+def test_a_date_means_its_midnight_in_utc(when: str | date | datetime) -> None:
+    assert moment_of(when) == MOMENT
+
+
+def test_dates_are_written_in_english() -> None:
+    assert http_date(MOMENT + 0.9) == "Thu, 05 Dec 2030 00:00:00 GMT"
+    assert (day(MOMENT), iso(MOMENT + 0.25)) == ("5 December 2030", "2030-12-05T00:00:00.250Z")
+    assert seconds_of(http_date(MOMENT)) == MOMENT
+    assert seconds_of("soon") is None
+
+
+def test_bounded_dict_drops_its_oldest() -> None:
+    bounded: Bounded[str, int] = Bounded(2)
+    for number, name in enumerate("abac"):
+        bounded[name] = number
+    assert bounded == {"b": 1, "c": 3}
+
+
+def test_real_functions_go_on_while_the_time_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Thread", None)
+    with freeze_time("2001-01-01"):
+        assert real.time() > time.time() + 10**8
+        assert real.monotonic() < real.monotonic() + 1
+        started = real.perf_counter()
+        real.sleep(0.001)
+        assert real.perf_counter() > started
+    thread = real.Thread(target=bool)
+    thread.start()
+    thread.join()

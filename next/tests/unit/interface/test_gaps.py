@@ -1,0 +1,205 @@
+"""The gap register, behaviours, and what is generated from them."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from petstore_mock import Behaviour, PetStoreMockError
+from petstore_mock.interface.behaviour import as_behaviour, gap_register, policies
+from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED, ListPage
+from petstore_mock.interface.generate import TARGET, static_types
+from petstore_mock.interface.schemas import parameters
+from petstore_mock.interface.table import FIELDS, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BEHAVIOURS = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from([*gap.alternatives]) for name, gap in GAPS.items()}
+)
+PET = b'{"id":1,"name":"Re\xc5\xbe"}'
+
+
+def chosen(gap: str, alternative: str) -> Any:  # noqa: ANN401  # a value or a function
+    return getattr(policies(as_behaviour({gap: alternative})), gap)
+
+
+def test_static_types_are_those_of_the_register() -> None:
+    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m petstore_mock.interface.generate"
+
+
+def test_rows_are_whole() -> None:
+    for name, gap in GAPS.items():
+        assert (gap.name, gap.default) == (name, next(iter(gap.alternatives)))
+        assert len(gap.alternatives) > 1
+        assert gap.sentence.endswith(".")
+        assert not gap.field or gap.field in FIELDS
+        functions = {callable(value) for value in gap.alternatives.values() if value is not None}
+        assert len(functions) == 1, f"the pipeline can't call some alternatives of {name}"
+    assert {gap.name for gap in RULES} == {"name_rule", "category_rule"}
+    assert len(VARIED) == len(GAPS) - 2 - sum(gap.step == "event" for gap in GAPS.values())
+    for gap_name in ("malformed_pet_id", "media_type", "unknown_route", "after_removal"):
+        assert {value for value in GAPS[gap_name].alternatives.values() if value is not None} <= CONDITIONS.keys()
+    assert {row.gap for one in OPERATIONS.values() for row in one.parameters if row.gap} <= GAPS.keys()
+
+
+def test_register_is_json() -> None:
+    found = json.loads(json.dumps(gap_register()))
+    assert [row["name"] for row in found["gaps"]] == [*GAPS]
+    assert found["gaps"][0]["alternatives"] == ["reject", "clamp", "ignore"]
+    assert found["presets"]["lenient"]["null_status"] == "as_omitted"
+
+
+@given(BEHAVIOURS)
+def test_behaviour_is_a_value(choices: dict[str, str]) -> None:
+    behaviour = as_behaviour(choices)
+    assert dict(behaviour) == {name: gap.default for name, gap in GAPS.items()} | choices
+    assert all(getattr(behaviour, name) == value for name, value in behaviour.items())
+    for other in (copy.deepcopy(behaviour), pickle.loads(pickle.dumps(behaviour)), eval(repr(behaviour))):
+        assert other == behaviour
+        assert hash(other) == hash(behaviour)
+    assert (behaviour == Behaviour()) is (behaviour.differences() == {})
+    assert policies(behaviour) is policies(copy.copy(behaviour))
+    assert behaviour != choices
+
+
+def test_toml_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    behaviour = Behaviour.preset("hostile").replace({"page_fill": "full"}, list_order="by_name")
+    file.write_text(behaviour.to_toml(), encoding="utf-8-sig")
+    assert Behaviour.from_toml(file) == as_behaviour("service.toml", tmp_path) == behaviour
+    file.write_text('visibility = "delayed"\npreset = "helpful"\n', encoding="utf-8")
+    assert as_behaviour(file) == Behaviour.preset("helpful").replace(visibility="delayed")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\n[list_order]\nx = 1", r"line 2: expected a list_order, one of .*; got \{'x': 1\}"),
+        ('a = 1\nlist_order = "by_nam"', "line 1: expected a gap of the interface"),
+        ('preset = "lenien"', r"line 1: expected a preset, .*\(did you mean lenient\?\)"),
+        ("preset = ", "expected TOML in"),
+    ],
+)
+def test_toml_that_is_wrong_names_the_line(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(PetStoreMockError, match=words):
+        Behaviour.from_toml(tmp_path / "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: as_behaviour({"list_ordr": "by_name"}), r"got 'list_ordr' \(did you mean list_order\?\)"),
+        (lambda: as_behaviour({"list_order": 3}), "expected a list_order, one of id_ascending, .*; got 3"),
+        (lambda: as_behaviour("no-such.toml"), "expected a readable TOML file of gaps in no-such.toml"),
+        (lambda: as_behaviour("x" * 9999), "expected a preset"),
+        (lambda: as_behaviour(3), "got behaviour=3"),
+    ],
+)
+def test_wrong_behaviours_are_refused(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(PetStoreMockError, match=words):
+        make()
+
+
+def test_behaviour_does_not_change() -> None:
+    changes: tuple[Callable[[], None], ...] = (
+        lambda: setattr(Behaviour(), "list_order", "by_name"),
+        lambda: delattr(Behaviour(), "list_order"),
+    )
+    for change in changes:
+        with pytest.raises(AttributeError, match="a behaviour does not change"):
+            change()
+    with pytest.raises(AttributeError, match=r"has no 'list_ordr' \(did you mean list_order\?\)"):
+        _ = Behaviour().list_ordr
+    assert "list_order" in dir(Behaviour())
+    assert as_behaviour(None) is not None
+    assert as_behaviour("strict") == Behaviour()
+    assert {*PRESETS} == {"strict", "lenient", "helpful", "hostile"}
+
+
+@pytest.mark.parametrize(
+    ("alternative", "values"),
+    [
+        ("reject", [None] * 5),
+        ("clamp", [1, 1, 100, 100, None]),
+        ("ignore", [20] * 5),
+    ],
+)
+def test_invalid_limits(alternative: str, values: list[int | None]) -> None:
+    rules = parameters(OPERATIONS["listPets"])["limit"]
+    texts = ("0", f"-{'9' * 500}", "101", "9" * 500, "1.0")
+    assert [chosen("invalid_limit", alternative)(text, rules) for text in texts] == values
+
+
+def test_invalid_filters() -> None:
+    rules = parameters(OPERATIONS["listPets"])["status"]
+    answers = [chosen("invalid_status_filter", name)("lost", rules) for name in ("reject", "empty", "ignore")]
+    assert answers == [None, "lost", ""]
+
+
+@pytest.mark.parametrize(
+    ("alternative", "page"),
+    [("id_ascending", [1, 2]), ("id_descending", [4, 3]), ("by_name", [3, 1]), ("arbitrary_stable", [2, 3])],
+)
+def test_orders_return_a_page(alternative: str, page: list[int]) -> None:
+    class Animals:
+        def document(self, pet_id: int) -> dict[str, Any]:
+            return {"name": {1: "b", 2: "d", 3: "a", 4: "c"}[pet_id]}
+
+    order = chosen("list_order", alternative)
+    assert list(order([1, 2, 3, 4], 2, Animals(), Random)) == page
+    assert sorted(order([1, 2, 3, 4], 9, Animals(), Random)) == [1, 2, 3, 4]
+    assert list(order([1, 2, 3, 4], 0, Animals(), Random)) == []
+    assert len(chosen("list_order", "arbitrary")(range(100), 7, Animals(), Random)) == 7
+
+
+@given(st.integers(0, 2**62), st.integers())
+def test_assigned_ids_are_int64(last: int, seed: int) -> None:
+    for name, assign in GAPS["id_assignment"].alternatives.items():
+        assert callable(assign)
+        assigned = assign(last, lambda: Random(seed))
+        assert 0 < assigned < 2**63
+        assert assigned > last or name == "random_int64"
+
+
+def test_styles_change_bytes_and_no_values() -> None:
+    styles = {name: chosen("json_style", name)(PET) for name in GAPS["json_style"].alternatives}
+    assert len({*styles.values()}) > 2
+    assert all(json.loads(body) == json.loads(PET) for body in styles.values())
+    more = chosen("extra_response_fields", "present")
+    assert json.loads(more(b'[{"id":1,"tags":["x"]}]')) == [{"id": 1, "tags": ["x"], "_meta": {"revision": 1}}]
+
+
+def test_headers() -> None:
+    page = ListPage("/w/x", 20, (("status", "sold"),), 20, 21)
+    first, following = '</w/x/v1/pets?limit=20&status=sold>; rel="first"', "</w/x/v1/pets?limit=100&status=sold>"
+    assert chosen("paging_headers", "link")(page) == (("Link", first),)
+    assert chosen("paging_headers", "next_link")(page) == (("Link", f'{first}, {following}; rel="next"'),)
+    assert chosen("paging_headers", "next_link")(page._replace(total=20)) == (("Link", first),)
+    assert chosen("paging_headers", "total_count")(page) == (("X-Total-Count", "21"),)
+    assert chosen("location_header", "present")("", 7) == (("Location", "/v1/pets/7"),)
+    signal = chosen("deprecation_headers", "present")
+    assert signal(None) == ()
+    assert dict(signal(OPERATIONS["getPet"].removed_at))["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
+
+
+def test_events_and_rules() -> None:
+    assert [chosen("rate_limit", "retry_after_seconds")(number, 0.0) for number in (4, 5)] == [None, "1"]
+    assert chosen("rate_limit", "retry_after_date")(5, 0.0) == "Thu, 01 Jan 1970 00:00:01 GMT"
+    assert [chosen("key_rotation", "mid_session")(uses) for uses in (10, 11)] == [False, True]
+    assert chosen("name_rule", "non_empty")("")[0] == "minLength"
+    assert [chosen("name_rule", "max_255")("x" * length) is None for length in (255, 256)] == [True, False]
+    assert chosen("category_rule", "positive")(0)[0] == "exclusiveMinimum"
+    assert [chosen("page_fill", "short")(limit) for limit in (1, 2, 3)] == [1, 1, 2]
+    assert [chosen("repeated_query", name)(["a", "b"]) for name in ("reject", "first", "last")] == [None, "a", "b"]
