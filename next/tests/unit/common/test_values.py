@@ -31,10 +31,8 @@ MOMENT = 1922659200.0  # 5 December 2030, midnight UTC
         (lambda: require(0, "a text", text="x" * 999), r"got text='x{199}\.\.\.$"),
         (lambda: require(0, "an id", pet_id=10**5000), "got pet_id=an integer of thousands of digits"),
         (lambda: one_of("list_pets", OPERATIONS, "operation"), r"expected an operation, .*\(did you mean listPets\?\)"),
-        (lambda: one_of(["listPets"], OPERATIONS, "operation"), r"got \['listPets'\]"),
         (lambda: one_of("x" * 101, OPERATIONS, "operation"), "got 'x+'$"),
         (lambda: as_path("a\0b", "seed"), "expected seed to be a path"),
-        (lambda: as_path(3, "seed"), "got seed=3"),
         (lambda: moment_of("soon"), "expected a date such as '2030-12-06'.*when='soon'"),
         (lambda: moment_of("1969-12-31"), "a moment from 1970"),
     ],
@@ -44,26 +42,14 @@ def test_refusals_say_what_was_expected_and_what_came(refuse: Callable[[], objec
         refuse()
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("listpets", " (did you mean listPets?)"), ("get-pet", " (did you mean getPet?)"), ("zebra", ""), (3, "")],
-)
-def test_nearest_name_is_suggested_whatever_its_case(name: object, words: str) -> None:
-    assert did_you_mean(name, OPERATIONS) == words
+def test_nearest_name_is_suggested_whatever_its_case() -> None:
+    words = [did_you_mean(name, OPERATIONS) for name in ("listpets", "get-pet", "zebra", 3)]
+    assert words == [" (did you mean listPets?)", " (did you mean getPet?)", "", ""]
 
 
-@pytest.mark.parametrize(
-    "when",
-    [
-        "2030-12-05",
-        "2030-12-05T01:00:00+01:00",
-        date(2030, 12, 5),
-        datetime(2030, 12, 5),  # noqa: DTZ001  # no zone means UTC
-        datetime.fromtimestamp(MOMENT, UTC),
-    ],
-)
-def test_a_date_means_its_midnight_in_utc(when: str | date | datetime) -> None:
-    assert moment_of(when) == MOMENT
+def test_a_date_means_its_midnight_in_utc() -> None:
+    assert moment_of("2030-12-05") == moment_of("2030-12-05T01:00:00+01:00") == MOMENT
+    assert moment_of(date(2030, 12, 5)) == moment_of(datetime.fromtimestamp(MOMENT, UTC)) == MOMENT
 
 
 def test_dates_are_written_in_english() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from petstore_mock.interface.schemas import document, is_valid, names, parameters, properties, schema, violations
+from petstore_mock.interface.schemas import document, is_valid, names, schema, violations
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.interface.violations import MOST_VIOLATIONS, HugeInteger, JsonNumber
 from tests import data_cases
@@ -28,6 +28,7 @@ VALUES = st.one_of(
     st.lists(st.text(max_size=2), max_size=2),
 )
 NAMES = ["id", "name", "categoryId", "status", "limit", "petId", "code", "x"]
+PLAIN = {"name": "Rex", "categoryId": 1}
 OBJECTS = st.dictionaries(st.sampled_from(NAMES), VALUES)
 
 
@@ -93,17 +94,14 @@ def test_words_say_what_is_right_and_what_came(rules: Mapping[str, Any], value: 
     assert [str(one) for one in violations(rules, value, "body")] == [words]
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "section"),
-    [
-        ("body", {"categoryId": 1}, "2"),
-        ("body", {"name": "a", "categoryId": 1, "id": 3}, "4.2"),
-        ("body", {"name": "a", "categoryId": 1, "x": 3}, "4.2"),
-        ("body", [], "4.2"),
-    ],
-)
-def test_violation_quotes_its_sentence(path: str, value: object, section: str) -> None:
-    assert [one.sentence.section for one in violations(schema("NewPet"), value, path)] == [section]
+def test_violation_quotes_its_sentence() -> None:
+    for value, section in (
+        ({"categoryId": 1}, "2"),
+        ({**PLAIN, "id": 3}, "4.2"),
+        ({**PLAIN, "x": 3}, "4.2"),
+        ([], "4.2"),
+    ):
+        assert [one.sentence.section for one in violations(schema("NewPet"), value, "body")] == [section]
     assert violations(schema("listPets.parameters"), {"status": "x"}, "query")[0].sentence.section == "4.1"
     assert violations(schema("getPet.parameters"), {"petId": "x"}, "path")[0].sentence.section == "4.3"
 
@@ -122,12 +120,6 @@ def test_hostile_values_are_judged_quickly_and_counted() -> None:
 def test_masked_values_show_no_key() -> None:
     rules = {"properties": {"api_key": {"type": "integer"}}}
     assert violations(rules, {"api_key": "a-key-of-a-team"}, "query")[0].came == '"***team" (string)'
-
-
-def test_properties_have_bounds_defaults_and_descriptions() -> None:
-    assert parameters(OPERATIONS["listPets"])["limit"]["default"] == 20
-    assert properties("Pet")["status"]["enum"] == ["available", "pending", "sold"]
-    assert properties("Pet")["status"]["description"] == "Availability status"
 
 
 def test_jsonschema_is_imported_by_the_first_refusal_alone() -> None:
