@@ -59,23 +59,14 @@ def test_quick_check_vouches_only_for_valid_values(name: str, value: Any) -> Non
         assert violations(schema(name), value, "body") == []
 
 
-@pytest.mark.parametrize("name", ["NewPet", "Pet", "Pets", "listPets.parameters", "getPet.parameters"])
-def test_quick_check_knows_the_usual_values(name: str) -> None:
-    assert all(is_valid(name)(case.value) for case in data_cases.valid(name) if "further" not in case.name)
-
-
 @pytest.mark.parametrize(
     ("rules", "value", "words"),
     [
-        ({"type": "integer"}, True, "body must be an integer, got true (boolean)"),
         ({"type": "integer"}, JsonNumber("1.0"), "body must be an integer, got 1.0 (number)"),
         ({"type": ["string", "null"]}, 3, "body must be a string or null, got 3 (integer)"),
         ({"type": "string", "enum": ["a", "b"]}, 3, "body must be a string, one of a, b, got 3 (integer)"),
         ({"enum": ["a", None]}, "c", 'body must be one of a, null, got "c" (string)'),
         ({"type": "string", "minLength": 1}, "", 'body must have at least 1 character, got "" (string)'),
-        ({"maxItems": 2}, [1, 2, 3], "body must have at most 2 items, got [1, 2, 3] (array of 3)"),
-        ({"exclusiveMinimum": 0}, 0, "body must be more than 0, got 0 (integer)"),
-        ({"pattern": "^a"}, "b", 'body must match ^a, got "b" (string)'),
         (
             {"oneOf": [{"type": "number", "minimum": 5}, {"type": "array"}]},
             1,
@@ -115,11 +106,6 @@ def test_hostile_values_are_judged_quickly_and_counted() -> None:
     found = violations(strings, [1] * 200_000, "body.tags")
     assert (len(found), found.omitted > 0) == (MOST_VIOLATIONS, True)
     assert time.process_time() - started < 10  # some twenty times what it takes
-
-
-def test_masked_values_show_no_key() -> None:
-    rules = {"properties": {"api_key": {"type": "integer"}}}
-    assert violations(rules, {"api_key": "a-key-of-a-team"}, "query")[0].came == '"***team" (string)'
 
 
 def test_jsonschema_is_imported_by_the_first_refusal_alone() -> None:

@@ -19,7 +19,7 @@ from petstore_mock.interface.strict_json import (
     percent_decode,
     read_integer,
 )
-from petstore_mock.interface.violations import MOST_VIOLATIONS, HugeInteger, JsonNumber, describe
+from petstore_mock.interface.violations import MOST_VIOLATIONS, HugeInteger, JsonNumber
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -36,29 +36,15 @@ def test_what_json_writes_is_read_back(value: Any) -> None:  # noqa: ANN401
         assert decode_json(text) == (value, [])
 
 
-@given(st.binary(max_size=40))
-def test_any_bytes_are_read_or_refused(body: bytes) -> None:
-    refusal = None
-    try:
-        decode_json(body)
-    except MalformedJsonError as error:
-        refusal = error
-    if refusal is not None:
-        assert refusal.violation.rule in {"json", "unicode"}
-        str(refusal).encode("utf-8")
-
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"", "is empty"),
         (b"\xef\xbb\xbf{}", "byte-order mark"),
         (b'"\xff"', "must be UTF-8; byte 1 is not"),
-        (b"{]", "Expecting property name enclosed in double quotes at line 1 column 2 of '{]'"),
         (b"name=Rex&note=" + b"x" * 100, f"column 1 of 'name=Rex&note={'x' * 46}...'"),
         (b'{"a":1}{}', "Extra data at line 1 column 8"),
         (b"[NaN]", "must not hold NaN"),
-        (b"[-Infinity]", "must not hold -Infinity"),
         (b"[" * 1_000_000, "must not nest deeper than 100 levels"),
         (b"[" * 101 + b"]" * 101, "must not nest deeper than 100 levels"),
         ('{"name":"Žofka"}'.encode()[:-1], "Content-Length counts bytes, not characters"),
@@ -70,12 +56,6 @@ def test_refusal_says_what_is_wrong_and_where(body: bytes, words: str) -> None:
         decode_json(body)
     assert words in str(caught.value)
     assert (caught.value.violation.path, caught.value.violation.rule) == ("body", "json")
-
-
-def test_length_is_suspected_only_where_it_explains_the_mistake() -> None:
-    for body in ('{"name":"Žofka",}'.encode(), b'{"name":"Rex"', b'"\xff"'):
-        with pytest.raises(MalformedJsonError, match=r"^(?!.*Content-Length)"):
-            decode_json(body)
 
 
 def test_brackets_beside_each_other_and_in_strings_are_no_depth() -> None:
@@ -120,13 +100,6 @@ def test_integers_of_many_digits_are_not_computed(digits: int, huge: bool) -> No
         assert isinstance(value, HugeInteger) is huge
         assert (value < 0) is text.startswith("-")
         assert read_integer(text) == value
-
-
-def test_numbers_keep_their_text_and_are_described_by_it() -> None:
-    value, _ = decode_json(b"[1.50, 1E+2, -0.0, %s]" % (b"9" * 500))
-    assert [number.text for number in value[:3]] == ["1.50", "1E+2", "-0.0"]
-    assert describe(value[1]) == "1E+2 (number)"
-    assert describe(value[3]) == f"{'9' * 20}... (integer of 500 digits)"
 
 
 @given(
