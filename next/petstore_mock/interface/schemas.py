@@ -220,7 +220,7 @@ Check: TypeAlias = "Callable[[JsonValue], bool]"
 
 
 @cache
-def is_valid(name: str) -> Check:
+def is_valid(name: str) -> Callable[[Any], bool]:
     """Return a function that is true only for values that the schema ``name`` allows; of others, ask the judge."""
     return _quick(schema(name))
 
