@@ -173,10 +173,13 @@ def _with_article(kind: str) -> str:
 
 
 _loading: Final = RLock()
+if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
+    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 def _jsonschema() -> Any:  # noqa: ANN401  # its own types are Any for the most part
-    import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
+    with _loading:
+        import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
 
     return jsonschema
 
@@ -206,12 +209,8 @@ def judge_class() -> Any:  # noqa: ANN401  # as above
 
 def preload_judge() -> None:
     """Import jsonschema; for a daemon thread, so that the first refusal need not."""
-    with _loading, contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
+    with contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
         judge_class()
-
-
-if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
-    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 # The quick check
@@ -221,7 +220,7 @@ Check: TypeAlias = "Callable[[JsonValue], bool]"
 
 
 @cache
-def is_valid(name: str) -> Check:
+def is_valid(name: str) -> Callable[[Any], bool]:
     """Return a function that is true only for values that the schema ``name`` allows; of others, ask the judge."""
     return _quick(schema(name))
 
