@@ -123,14 +123,6 @@ class ApiRequest:
         keys = self.credentials
         return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
 
-    def with_body(self, body: bytes) -> ApiRequest:
-        """Return a copy that has another body."""
-        copy = ApiRequest.__new__(ApiRequest)
-        for name in ApiRequest.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.body = body
-        return copy
-
     @property
     def base_path(self) -> str:
         """The part of the client's base address before the target; addresses for this client begin with it."""

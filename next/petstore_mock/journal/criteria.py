@@ -88,10 +88,10 @@ class Criteria:
                 refuse(f"expected criteria of the request, which has no response yet; got {name}={_show(value)}")
             return _GENERAL[name](value)
         asked = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
-        known = {argument for operation in asked for argument in _places(operation)}
+        known = list(dict.fromkeys(argument for operation in asked for argument in _places(operation)))
         if name not in known:
             general = [other for other in _GENERAL if not (self._before_response and other in _OF_RESPONSE)]
-            names = [*sorted(known), *general]
+            names = [*known, *general]
             refuse(
                 f"expected criteria of {self.operation or 'a request'}: {', '.join(dict.fromkeys(names))}; "
                 f"got {name}={_show(value)}{did_you_mean(name, [*names, 'times'])}"

@@ -58,7 +58,7 @@ class ExchangeData(TypedDict):
     status: int | None
     response_headers: dict[str, str]
     response_fields: list[list[str]]
-    response_body: Any
+    response_body: Any  # the JSON value, or text
     response_body_text: str | None
     response_body_base64: str | None
     response_size: int
@@ -128,6 +128,8 @@ def to_data(exchange: Exchange) -> ExchangeData:
         "condition_status": None if condition is None else condition.status,
         "detail": exchange.masked(exchange.detail),
     }
+    if data["response_body"] is None:
+        data["response_body"] = data["response_body_text"] or None
     return cast("ExchangeData", _carried(data))
 
 
