@@ -18,7 +18,11 @@ REX = b'{"name": "Rex", "categoryId": 1}'
 
 
 def exchange(
-    method: str = "GET", target: str = "/v1/pets", body: bytes = b"", status: int | None = 200, **more: Any
+    method: str = "GET",
+    target: str = "/v1/pets",
+    body: bytes = b"",
+    status: int | None = 200,
+    **more: Any,  # noqa: ANN401
 ) -> Exchange:
     """Return an exchange; ``more`` are header fields, the operation, the response's body and attributes."""
     fields = [(b"Host", b"127.0.0.1:8080"), (b"Authorization", f"Bearer {KEY}".encode()), *more.pop("fields", ())]
