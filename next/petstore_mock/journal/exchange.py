@@ -179,13 +179,13 @@ class Exchange:
     @property
     def base_url(self) -> str:
         """The scheme and the host that it was sent to, as far as its ``Host`` tells; keys are masked."""
-        host = self.masked(self.request.header("host", "") or "")
-        url = f"http{'s' if self.secure else ''}://{quote(host, safe=':[].-')}"
+        host = quote(self.masked(self.request.header("host") or ""), safe=":[].-")
+        url = f"http{'s' if self.secure else ''}://{host}"
         return url if is_base_url(url) else _DEFAULT_BASE
 
     def url(self, base_url: str | None = None) -> str:
         """Return its URL, keys masked; every URL parser accepts it."""
-        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE)
+        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
         parts = urlsplit(base_url or self.base_url)
