@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.real import time
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import (
@@ -175,7 +175,7 @@ class _Words(str):
 def _tells_to_wait(fault: Fault) -> bool:
     after = fault.arguments.get("retry_after")
     if isinstance(after, str):
-        return datetime.fromisoformat(after) > datetime.now(UTC)
+        return bool(moment_of(after) > time())
     return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fault.fields)
 
 
