@@ -12,7 +12,7 @@ from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
 from petstore_mock.http.credentials import bearer_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # RFC 9110 §9.3, RFC 5789 and QUERY of draft-ietf-httpbis-safe-method-w-body. Any other method gets 501 (§9.1).
 KNOWN_METHODS: Final = frozenset(
@@ -37,6 +37,11 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
             lower = name.lower()
             by_name[lower] = (*by_name.get(lower, ()), value)
         self.by_name = MappingProxyType(by_name)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
+        """Return fields of text, as Latin-1."""
+        return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
 
     @cached_property
     def bearer(self) -> tuple[str | None, str]:

@@ -16,7 +16,7 @@ from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response, is_field, reason_phrase
 from petstore_mock.journal.exchange import Exchange, is_base_url, text_of
 
@@ -150,15 +150,15 @@ def _recorded(entry: Any, number: int) -> Exchange | None:  # noqa: ANN401
     if not isinstance(method, str) or not isinstance(url, str) or not is_base_url(url):
         return None
     parts = urlsplit(url)
-    fields = [
-        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in _fields(recorded)
-    ]
-    if all(name.lower() != b"host" for name, _ in fields):
-        fields.append((b"Host", parts.netloc.encode("latin-1", "replace")))
+    fields = _fields(recorded)
+    if all(name.lower() != "host" for name, _ in fields):
+        fields.append(("Host", parts.netloc))
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     post = _member(recorded, "postData")
     body = _body({**post, "encoding": post.get("_encoding", post.get("encoding"))})
-    request = ApiRequest(method, target, fields, body or b"", version=str(recorded.get("httpVersion", "HTTP/1.1")))
+    request = ApiRequest(
+        method, target, Fields.of(fields), body or b"", version=str(recorded.get("httpVersion", "HTTP/1.1"))
+    )
     exchange = Exchange(number, None, request, _moment(entry.get("startedDateTime")))
     exchange.secure = parts.scheme == "https"
     exchange.response = _recorded_response(_member(entry, "response"), exchange)
