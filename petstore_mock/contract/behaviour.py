@@ -53,7 +53,6 @@ class GapChoices(TypedDict, total=False):
     deprecation_headers: Literal["present", "absent"]
     content_type: Literal["plain", "with_charset"]
     content_coding: Literal["identity", "gzip"]
-    validators: Literal["none", "etag", "weak_etag"]
     answer_framing: Literal["content_length", "chunked"]
     header_names: Literal["canonical", "lower_case"]
     connection: Literal["kept", "closed_after_answer"]
@@ -99,7 +98,6 @@ class Behaviour:
     deprecation_headers: Literal["present", "absent"] = "present"
     content_type: Literal["plain", "with_charset"] = "plain"
     content_coding: Literal["identity", "gzip"] = "identity"
-    validators: Literal["none", "etag", "weak_etag"] = "none"
     answer_framing: Literal["content_length", "chunked"] = "content_length"
     header_names: Literal["canonical", "lower_case"] = "canonical"
     connection: Literal["kept", "closed_after_answer"] = "kept"
@@ -238,7 +236,6 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "location_header": "present",
             "deprecation_headers": "present",
             "content_type": "with_charset",
-            "validators": "etag",
         },
         "hostile": {
             "list_order": "arbitrary",
@@ -290,7 +287,6 @@ class Policies(NamedTuple):
     deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: str
     content_coding: bool
-    validators: Callable[[bytes], str] | None
     answer_framing: bool
     header_names: bool
     connection: bool

@@ -335,16 +335,6 @@ _ROWS: Final = (
         gzip=True,
     ),
     _gap(
-        "validators",
-        "encode",
-        "1",
-        "The service is an HTTP API: a server may give validators, by which a client asks anew (RFC 9110 §8.8, §13).",
-        "that no answer has an ETag, or that one that is asked for by If-None-Match comes with a body",
-        none=None,
-        etag=policies.entity_tag,
-        weak_etag=policies.weak_entity_tag,
-    ),
-    _gap(
         "answer_framing",
         "wire",
         "1",

@@ -131,12 +131,7 @@ class Rules:
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
         # Whether the same request is answered alike each time, as long as nothing changes.
-        self.repeats_itself = (
-            not self.rewrites
-            and self.lists_lowest_first
-            and chosen.paging_headers is None
-            and chosen.validators is None
-        )
+        self.repeats_itself = not self.rewrites and self.lists_lowest_first and chosen.paging_headers is None
 
     # Heads
 

@@ -585,20 +585,6 @@ def _content_coding(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
 
 
-@_observes("validators", "no list and no animal was answered")
-def _validators(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        if one.operation == "createPet" or one.status not in {200, 304}:
-            continue
-        if one.header("Content-Encoding") is not None:
-            continue  # what is compressed on the fly has a weak one, whatever else has
-        tag = one.header("ETag")
-        choice: str | None = "none" if tag is None else "weak_etag" if tag.startswith("W/") else "etag"
-        if tag is not None and one.status == 200 and ("If-None-Match", "*") in one.fields:
-            choice = None  # a condition that does not hold, and is overlooked
-        yield Sighting(choice, f"{_came(one)} with ETag: {tag or 'none'}")
-
-
 @_observes("answer_framing", "no answer told its length")
 def _answer_framing(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):
