@@ -326,15 +326,6 @@ _ROWS: Final = (
         with_charset="application/json; charset=utf-8",
     ),
     _gap(
-        "content_coding",
-        "encode",
-        "1",
-        "The service is an HTTP API: a server may compress what a client says it takes (RFC 9110 §12.5.3).",
-        "that an answer comes uncompressed although Accept-Encoding allows gzip",
-        identity=False,
-        gzip=True,
-    ),
-    _gap(
         "answer_framing",
         "wire",
         "1",

@@ -122,7 +122,6 @@ class Rules:
             chunked=chosen.answer_framing,
             close=chosen.connection,
             lower_case=chosen.header_names,
-            gzip=chosen.content_coding,
         )
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         self.accepts_new_pet = schemas.fast_validator("NewPet")

@@ -575,16 +575,6 @@ def _content_type(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(choice, f"{_came(one)}, {value}")
 
 
-@_observes("content_coding", "no answer with a body came to a request that takes gzip")
-def _content_coding(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        takes = any(name.lower() == "accept-encoding" and "gzip" in value.lower() for name, value in one.fields)
-        if takes and one.answer is not None and one.answer.body:
-            coding = one.header("Content-Encoding")
-            choice = "identity" if coding in {None, "identity"} else "gzip" if coding in {"gzip", "x-gzip"} else None
-            yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
-
-
 @_observes("answer_framing", "no answer told its length")
 def _answer_framing(facts: Facts) -> Iterator[Sighting]:
     for one in _answered(facts):

@@ -205,9 +205,12 @@ class Guest:
 
     @staticmethod
     def _fields(wanted: Request, authorization: str) -> list[tuple[str, str]]:
-        fields = [("User-Agent", _AGENT), ("Accept", "application/json"), *wanted.fields]
-        if "accept-encoding" not in {name.lower() for name, _ in wanted.fields}:
-            fields.append(("Accept-Encoding", "identity"))
+        fields = [
+            ("User-Agent", _AGENT),
+            ("Accept", "application/json"),
+            *wanted.fields,
+            ("Accept-Encoding", "identity"),
+        ]
         return [*fields, ("Authorization", authorization)] if authorization else fields
 
     def _look_for_trouble(self, exchange: Exchange) -> None:

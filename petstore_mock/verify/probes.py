@@ -101,7 +101,6 @@ PROBES: Final = (
     _get("list-status-unknown", "/pets?status=no-such-status"),
     _get("list-query-unknown", "/pets?no-such-parameter=1"),
     _get("list-limit-twice", "/pets?limit=1&limit=4"),
-    _get("list-gzip", "/pets?limit=100", fields=(("Accept-Encoding", "gzip"),)),
     _get("orders", "/store/orders"),
     # What createPet refuses (§4.2): nothing is left behind by a service that keeps the contract.
     _post("create-no-key", f"{{{_NEW}}}", key="none"),

@@ -183,13 +183,6 @@ def test_any_page_may_be_allowed(serve: Serve) -> None:
         assert allowed == "authorization, content-type"
 
 
-def test_a_coded_answer_varies_by_both(serve: Serve) -> None:
-    service = serve(cors=[PAGE], behaviour="strict")
-    service.petstore.configure(content_coding="gzip")
-    answer = service.bare("GET", "/v1/pets", [ORIGIN, *service.petstore.headers.items(), ("Accept-Encoding", "gzip")])
-    assert {name for value in answer.all("Vary") for name in names(value)} == {"origin", "accept-encoding"}
-
-
 def test_an_inner_world_is_shown_as_well(shop: Service) -> None:
     with shop.petstore.fresh() as inner:
         assert_shown(shop.send("GET", "/v1/pets", [ORIGIN, *inner.headers.items()]))

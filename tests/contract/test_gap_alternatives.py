@@ -648,37 +648,6 @@ def _(service: Service) -> None:
         assert answer.header("Content-Type") == "application/json; charset=utf-8"
 
 
-@alternative("content_coding", "identity")
-def _(service: Service) -> None:
-    answer = service.authed("GET", "/v1/pets", None, ("Accept-Encoding", "gzip"))
-    assert answer.header("Content-Encoding") is None
-    assert answer.header("Vary") is None
-    assert answer.body == service.list().body
-
-
-@alternative("content_coding", "gzip")
-def _(service: Service) -> None:
-    takes = ("Accept-Encoding", "deflate, gzip")
-    plain = service.list()
-    assert plain.header("Content-Encoding") is None  # nobody asked for it
-    assert plain.header("Vary") == "Accept-Encoding"
-    listed = service.authed("GET", "/v1/pets", None, takes)
-    created = service.authed("POST", "/v1/pets", REX, takes, ("Content-Type", "application/json"))
-    for answer in (
-        listed,
-        created,
-        service.authed("GET", "/v1/pets/9", None, takes),
-        service.send("GET", "/", [takes]),
-    ):
-        assert answer.header("Content-Encoding") == "gzip"
-        assert answer.header("Vary") == "Accept-Encoding"
-        assert answer.body.startswith(b"\x1f\x8b")
-    assert listed.content == plain.body
-    head = service.authed("HEAD", "/v1/pets", None, takes)
-    assert head.header("Content-Encoding") == "gzip"
-    assert service.send("OPTIONS", "/v1/pets", [takes]).header("Content-Encoding") is None
-
-
 # dress, on the wire
 
 

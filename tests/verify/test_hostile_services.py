@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import ssl
@@ -99,6 +100,14 @@ def test_where_nothing_readable_comes_it_could_not_be_checked(kind: str) -> None
     assert verdict.stopped.startswith("nothing readable came: ")
     assert verdict.requests == 3
     assert time.monotonic() - began < 5
+
+
+def test_an_answer_is_read_in_a_coding_that_nobody_asked_for() -> None:
+    body = gzip.compress(b"[]")
+    fields = ("Content-Type: application/json", "Content-Encoding: gzip", f"Content-Length: {len(body)}")
+    head = "\r\n".join(("HTTP/1.1 200 OK", *fields, "", "")).encode()
+    with listening(always(head + body)) as url:
+        assert result_of(ask(url), "4.1-list") == "holds"
 
 
 def test_silence_is_given_up_within_thirty_seconds_whatever_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
