@@ -182,17 +182,11 @@ def test_a_changed_body_schema_changes_what_refers_into_it(tmp_path: Path) -> No
     assert schemas["Pet"]["properties"]["name"]["maxLength"] == 80
 
 
-def test_mock_gives_the_document_of_its_schemas_and_its_address_when_it_listens(tmp_path: Path) -> None:
+def test_mock_gives_the_document_and_its_address_when_it_listens() -> None:
     silent = PetStoreMock()
     assert silent.openapi() == openapi_document(default_schemas())
-    directory = tmp_path / "schemas"
-    shutil.copytree(default_schemas().directory, directory)
-    text = (directory / "PetStatus.json").read_text(encoding="utf-8").replace('"sold"', '"adopted"')
-    (directory / "PetStatus.json").write_text(text, encoding="utf-8")
-    with PetStoreMock(schemas=directory) as petstore:
-        document = petstore.openapi()
-        assert document["servers"][0]["url"] == petstore.url
-    assert document["components"]["schemas"]["PetStatus"]["enum"] == ["available", "pending", "adopted"]
+    with PetStoreMock() as petstore:
+        assert petstore.openapi()["servers"][0]["url"] == petstore.url
 
 
 def test_the_document_is_the_callers_own(document: dict[str, Any]) -> None:
