@@ -229,7 +229,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
 
     @property
     def httpserver(self) -> Listener:
-        """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
+        """The pytest-httpserver object behind the listener, for paths that the fake does not have (§4.4)."""
         return self.host.listener
 
     def openapi(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import threading
@@ -358,6 +359,24 @@ def test_expectation_for_one_request_that_never_came_fails(petstore: PetStoreMoc
         petstore.verify()
     petstore.reset()
     petstore.verify()
+
+
+@pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/1", "/v1/%70ets?limit=1", "/w/default/v1/pets"])
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_no_expectation_takes_a_path_of_the_fake(petstore: PetStoreMock, method: str, path: str) -> None:
+    petstore.httpserver.expect_request(re.compile(".*")).respond_with_data("taken", status=418)
+    with petstore:
+        assert status_of(petstore, method, path) in {200, 404, 405}
+        for other in ("/v1/store/orders", "/v1/pets/", "/v1/pets/1/photos", "/w/default/v1/store/orders", "/"):
+            assert status_of(petstore, method, other) == 418
+
+
+def status_of(petstore: PetStoreMock, method: str, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", petstore.httpserver.port, timeout=5)
+    connection.request(method, path, headers=petstore.headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 @pytest.mark.parametrize(("count", "rest"), [(5, []), (8, ["httpserver: and 3 more like it were not met"])])
