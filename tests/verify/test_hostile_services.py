@@ -245,7 +245,7 @@ def test_what_a_terminal_obeys_and_no_file_can_hold_is_shown_escaped(tmp_path: P
     odd = '{"\x1b[31m\\ud800\\u202e": 1}'
     with served(fixed("200 OK", ("Content-Type", "text/\x1b[31m"), ("Link", "\x07"), body=odd.encode())) as url:
         verdict = ask(url)
-    texts = [reports.json_text(verdict), reports.as_junit(verdict), reports.as_markdown(verdict), str(verdict)]
+    texts = [reports.json_text(verdict), reports.as_junit(verdict), str(verdict)]
     for text in [*texts, learned_from(verdict).to_toml()]:
         (tmp_path / "report").write_text(text, encoding="utf-8")
         assert all(character.isprintable() or character == "\n" for character in text)
@@ -382,7 +382,7 @@ def test_the_key_shows_nowhere_even_if_the_service_echoes_it(tmp_path: Path) -> 
     receipt = tmp_path / "receipt"
     with served(app) as url:
         verdict = ask(url, [secret, KEY], allow_create=3, receipt=receipt)
-    texts = [reports.json_text(verdict), reports.as_junit(verdict), reports.as_markdown(verdict), str(verdict)]
+    texts = [reports.json_text(verdict), reports.as_junit(verdict), str(verdict)]
     texts += [learned_from(verdict).to_toml(), receipt.read_text(), repr(verdict)]
     for text in texts:
         assert "4711" not in text
