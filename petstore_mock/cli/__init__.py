@@ -163,13 +163,6 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_learn_options(learning)
 
-    completion = commands.add_parser(
-        "completion",
-        help="print what lets a shell complete this command",
-        description='Print a script that lets a shell complete this command (pip install "petstore-mock[completion]").',
-    )
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell: %(choices)s", metavar="SHELL")
-
     for command in commands.choices.values():
         command.set_defaults(help=command.format_help)
     return parser
@@ -356,8 +349,6 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         if options.format != "table":
             _write_utf_8(stdout)
         stdout.write(render_gaps(options.format))
-    elif options.command == "completion":
-        stdout.write(_completion(options.shell))
     else:
         from petstore_mock.contract.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
         from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
@@ -371,21 +362,6 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
 
             stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
-
-
-def _completion(shell: str) -> str:
-    """Return the script that completes the command in a shell.
-
-    Raises:
-        PetStoreMockError: what writes it is not installed.
-    """
-    try:
-        import shtab  # noqa: PLC0415  # an extra
-    except ModuleNotFoundError:
-        raise PetStoreMockError(
-            'completion needs shtab, which is an extra: pip install "petstore-mock[completion]"'
-        ) from None
-    return str(shtab.complete(make_parser(), shell)) + "\n"
 
 
 def _write_utf_8(stdout: TextIO) -> None:
