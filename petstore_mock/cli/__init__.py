@@ -138,9 +138,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
     )
     openapi.add_argument(
-        "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
-    )
-    openapi.add_argument(
         "--server",
         type=_address,
         metavar="URL",
@@ -350,17 +347,14 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
             _write_utf_8(stdout)
         stdout.write(render_gaps(options.format))
     else:
-        from petstore_mock.contract.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
+        import json  # noqa: PLC0415  # as above
+
+        from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # as above
         from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
 
         _write_utf_8(stdout)
         document = openapi_document(default_schemas(), server=options.server)
-        if options.format == "yaml":
-            stdout.write(as_yaml(document))
-        else:
-            import json  # noqa: PLC0415  # as above
-
-            stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
 
 

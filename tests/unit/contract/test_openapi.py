@@ -7,14 +7,11 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from petstore_mock import PetStoreMock
 from petstore_mock.contract.interface import OPERATIONS, REMOVAL_DATE
-from petstore_mock.contract.openapi import as_yaml, openapi_document
+from petstore_mock.contract.openapi import openapi_document
 from petstore_mock.contract.schemas import Schemas, default_schemas
 
 if TYPE_CHECKING:
@@ -194,17 +191,3 @@ def test_the_document_is_the_callers_own(document: dict[str, Any]) -> None:
     document["paths"].clear()
     assert openapi_document(default_schemas())["components"]["schemas"]["NewPet"]["required"] == ["name", "categoryId"]
     assert default_schemas().documents["NewPet"]["required"] == ["name", "categoryId"]
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["yes", "1.0", "~", "a: b", "- a", "a #b"]),
-    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
-    max_leaves=12,
-)
-
-
-@pytest.mark.untraced
-@settings(max_examples=max(1, settings().max_examples // 2))  # PyYAML takes its time
-@given(st.dictionaries(st.text(), json_values, max_size=4))
-def test_yaml_reads_back_as_the_same_object(value: dict[str, Any]) -> None:
-    assert yaml.safe_load(as_yaml(value) if value else "{}") == value
