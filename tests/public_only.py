@@ -21,7 +21,7 @@ __all__ = ["breaches"]
 MODULES: Final = frozenset({"checks", "faults", "stateful", "strategies", "verify"})
 NAMES: Final = MODULES | {*petstore_mock.__all__, "__version__", "__file__", "__path__", "__all__"}
 
-# The attributes that docs/reference/api names, by the type of the object.
+# The attributes that docs/reference/api names, by the type of the object; and `spent`, which the door promises.
 ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     kind: frozenset(names.split())
     for kind, names in {
@@ -41,8 +41,8 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         """,
         "Clock": "advance freeze frozen moment now travel_to unfreeze",
         "FaultHandle": """
-            after at cancel differing fault hits id off_contract on passed preempted probability required since times
-            when where
+            after at cancel differing fault hits id off_contract on passed preempted probability required since spent
+            times when where
         """,
         "Snapshot": "",
     }.items()
