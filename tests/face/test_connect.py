@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, connect, faults
-from tests.client import Client
+from tests.client import JSON, REX, Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +147,42 @@ def test_a_connection_that_the_stub_has_closed_is_opened_again(stub: PetStoreMoc
             petstore.seed(name="Rex")
             stub.close_connections()
         assert len(petstore.pets) == 3
+
+
+# What an entry says.
+SAID = """
+    body by_expectation decision detail exchange executed expected fault headers is_violation method mutant number
+    omitted operation outcome owner path query reason request_line response_body response_headers section secure status
+    target timestamp violations
+"""
+
+
+def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="default") as petstore, Client(stub) as client:
+        key = ("Authorization", f"Bearer {stub.api_key}")
+        for method, target, fields, body, fault in (
+            ("GET", "/v1/pets?limit=2&limit=3&a=%F0", [key], None, None),
+            ("GET", "/v1/pets", [], None, None),
+            ("GET", "/v1/pets", [("Authorization", "Bearer another-key-of-somebody")], None, None),
+            ("HEAD", "/v1/pets", [key], None, None),
+            ("POST", "/v1/pets", [key, JSON, ("X-Note", "é")], REX, None),
+            ("POST", "/v1/pets", [key, JSON], b'{"name": 1, "categoryId": 1.0, "x": 1e400, "x": [null]}', None),
+            ("POST", "/v1/pets", [key, JSON], b"\xff\xfe{", None),
+            ("POST", "/v1/pets", [key, JSON], b'{"name": "\\ud800", "categoryId": 12345678901234567890}', None),
+            ("GET", f"/v1/pets/7?key={stub.api_key}", [key], None, None),
+            ("BREW", "*", [key], None, None),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.respond(500, body=b"\xff")),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.malformed_json()),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.delay(0.01)),
+            ("GET", "/v1/pets", [key], None, faults.rate_limited("2030-01-01")),
+        ):
+            if fault is not None:
+                stub.inject(fault, times=1)
+            client.bare(method, target, fields, body)
+        for home, elsewhere in zip(stub.journal, petstore.journal, strict=True):
+            for name in SAID.split():
+                assert getattr(elsewhere, name) == getattr(home, name), (home, name)
+            assert repr(elsewhere) == repr(home)
 
 
 def test_more_requests_than_a_page_of_the_door_holds_are_seen(stub: PetStoreMock) -> None:

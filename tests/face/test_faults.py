@@ -300,6 +300,18 @@ def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str
     assert (petstore.pets, len(petstore.journal)) == ([], 0)
 
 
+def test_the_date_of_a_held_response_is_that_of_its_sending(petstore: Face, client: Client) -> None:
+    petstore.inject(faults.delay(0.3), times=1)
+    petstore.clock.freeze()
+    thread = threading.Thread(target=client.list)
+    thread.start()
+    (entry,) = petstore.journal.wait_for("listPets", timeout=30)
+    petstore.clock.travel_to("2029-01-01")
+    thread.join(30)
+    assert petstore.journal.last is entry
+    assert entry.response_headers["date"] == "Mon, 01 Jan 2029 00:00:00 GMT"
+
+
 # The handle
 
 
