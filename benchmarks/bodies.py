@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock import PetStoreMock
 
 if TYPE_CHECKING:
-    from petstore_mock.transport.wsgi import WsgiApp
+    from wsgiref.types import WSGIApplication
 
 __all__ = ["ANIMALS", "KEY", "NEW_PET", "Bodies", "bodies", "call", "environ"]
 
@@ -55,7 +55,7 @@ def environ(method: str, path: str, key: str, body: bytes = b"") -> dict[str, An
     return base
 
 
-def call(app: WsgiApp, asked: dict[str, Any]) -> bytes:
+def call(app: WSGIApplication, asked: dict[str, Any]) -> bytes:
     """Call a WSGI app and return the body; raises unless it is a success."""
     statuses: list[str] = []
 

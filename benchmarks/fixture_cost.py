@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks.goals import Figure, Plan, Result, Table
 from benchmarks.timing import ENVIRONMENT
 
-__all__ = ["measure"]
+__all__ = ["EMPTY", "OURS", "Cost", "Suite", "measure", "seconds_a_test", "write"]
 
 _REACH: Final = 150.0  # µs
 _PATIENCE: Final = 120.0
@@ -22,6 +22,7 @@ _US: Final = 1e6
 
 # The first test pays for what is set up once a session, the last for its end; the clock runs in between.
 _CONFTEST: Final = """
+from statistics import median
 from time import perf_counter
 
 ended = []
@@ -30,13 +31,30 @@ def pytest_runtest_logfinish():
     ended.append(perf_counter())
 
 def pytest_unconfigure():
-    print("SECONDS", (ended[-2] - ended[0]) / (len(ended) - 2))
+    tests = [after - before for before, after in zip(ended, ended[1:-1])]
+    print("SECONDS", sum(tests) / len(tests), median(tests))
 """
 
 
+class Cost(NamedTuple):
+    """The seconds of a test: the mean of a run, and the median, which other programs disturb less."""
+
+    mean: float
+    median: float
+
+
 @dataclass(frozen=True, slots=True)
-class _Suite:
-    """A suite of equal tests."""
+class Suite:
+    """A suite of equal tests.
+
+    Attributes:
+        name: as the tables show it.
+        arguments: the parameters of each test.
+        body: the statement of each test.
+        head: the imports.
+        plugins: the plugins of pytest that are loaded.
+        decorator: the line before each test.
+    """
 
     name: str
     arguments: str
@@ -46,29 +64,30 @@ class _Suite:
     decorator: str = ""
 
     def text(self, tests: int) -> str:
+        """Return the module of so many tests."""
         lines = [self.head]
         for number in range(tests):
             lines += [self.decorator, f"def test_{number}({self.arguments}):", f"    {self.body}"]
         return "\n".join(lines)
 
 
-_EMPTY: Final = "empty test"
-_OURS: Final = "petstore"
 _GET: Final = "requests.get(petstore.url + '/pets', headers=petstore.headers)"
+EMPTY: Final = Suite("empty test", "", "pass")
+OURS: Final = Suite("petstore", "petstore", "pass", plugins=("petstore_mock.pytest_plugin",))
 _SUITES: Final = (
-    _Suite(_EMPTY, "", "pass"),
-    _Suite(_OURS, "petstore", "pass", plugins=("petstore_mock.pytest_plugin",)),
-    _Suite("petstore, 1 requests.get", "petstore", _GET, "import requests", ("petstore_mock.pytest_plugin",)),
-    _Suite("pytest-httpserver", "httpserver", "pass", plugins=("pytest_httpserver.pytest_plugin",)),
-    _Suite(
+    EMPTY,
+    OURS,
+    Suite("petstore, 1 requests.get", "petstore", _GET, "import requests", ("petstore_mock.pytest_plugin",)),
+    Suite("pytest-httpserver", "httpserver", "pass", plugins=("pytest_httpserver.pytest_plugin",)),
+    Suite(
         "pytest-httpserver, 1 expectation, 1 requests.get",
         "httpserver",
         "httpserver.expect_request('/pets').respond_with_json([]); requests.get(httpserver.url_for('/pets'))",
         "import requests",
         ("pytest_httpserver.pytest_plugin",),
     ),
-    _Suite("responses", "", "pass", "import responses", decorator="@responses.activate"),
-    _Suite(
+    Suite("responses", "", "pass", "import responses", decorator="@responses.activate"),
+    Suite(
         "responses, 1 expectation, 1 requests.get",
         "",
         "responses.get('http://x/pets', json=[]); requests.get('http://x/pets')",
@@ -78,8 +97,25 @@ _SUITES: Final = (
 )
 
 
-def _seconds_a_test(folder: Path, suite: _Suite) -> float:
+def write(folder: Path, suite: Suite, tests: int) -> None:
+    """Write a suite of so many tests into a new folder."""
+    folder.mkdir()
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text(_CONFTEST)
+    (folder / "test_suite.py").write_text(suite.text(tests))
+
+
+def seconds_a_test(folder: Path, suite: Suite, tree: Path | None = None) -> Cost:
+    """Run a written suite and return what a test takes.
+
+    Args:
+        folder: where the suite is.
+        suite: says which plugins it needs.
+        tree: a folder with the package to use instead of the installed one.
+    """
     environment = {**ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    if tree is not None:
+        environment["PYTHONPATH"] = str(tree)
     plugins = [part for plugin in suite.plugins for part in ("-p", plugin)]
     done = subprocess.run(  # our own interpreter
         [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *plugins, str(folder)],
@@ -92,7 +128,8 @@ def _seconds_a_test(folder: Path, suite: _Suite) -> float:
     )
     if done.returncode:
         raise RuntimeError(f"the suite {suite.name!r} failed: {done.stdout[-300:]}")
-    return float(done.stdout.rpartition("SECONDS ")[2].split()[0])
+    mean, middle = done.stdout.rpartition("SECONDS ")[2].split()[:2]
+    return Cost(float(mean), float(middle))
 
 
 def measure(plan: Plan) -> Result:
@@ -106,23 +143,20 @@ def measure(plan: Plan) -> Result:
             if "responses" in suite.name and find_spec("responses") is None:
                 result.notes.append(f"{suite.name} left out: not installed.")
                 continue
-            folder = folders[suite] = Path(name) / str(number)
-            folder.mkdir()
-            (folder / "pytest.ini").write_text("[pytest]\n")
-            (folder / "conftest.py").write_text(_CONFTEST)
-            (folder / "test_suite.py").write_text(suite.text(tests))
+            folders[suite] = Path(name) / str(number)
+            write(folders[suite], suite, tests)
         for _ in range(rounds):
             for suite, folder in folders.items():
-                taken.setdefault(suite.name, []).append(_seconds_a_test(folder, suite) * _US)
+                taken.setdefault(suite.name, []).append(seconds_a_test(folder, suite).mean * _US)
     middle = {name: median(values) for name, values in taken.items()}
     # Of pairs, not of medians: two runs of one round meet the same machine, more or less.
     over = {
-        name: median([mine - empty for mine, empty in zip(values, taken[_EMPTY], strict=True)])
+        name: median([mine - empty for mine, empty in zip(values, taken[EMPTY.name], strict=True)])
         for name, values in taken.items()
     }
     httpserver = over["pytest-httpserver"]
     result.figures["fixture"] = Figure(
-        f"{over[_OURS]:.0f} µs (pytest-httpserver {httpserver:.0f} µs)", over[_OURS] <= _REACH
+        f"{over[OURS.name]:.0f} µs (pytest-httpserver {httpserver:.0f} µs)", over[OURS.name] <= _REACH
     )
     rows = [[name, f"{middle[name]:.0f}", f"{over[name]:.0f}", f"{min(taken[name]):.0f}"] for name in taken]
     result.tables.append(

@@ -30,24 +30,15 @@ def steps(*, library: str, examples: int, one_core: bool = False) -> dict[str, f
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from hypothesis import Phase, settings  # noqa: PLC0415  # the others do without
 
-    from petstore_mock.stateful import client_machine  # noqa: PLC0415
-    from petstore_mock.stateful.search import find_bug, machine_settings  # noqa: PLC0415
+    from petstore_mock.stateful import check_client  # noqa: PLC0415
     from tests.clients.correct import make_correct  # noqa: PLC0415
 
     def run(count: int) -> dict[str, float]:
-        machine = client_machine(make_correct(library))
-        chosen = settings(
-            machine_settings(max_examples=count),  # as users run it: with examples of as many steps
-            derandomize=True,
-            database=None,
-            phases=[Phase.generate],
-        )
+        chosen = settings(derandomize=True, database=None, phases=[Phase.generate])
         start = perf_counter()
-        verdict = find_bug(machine, chosen)
+        report = check_client(make_correct(library), max_examples=count, settings=chosen)
         seconds = perf_counter() - start
-        if verdict.bug is not None:
-            raise verdict.bug
-        return {"steps": verdict.report.calls, "seconds": seconds, "waited": verdict.report.waited}
+        return {"steps": report.calls, "seconds": seconds, "waited": report.waited}
 
     run(5)  # imports, and what is compiled once
     return run(examples)

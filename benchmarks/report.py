@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from benchmarks.goals import Figure, Result, Table
 
-__all__ = ["Report"]
+__all__ = ["Report", "titled"]
 
 
 class Report:
@@ -69,7 +69,7 @@ class Report:
     @staticmethod
     def _section(name: str, result: Result) -> str:
         parts = [f"## {name.replace('_', ' ').capitalize()}"]
-        parts += map(_titled, result.tables)
+        parts += map(titled, result.tables)
         if result.notes:
             parts.append("\n".join(f"- {note}" for note in result.notes))
         return "\n\n".join(parts)
@@ -81,7 +81,8 @@ def _verdict(figure: Figure) -> str:
     return f"**no**, {figure.met_by} yes" if figure.met_by else "**no**"
 
 
-def _titled(table: Table) -> str:
+def titled(table: Table) -> str:
+    """Return a table as Markdown, below its title."""
     return f"{table.title}\n\n{_table(table.head, table.rows, numbers=True)}"
 
 

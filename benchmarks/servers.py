@@ -188,6 +188,11 @@ def _module(name: str) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.peers.{name}"]
 
 
+def _with_pets(name: str, port: int, folder: Path) -> list[str]:
+    _write_bodies(folder)
+    return [*_module(name), str(port), str(folder / "listed")]
+
+
 def _python_version() -> str:
     return sys.version.split()[0]
 
@@ -210,10 +215,8 @@ def _prism(port: int, folder: Path) -> list[str]:
 
 
 def _openapi_with_examples() -> dict[str, Any]:
-    from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415
-    from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
-
-    document: dict[str, Any] = json.loads(json.dumps(openapi_document(default_schemas())))
+    command = [sys.executable, "-m", "petstore_mock", "openapi"]
+    document: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     shown = bodies()
     examples = {"listPets": shown.listed, "getPet": shown.got, "createPet": shown.created}
     for path in document["paths"].values():
@@ -332,7 +335,7 @@ HTTPSERVER: Final = Server(
 )
 FLASK: Final = Server(
     "Flask, development server",
-    lambda port, _: [*_module("flask_fake"), str(port)],
+    partial(_with_pets, "flask_fake"),
     lambda: version("flask"),
     _needs("flask"),
     stores=True,
@@ -340,7 +343,7 @@ FLASK: Final = Server(
 )
 FASTAPI: Final = Server(
     "FastAPI on uvicorn",
-    lambda port, _: [*_module("fastapi_fake"), str(port)],
+    partial(_with_pets, "fastapi_fake"),
     lambda: version("fastapi"),
     _needs("fastapi", "uvicorn"),
     stores=True,

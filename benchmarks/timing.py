@@ -69,23 +69,37 @@ def _calls_within(function: Callable[[], object], seconds: float) -> int:
         count *= 4
 
 
-def isolated(name: str, **arguments: Any) -> Any:  # noqa: ANN401  # a JSON value
+def isolated(name: str, *, tree: Path | None = None, **arguments: Any) -> Any:  # noqa: ANN401  # a JSON value
     """Call ``module:function`` of this package in a Python process of its own, and return what it returns.
 
     Memory and imports are then its own, and what one measurement leaves behind slows no other.
+
+    Args:
+        name: the module and the function.
+        tree: a folder whose ``petstore_mock`` is measured instead of this checkout's.
+        arguments: those of the function, as JSON values.
+
+    Raises:
+        RuntimeError: the process failed; its traceback is on standard error.
     """
     program = (
         "import importlib, json, sys\n"
+        "sys.path.insert(0, sys.argv[3])\n"
+        "import petstore_mock\n"
+        "assert petstore_mock.__file__.startswith(sys.argv[3]), petstore_mock.__file__\n"
+        "del sys.path[0]\n"  # the measurements are this checkout's
         "module, name = sys.argv[1].split(':')\n"
         "function = getattr(importlib.import_module(f'benchmarks.{module}'), name)\n"
         "print(json.dumps(function(**json.loads(sys.argv[2]))))\n"
     )
     done = subprocess.run(  # our own interpreter and module
-        [sys.executable, "-c", program, name, json.dumps(arguments)],
+        [sys.executable, "-c", program, name, json.dumps(arguments), str(tree or ROOT)],
         cwd=ROOT,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         timeout=_PATIENCE,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"{name} ended with exit code {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])

@@ -91,9 +91,9 @@ def pytest_collection() -> Generator[None, object, object]:
 _OF_ONE_WORKER: Final = frozenset(
     {
         "tests/live/test_clients_java.py",
-        "tests/live/test_tls_clients.py",
-        "tests/peers/test_generated_clients.py",
-        "tests/release/test_wheel.py",
+        "tests/inside/live/test_tls_clients.py",
+        "tests/inside/peers/test_generated_clients.py",
+        "tests/inside/release/test_wheel.py",
     }
 )
 

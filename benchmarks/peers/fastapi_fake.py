@@ -1,18 +1,18 @@
-"""A fake as teams write it with FastAPI, on uvicorn: ``python -m benchmarks.peers.fastapi_fake PORT``."""
+"""A fake as teams write it with FastAPI, on uvicorn: ``python -m benchmarks.peers.fastapi_fake PORT PETS``."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when the routes are made.
 # ruff: noqa: I002
 
 import itertools
+import json
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import uvicorn
 from fastapi import FastAPI, Header, HTTPException, Query
 from pydantic import BaseModel
-
-from petstore_mock.core.sample_pets import sample_pet
 
 
 class PetStatus(StrEnum):
@@ -39,7 +39,7 @@ class Pet(NewPet):
 
 app = FastAPI()
 numbers = itertools.count(21)
-pets = {number: Pet(id=number, **sample_pet(number)) for number in range(1, 21)}
+pets = {pet["id"]: Pet(**pet) for pet in json.loads(Path(sys.argv[2]).read_bytes())}
 Key = Annotated[str | None, Header()]
 
 

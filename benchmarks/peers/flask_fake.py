@@ -1,19 +1,19 @@
-"""A fake as teams write it with Flask, on its development server: ``python -m benchmarks.peers.flask_fake PORT``."""
+"""A fake as teams write it, on Flask's development server: ``python -m benchmarks.peers.flask_fake PORT PETS``."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import sys
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, jsonify, request
 
-from petstore_mock.core.sample_pets import sample_pet
-
 app = Flask(__name__)
 numbers = itertools.count(21)
-pets: dict[int, dict[str, Any]] = {number: {"id": number, **sample_pet(number)} for number in range(1, 21)}
+pets: dict[int, dict[str, Any]] = {pet["id"]: pet for pet in json.loads(Path(sys.argv[2]).read_bytes())}
 STATUSES = ("available", "pending", "sold")
 
 

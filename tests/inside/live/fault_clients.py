@@ -1,0 +1,262 @@
+"""What HTTP clients make of each fault: the table of ``docs/reference/faults.md``, measured.
+
+``python -m tests.inside.live.fault_clients`` writes the table anew (``make generated`` does, too); the suite compares
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import http.client
+import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+import requests
+import urllib3
+
+from petstore_mock import PetStoreMock, faults
+from tests.inside.live.raw import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from petstore_mock.contract.interface import OperationName
+
+__all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured", "name_of"]
+
+DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
+_BEGIN: Final = "<!-- faults: made by `make generated` -->"
+_END: Final = "<!-- end of faults -->"
+TIMEOUT: Final = 0.25  # seconds that each client waits for what does not come, or only slowly
+PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, and the statuses that the client saw on its way."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None = None
+    timeout: float = PATIENCE
+    seen: list[int] = field(default_factory=list)
+
+
+# The clients: each reads the whole body and decodes it as JSON, as clients of the interface do.
+
+
+def by_requests(call: Call) -> object:
+    with requests.Session() as session:
+        answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=call.timeout)
+        call.seen.append(answer.status_code)
+        return answer.json()
+
+
+def by_httpx(call: Call) -> object:
+    with httpx.Client(timeout=call.timeout) as client:
+        answer = client.request(call.method, call.url, headers=call.headers, content=call.body)
+        call.seen.append(answer.status_code)
+        return answer.json()
+
+
+def by_urllib3(call: Call) -> object:
+    with urllib3.PoolManager(retries=False, timeout=call.timeout) as pool:
+        answer = pool.request(call.method, call.url, headers=call.headers, body=call.body)
+        call.seen.append(answer.status)
+        return answer.json()
+
+
+def by_aiohttp(call: Call) -> object:
+    async def run() -> object:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=call.timeout)) as session,
+            session.request(call.method, call.url, headers=call.headers, data=call.body) as answer,
+        ):
+            call.seen.append(answer.status)
+            return await answer.json()
+
+    return asyncio.run(run())
+
+
+def by_http_client(call: Call) -> object:
+    parts = urlsplit(call.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=call.timeout)
+    try:
+        connection.request(call.method, parts.path, call.body, call.headers)
+        answer = connection.getresponse()
+        call.seen.append(answer.status)
+        return json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+class EndedError(Exception):
+    """The connection ended; says after what."""
+
+
+def by_socket(call: Call) -> object:
+    """Read bytes as they come; what is no answer is told as it is."""
+    parts = urlsplit(call.url)
+    fields = {"Host": parts.netloc, **call.headers, "Content-Length": str(len(call.body or b""))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    with socket.create_connection((parts.hostname, parts.port), call.timeout) as connection:
+        connection.sendall(f"{call.method} {parts.path} HTTP/1.1\r\n{head}\r\n".encode() + (call.body or b""))
+        return json.loads(_body(connection, call))
+
+
+def _body(connection: socket.socket, call: Call) -> bytes:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        data = connection.recv(65536)
+        if not data:
+            raise EndedError(f"end after {len(received)} bytes")
+        received += data
+    head, _, body = received.partition(b"\r\n\r\n")
+    call.seen.append(int(head[9:12]))
+    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    chunked = b"transfer-encoding" in fields
+    length = int(fields.get(b"content-length", b"0"))
+    while chunked or len(body) < length:
+        data = connection.recv(65536)
+        if not data:
+            size = body.partition(b"\r\n")[0].decode()
+            raise EndedError(
+                f"end in a chunk of size `{size}`" if chunked else f"end after {len(body)} of {length} bytes"
+            )
+        body += data
+    return body
+
+
+CLIENTS: Final[dict[str, Callable[[Call], object]]] = {
+    "raw socket": by_socket,
+    "http.client": by_http_client,
+    "requests": by_requests,
+    "httpx": by_httpx,
+    "urllib3": by_urllib3,
+    "aiohttp": by_aiohttp,
+}
+
+
+# The faults
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a fault, planned as its label says."""
+
+    label: str
+    fault: faults.Fault
+    on: OperationName = "getPet"
+    options: dict[str, Any] = field(default_factory=dict)
+    timeout: float = PATIENCE
+
+
+ROWS: Final = (
+    Row("`401`", faults.unauthorized()),
+    Row("`404`", faults.not_found()),
+    Row("`400` on createPet", faults.bad_request(), "createPet"),
+    Row("`rate_limited()`", faults.rate_limited()),
+    Row("`server_error()`", faults.server_error()),
+    Row('`respond(502, body="<h1>…")`', faults.respond(502, body="<h1>Bad gateway</h1>")),
+    Row('`respond(503, body="")`', faults.respond(503, body="")),
+    Row("`malformed_json()`", faults.malformed_json()),
+    Row("`wrong_content_type()`", faults.wrong_content_type()),
+    Row("`delay(0.05)`", faults.delay(0.05)),
+    Row("`delay(60)`", faults.delay(60), timeout=TIMEOUT),
+    Row("`server_error(503, delay=0.05)`", faults.server_error(503, delay=0.05)),
+    Row("`server_error(503, delay=60)`", faults.server_error(503, delay=60), timeout=TIMEOUT),
+    Row("`hang()`", faults.hang(), timeout=TIMEOUT),
+    Row("`reset()`", faults.reset()),
+    Row("`empty_reply()`", faults.empty_reply()),
+    Row("`truncate()`", faults.truncate()),
+    Row("`dribble(150)`", faults.dribble(150), timeout=TIMEOUT),
+    Row("`malformed_chunk()`", faults.malformed_chunk()),
+    Row("`reset()` on createPet, after the commit", faults.reset(), "createPet", {"at": "after_commit"}),
+)
+
+
+def _call(petstore: PetStoreMock, on: str, timeout: float) -> Call:
+    if on == "createPet":
+        headers = {**petstore.headers, "Content-Type": "application/json"}
+        return Call("POST", f"{petstore.url}/pets", headers, b'{"name": "Tom", "categoryId": 2}', timeout)
+    return Call("GET", f"{petstore.url}/pets{'/1' if on == 'getPet' else ''}", petstore.headers, timeout=timeout)
+
+
+def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float = PATIENCE) -> str:
+    """Let ``client`` ask once; return what it saw, in the words of the table."""
+    call = _call(petstore, on, timeout)
+    before = len(petstore.journal)
+    try:
+        CLIENTS[client](call)
+    except Exception as error:  # noqa: BLE001  # which one, is the question
+        cell = ", then ".join([*map(str, call.seen), name_of(error)])
+    else:
+        cell = ", then ".join(map(str, call.seen))
+    asked = len(petstore.journal) - before
+    return cell if asked == 1 else f"{cell}, asking {asked} times"
+
+
+def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
+    """Return what each client makes of a fault, in a world of its own, all of them at once."""
+    with ExitStack() as stack, ThreadPoolExecutor(len(CLIENTS)) as pool:
+        worlds = [stack.enter_context(petstore.fresh(seed=[PET])) for _ in CLIENTS]
+        for world in worlds:
+            world.inject(row.fault, on=row.on, times=1, **row.options)
+        cells = pool.map(ask, CLIENTS, worlds, [row.on] * len(CLIENTS), [row.timeout] * len(CLIENTS))
+        return dict(zip(CLIENTS, cells, strict=True))
+
+
+def name_of(error: BaseException) -> str:
+    if isinstance(error, EndedError):
+        return str(error)
+    reset = any(isinstance(cause, OSError) and cause.errno == errno.ECONNRESET for cause in _chain(error))
+    return f"{type(error).__name__}{' (ECONNRESET)' if reset else ''}"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those behind it, wherever a library has put them."""
+    yield error
+    behind = [error.__cause__ or error.__context__, *getattr(error, "args", ()), getattr(error, "reason", None)]
+    for cause in behind:
+        if isinstance(cause, BaseException) and cause is not error:
+            yield from _chain(cause)
+
+
+# The document
+
+
+def table() -> str:
+    """Return the table as measured now."""
+    lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]
+    with PetStoreMock() as petstore:
+        lines += [f"| {row.label} | {' | '.join(measured(row, petstore).values())} |" for row in ROWS]
+    return "\n".join(lines)
+
+
+def documented() -> dict[tuple[str, str], str]:
+    """Return the cells of the document, by fault and client."""
+    text = DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)[2].partition(_END)[0]
+    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.strip().splitlines()]
+    columns = lines[0][1:]
+    return {(line[0], column): cell for line in lines[2:] for column, cell in zip(columns, line[1:], strict=True)}
+
+
+def main() -> None:
+    """Write the table anew."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    DOCUMENT.write_text(f"{before}{_BEGIN}\n{table()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

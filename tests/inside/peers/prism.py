@@ -1,0 +1,148 @@
+"""Another door for the contract suite: Prism's validation proxy in front of the fake.
+
+Prism holds every request and every answer against our OpenAPI document and tells in ``sl-violations`` what it finds. It
+writes bodies anew, so the answer that a test sees is the one that the fake sent, from its journal.
+"""
+
+from __future__ import annotations
+
+import atexit
+import http.client
+import io
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from petstore_mock.cli import run as run_command
+from petstore_mock.contract.interface import BASE_PATH
+from tests.inside.contract.harness import Answer, Service
+from tests.peers.tools import node_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import ExitStack
+
+__all__ = ["over_prism"]
+
+PATIENCE: Final = 30  # seconds until Prism answers; a second or two on an idle machine
+HOST: Final = "127.0.0.1"
+LARGEST_EXACT: Final = 2**53 - 1  # of the integers that a double holds
+
+
+def over_prism(stack: ExitStack, options: dict[str, Any]) -> Service:
+    """Make a service behind Prism. One at a time: Prism forwards to one fixed port."""
+    fake_port, prism_port = _proxy()
+    petstore = stack.enter_context(PetStoreMock(**{**options, "port": fake_port}))
+    return Service(petstore, PrismTransport(petstore, prism_port))
+
+
+@cache
+def _proxy() -> tuple[int, int]:
+    """Start Prism, once for all tests; return the port that it forwards to, and its own."""
+    fake_port, prism_port = _free_port(), _free_port()
+    out = io.StringIO()
+    assert run_command(["openapi"], out, io.StringIO()) == 0
+    folder = tempfile.mkdtemp(prefix="prism-")
+    atexit.register(shutil.rmtree, folder)  # what is registered first comes last, when Prism has ended
+    document = Path(folder, "openapi.json")
+    document.write_text(out.getvalue(), encoding="utf-8")
+    command = [node_tool("prism"), "proxy", str(document), f"http://{HOST}:{fake_port}{BASE_PATH}"]
+    process = subprocess.Popen([*command, "--port", str(prism_port), "--host", HOST], stdout=subprocess.DEVNULL)
+    atexit.register(process.wait, PATIENCE)
+    atexit.register(process.terminate)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            socket.create_connection((HOST, prism_port), timeout=1).close()
+        except OSError:
+            assert process.poll() is None, "Prism has ended"
+            assert time.monotonic() < deadline, "Prism does not listen"
+            time.sleep(0.05)  # between two questions, not for luck
+        else:
+            return fake_port, prism_port
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+class PrismTransport:
+    """Sends through Prism, and fails when it objects to what the fake did."""
+
+    name = "prism"
+
+    def __init__(self, petstore: PetStoreMock, port: int) -> None:
+        self._petstore = petstore
+        self._port = port
+
+    def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | None) -> Answer:
+        _skip_what_prism_cannot_carry(method, target, body)
+        before = self._petstore.journal.total
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=PATIENCE)
+        try:
+            connection.putrequest(method, target.removeprefix(BASE_PATH), skip_accept_encoding=True)
+            for name, value in headers:
+                connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+            response.read()
+        finally:
+            connection.close()
+        journal = self._petstore.journal
+        assert journal.total == before + 1, f"Prism answered {response.status} by itself"
+        entry = journal.last
+        assert entry is not None
+        assert response.status == entry.status
+        _skip_what_is_read_anew(entry.response_body)
+        found = json.loads(response.getheader("sl-violations") or "[]")
+        _check_violations(found, response.status)
+        return Answer(response.status, tuple(entry.response_fields), entry.response_body)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _skip_what_prism_cannot_carry(method: str, target: str, body: bytes | None) -> None:
+    if method not in {"GET", "POST"}:
+        pytest.skip("Prism knows the methods of the document only")
+    if not target.startswith(f"{BASE_PATH}/"):
+        pytest.skip("Prism forwards what lies below the base address")
+    if body is not None:
+        _skip_what_is_read_anew(body)
+
+
+def _skip_what_is_read_anew(body: bytes) -> None:
+    """Prism reads bodies and writes them anew, so that some of them change on their way."""
+    try:
+        value = json.loads(body, parse_int=_exact)
+    except ValueError:
+        pytest.skip("Prism's language reads integers as doubles, and can't read what is no JSON")
+    if not isinstance(value, (dict, list)):
+        pytest.skip("Prism forwards objects and arrays only")
+
+
+def _exact(text: str) -> int:
+    if abs(int(text)) > LARGEST_EXACT:
+        raise ValueError
+    return int(text)
+
+
+def _check_violations(found: list[dict[str, Any]], status: int) -> None:
+    """The fake's answer must please Prism; and what Prism refuses of a request, the fake must have refused as well."""
+    of_answer = [one for one in found if one["location"][:1] == ["response"]]
+    assert of_answer == []
+    if status < 400:
+        assert found == []

@@ -1,0 +1,39 @@
+"""``verify`` on services that others wrote: whatever it finds there is true, since other requests find the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.verify import guest, verify
+from tests.docs.blocks import ROOT
+from tests.inside.peers import by_hand
+from tests.inside.peers.foreign_services import KEY, SERVICES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.peers
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "sleep", lambda _seconds: None)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_each_finding_is_found_by_hand_and_is_in_the_document(service: str, tmp_path: Path) -> None:
+    with SERVICES[service](tmp_path) as url:
+        found = by_hand.findings(url)
+        verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=10.0)
+    assert verdict.exit_code == 1
+    assert {clause.id for clause in verdict.broken} == {*found}
+    assert found == by_hand.documented()[service], "'python -m tests.inside.peers.by_hand' writes them anew"
+    holds = sum(clause.result == "holds" for clause in verdict.clauses)
+    counts = (ROOT / "docs" / "how-to" / "verify.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| [^|]*{service}[^|]* \| {holds} \| {len(found)} \|", counts, re.MULTILINE), holds
+    if service == "FastAPI":
+        assert verdict.gaps["malformed_pet_id"].kind == "neither"
+        assert "422" in verdict.gaps["malformed_pet_id"].evidence
