@@ -39,11 +39,11 @@ class Animals:
     # Seeding
 
     def seed(self, given: object) -> Pet:
-        """Add an animal and return it; the schema alone judges it. Fillers of the table stand for missing fields."""
+        """Add an animal and return it; the schema alone judges it. Samples stand for missing fields that are required."""
         if not isinstance(given, Mapping):
             refuse(f"expected an animal as a mapping; got {shown(given)}: seed_many() adds several")
         number = self._store.seeded + 1
-        fillers = {name: sample(name, number) for name, field in FIELDS.items() if field.filler}
+        fillers = {name: sample(name, number) for name in _required() if FIELDS[name].samples}
         assigned = {} if "id" in given else {"id": self._assign()}
         document = in_order({**assigned, **fillers, **given})
         check_animal(document, "seed")
@@ -109,9 +109,8 @@ class Animals:
             field = FIELDS.get(name)
             if field is not None and not field.mutable and value != former.get(name):
                 refuse(f"expected {name} to stay (§2: assigned on creation); got {name}={shown(value)}")
-        required = schemas.schema("Pet").get("required", ())
         document = {**former, **changes}
-        gone = [name for name in changes if document[name] is None and name in FIELDS and name not in required]
+        gone = [name for name in changes if document[name] is None and name in FIELDS and name not in _required()]
         document = in_order({name: value for name, value in document.items() if name not in gone})
         check_animal(document, "update")
         self._store.put(document)
@@ -120,6 +119,11 @@ class Animals:
     def remove(self, pet_id: object) -> None:
         if not is_integer(pet_id) or not self._store.remove(pet_id):
             raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+
+
+def _required() -> list[str]:
+    required: list[str] = schemas.schema("Pet").get("required", [])
+    return required
 
 
 def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value

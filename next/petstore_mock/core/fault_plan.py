@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.journal.exchange import Exchange
 
+CommitPoint = Literal["before_commit", "after_commit"]
 Point = Literal["before_commit", "after_commit", "handshake"]  # faults of handshakes meet connections
 
 _POINTS: Final = ("before_commit", "after_commit", "handshake")
@@ -143,6 +144,7 @@ class FaultHandle:
         self.at: Point = "handshake" if rule.meets_handshakes else rule.at  # type: ignore[assignment]  # it is checked
         self.since = since
         self.hits = 0
+        self.sent_as: Any = None  # the JSON form in which the door got the fault
         self.times = len(rule.fault.parts) if rule.fault.kind == "sequence" else rule.times
         self._where = None if rule.where is None else Criteria(rule.where, rule.on, before_response=True)
         self._passed = 0  # requests under `after`
@@ -172,12 +174,10 @@ class FaultHandle:
 
     def __exit__(self, kind: object, *_: object) -> None:
         unfired = self.unfired
-        self.cancel()
+        self.cancel(required=kind is not None)
         if unfired and kind is None:
             __tracebackhide__ = True
             raise VerificationError(f"{self} {unfired} within its block: {self.why_not()}")
-        if unfired:
-            self._plan.unfired.append((self, unfired))
 
     @property
     def spent(self) -> bool:
@@ -191,9 +191,12 @@ class FaultHandle:
             return ""
         return f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
 
-    def cancel(self) -> None:
-        """Take the fault away. It need not fire any more."""
+    def cancel(self, *, required: bool = False) -> None:
+        """Take the fault away. It need not fire any more, unless ``required``."""
+        unfired = self.unfired
         self._plan.discard(self)
+        if required and unfired:
+            self._plan.unfired.append((self, unfired))
 
     def concerns(self, operation: str | None) -> bool:
         """Return whether it is meant for this operation."""
@@ -220,7 +223,7 @@ class FaultHandle:
         rule = self.rule
         return {
             "id": self.id,
-            "fault": self.fault.to_data(),
+            "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
             "on": rule.on,
             "times": rule.times,
             "after": rule.after,

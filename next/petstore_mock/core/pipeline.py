@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
 
-_KEPT_ERRORS = 100  # a bug of the fake may meet each of a million requests
-
 
 def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> Response | Deferred:
     """Respond to one request. The world's lock is held.
@@ -86,8 +84,23 @@ def _respond(world: World, request: ApiRequest, key: Key | None, problem: str, e
     limit = world.rules.policies.rate_limit
     if limit is not None and (after := limit(world.valid_requests, exchange.timestamp)) is not None:
         return refused(world, exchange, Refusal("rate_limited", fields=(("Retry-After", after),)))
-    execution = _Execution(world, request, operation, route, body, exchange)
-    return execution.execute(commit=True) if world.plan.idle else execution.meet_fault()
+    if not world.plan.idle:
+        return _Execution(world, request, operation, route, body, exchange).meet_fault()
+    kept = world.store.responses.get(route)
+    if kept is not None and kept.date is world.time.date:
+        exchange.executed = True
+        return kept
+    return _Execution(world, request, operation, route, body, exchange).execute(commit=True)
+
+
+def _keeps_responses(world: World, operation: Operation) -> bool:
+    """Say whether the response of a read-only operation can be repeated while nothing changes.
+
+    The store forgets it when an animal changes; other rules have other routes; with the second ``Date`` ends, and so
+    may the operation. Mutants and CORS change responses on their way out, and paging depends on the client's address.
+    """
+    chosen = world.rules.policies
+    return not operation.commits and world.mutant is None and world.host.cors is None and chosen.paging_headers is None
 
 
 def _without_operation(world: World, route: Route, request: ApiRequest, exchange: Exchange) -> Response:
@@ -117,8 +130,7 @@ def tell_browser(world: World, request: ApiRequest, response: Response) -> None:
 
 def _failed(world: World, exchange: Exchange, error: BaseException) -> Response:
     """Respond to a bug of the fake, which fails the test."""
-    if len(world.errors) < _KEPT_ERRORS:
-        world.errors.append(error)
+    world.verification.note(error)
     refusal = Refusal("internal_error", detail=f"{type(error).__name__}: {error}")
     exchange.condition, exchange.violations, exchange.omitted = CONDITIONS[refusal.condition], (), 0
     exchange.detail = refusal.detail
@@ -148,25 +160,15 @@ class _Execution:
         self._pending = world.pending  # a reset replaces it
 
     def execute(self, *, commit: bool) -> Response:
-        """Execute the operation; a read-only one repeats its last response while nothing changes.
-
-        Such a response is valid until an animal changes (the store forgets it), the rules change (they have routes of
-        their own) or the second ends (``Date``, and the removal of an operation). Mutants and CORS change responses on
-        their way out, so that none is kept then.
-        """
-        world, route, operation = self._world, self._route, self._operation
-        may_keep = not operation.commits and world.mutant is None and world.host.cors is None
-        if may_keep:
-            kept = world.store.responses.get(route)
-            if kept is not None and kept.date is world.time.date:
-                self._exchange.executed = True
-                return kept
-        done = execute(Call(world, operation, route, self._request.base_path, self._body, commit))
+        """Execute the operation."""
+        world, exchange = self._world, self._exchange
+        drawn = world.random.drawn
+        done = execute(Call(world, self._operation, self._route, self._request.base_path, self._body, commit))
         if isinstance(done, Refusal):
-            return refused(world, self._exchange, done)
-        self._exchange.executed = commit or not operation.commits
-        if may_keep and world.rules.repeats_itself and not world.store.hidden:
-            world.store.keep_response(route, done)
+            return refused(world, exchange, done)
+        exchange.executed = commit or not self._operation.commits
+        if _keeps_responses(world, self._operation) and drawn == world.random.drawn and not world.store.hidden:
+            world.store.keep_response(self._route, done)
         return done
 
     def meet_fault(self) -> Response | Deferred:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from petstore_mock.common.masking import cut, request_line
@@ -26,7 +26,7 @@ from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
 from petstore_mock.core.routing import CLOSED, DOOR_PATH, Refusal, door_hint
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.handler import TlsPlan
+from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ class Worlds:
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
-        return world, world.journal.clears, world.owner
+        return world, world.generation, world.owner
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
@@ -348,9 +348,10 @@ class Worlds:
         if owner is not None:
             return self._leaked(world, request, owner)
         if isinstance(generation, tuple) and (name is None or name not in world.keys):
-            began, clears, owner = generation
-            if began.journal.clears != clears or began is not world:
+            began, number, owner = generation
+            if began.generation != number:
                 return self._left_over(world, refusal, request, owner)
+            world = began
         return pipeline.refuse(world, refusal, request)
 
     def _left_over(self, world: World, refusal: Refusal, request: ApiRequest, owner: str | None) -> Response:
@@ -372,7 +373,7 @@ class Worlds:
             return None
         with world.lock:
             fault = world.plan.choose("handshake", None, world.random)
-        return None if fault is None else TlsPlan(fault.flaw)
+        return None if fault is None else TlsPlan(cast("TlsFlaw", fault.kind.removeprefix("tls.")))
 
 
 @lru_cache(maxsize=4096)

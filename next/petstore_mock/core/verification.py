@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from petstore_mock.common.masking import mask_text
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.common.values import counted
-from petstore_mock.errors import ContractViolationError, PetStoreMockError, VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _BEFORE_FAULTS: Final = frozenset({401, 429})  # such a refusal is no violation, and comes before any fault
 _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of times
-_MOST_SHOWN: Final = 120  # problems in the text of an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +41,6 @@ class Problem:
     @property
     def identity(self) -> object:
         return self.text if self.source is None else id(self.source)
-
-
-def error_of(problems: Sequence[Problem]) -> VerificationError:
-    """Return the error that shows the first problems and counts the others."""
-    lines = [problem.text for problem in problems[:_MOST_SHOWN]]
-    more = Counter(problem.kind.replace("_", " ") for problem in problems[_MOST_SHOWN:])
-    lines += [f"and {counted(count, f'more {kind}')}" for kind, count in more.items()]
-    is_violation = all(problem.kind == "violation" for problem in problems)
-    return (ContractViolationError if is_violation else VerificationError)("\n".join(lines))
 
 
 class Verification:
@@ -85,13 +74,18 @@ class Verification:
         self._kept: list[Problem] = []  # unreported problems of states before a reset
         self._more_kept = 0
 
+    def note(self, error: BaseException) -> None:
+        """Note an exception inside the fake."""
+        if len(self.errors) < _MOST_KEPT:
+            self.errors.append(error)
+
     def verify(self, *, again: bool = True) -> None:
         """Raise for what the test must answer for; see :meth:`report`."""
         __tracebackhide__ = True
         problems = self.report(again=again)
         if problems:
             cause = next((one.source for one in problems if isinstance(one.source, BaseException)), None)
-            raise error_of(problems) from cause
+            raise error_of([(one.kind, one.text) for one in problems]) from cause
 
     def report(self, *, again: bool = True) -> list[Problem]:
         """Return the problems and count them as reported. Those that resets left come once.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.host import Host
     from petstore_mock.interface.behaviour import Behaviour
 
+_CERTIFICATES: Final = frozenset({"tls.expired", "tls.wrong_host", "tls.untrusted_root"})
 _KEPT_KEYS: Final = 1_000  # of one world; more of them retire the oldest revoked one
 
 
@@ -60,6 +61,7 @@ class World:
         mutant: the clause that this service breaks on purpose; None for none.
         pending: the responses that are held back. A reset replaces it.
         valid_requests: how many there were (gap rate_limit).
+        generation: changes with each reset and at the end.
         asked: when the last request came to its address, by ``perf_counter()``.
         visitors: how many waits and streams use it now.
         snapshots: the copies that its door keeps, by number.
@@ -68,7 +70,7 @@ class World:
 
     __slots__ = (
         *("_base", "_lasting_keys", "_random_start", "_snapshot_number", "_start_keys"),
-        *("asked", "at_end", "clock", "first_key", "host", "journal", "key", "keys", "lock", "mutant", "name"),
+        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant", "name"),
         *("owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time", "valid_requests"),
         *("verification", "visitors"),
     )
@@ -96,7 +98,7 @@ class World:
         self.verification = Verification(self.lock, self.journal, self.plan, self.secrets)
         self.snapshots: dict[int, Snapshot] = {}
         self.at_end: Callable[[World], object] | None = None
-        self.visitors = self._snapshot_number = 0
+        self.visitors = self.generation = self._snapshot_number = 0
         self.asked = 0.0
         self._lasting_keys = keys
         self._begin(options)
@@ -165,6 +167,7 @@ class World:
 
     def _go_back(self) -> None:
         start = self.start
+        self.generation += 1
         self.store.reset()
         self.random.restore(self._random_start)
         self.rules = rules_for(start.behaviour)
@@ -192,6 +195,7 @@ class World:
         with self.lock:
             if self.at_end is not None:
                 self.at_end(self)
+            self.generation += 1
             for key in tuple(self.keys):
                 self._retire(key, self.owner)
             self.release()
@@ -344,7 +348,7 @@ class World:
                 f"expected the world at the root for {fault}; got {self.name!r}: a handshake names no world, so the "
                 "fault would meet connections of other tests. Start a service of its own for this test"
             )
-        if self.host.own_certificate and any(part.spoils_certificate for part in fault.parts):
+        if self.host.own_certificate and any(part.kind in _CERTIFICATES for part in fault.parts):
             refuse(f"expected --tls without a certificate of your own, which the fake can't spoil, for {fault}")
 
     @property

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import http_date, moment_of
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import (
@@ -22,6 +22,8 @@ from petstore_mock.faults.kinds import (
 from petstore_mock.http.deferred import Delivery
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.http.response import Head
 
 
@@ -106,7 +108,7 @@ class Fault:
     def delay(self) -> tuple[float, float] | None:
         """The seconds that it holds a response back: from and to; None for none."""
         given = self.arguments.get("seconds" if self.kind == "delay" else "delay")
-        return None if given is None else given if isinstance(given, tuple) else (given, given)
+        return None if given is None else (given[0], given[1]) if is_array(given) else (given, given)
 
     @property
     def delivery(self) -> Delivery | None:
@@ -157,7 +159,7 @@ class Fault:
                 data["body_base64"] = b64encode(data.pop("body")).decode()
         if self.kind == "sequence":
             data["faults"] = [part.to_data() for part in self.parts]
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+        return {name: list(value) if is_array(value) else value for name, value in data.items()}
 
 
 class _Words(str):
@@ -224,7 +226,7 @@ def from_data(value: Any) -> Fault:  # noqa: ANN401  # a JSON value
     """Make a fault of a JSON value: ``503``, or a kind and its arguments: ``{"kind": "delay", "seconds": 0.2}``."""
     if is_integer(value):
         return of_status(value)
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         meant = nearest(value, KINDS) if isinstance(value, str) else None
         hint = "" if meant is None else f' (did you mean {{"kind": "{meant}"}}?)'
         refuse(
@@ -242,7 +244,7 @@ def from_data(value: Any) -> Fault:  # noqa: ANN401  # a JSON value
         if given.get("body") is not None:
             refuse("expected body or body_base64, as the body of a response; got both")
         given["body"] = BODY_BASE64.parse(BODY_BASE64.name, given.pop(BODY_BASE64.name))
-    if kind == "sequence" and isinstance(given.get("faults"), list):
+    if kind == "sequence" and is_array(given.get("faults")):
         given["faults"] = [from_data(part) for part in given["faults"]]
     return make(kind, **given)
 

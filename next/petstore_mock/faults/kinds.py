@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any, Final
 
 from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.http.response import BODILESS_STATUSES, Head, is_field
@@ -96,10 +97,14 @@ def _plain(number: float) -> float:
     return int(number) if number == int(number) else float(number)
 
 
+def _pair(value: object) -> tuple[Any, Any]:
+    return (value[0], value[1]) if is_array(value) and len(value) == 2 else (value, value)
+
+
 def _seconds(name: str, value: Any) -> float | tuple[float, float] | None:  # noqa: ANN401
     if value is None and name == "delay":
         return None
-    low, high = value if isinstance(value, (list, tuple)) and len(value) == 2 else (value, value)
+    low, high = _pair(value)
     in_range = _is_float(low) and _is_float(high) and 0 <= low <= high <= _LONGEST_DELAY
     require(in_range, f"seconds from 0 to {_LONGEST_DELAY:g}, or a pair (low, high) of them", **{name: value})
     return _plain(low) if low == high else (_plain(low), _plain(high))
@@ -126,7 +131,7 @@ def _rate(name: str, value: Any) -> float:  # noqa: ANN401
 
 
 def _faults(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    require(isinstance(value, (list, tuple)) and value, "one or more faults", **{name: value})
+    require(is_array(value) and value, "one or more faults", **{name: value})
     return tuple(value)
 
 
@@ -168,7 +173,7 @@ _FRAMING: Final = {  # the adapters set these; a false one is a fault of its own
 def _headers(name: str, value: Any) -> dict[str, str] | None:  # noqa: ANN401
     if value is None:
         return None
-    is_mapping = isinstance(value, Mapping) and all(
+    is_mapping = is_object(value) and all(
         isinstance(field, str) and isinstance(text, (str, int)) for field, text in value.items()
     )
     require(is_mapping, "a mapping of text to text", **{name: value})

@@ -23,23 +23,23 @@ class TlsPlan:
 class Handler(Protocol):
     """Answers requests. Every method may be called from any thread."""
 
-    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
-        """Respond to a whole request. Never raises for anything that a client can send."""
+    # Respond to a whole request. Never raises for anything that a client can send.
+    def handle(self, request: ApiRequest) -> Response | Deferred | Blocking: ...
 
-    def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether the body is worth reading (RFC 9110 §10.1.1); ``length`` is None when chunked."""
+    # Say from its head whether the body is worth reading (RFC 9110 §10.1.1); ``length`` is None when chunked.
+    def admits(self, request: ApiRequest, length: int | None) -> bool: ...
 
-    def body_limit(self, request: ApiRequest) -> int | None:
-        """Return the longest body in bytes that this request may have, None for no limit."""
+    # Return the longest body in bytes that this request may have, None for no limit.
+    def body_limit(self, request: ApiRequest) -> int | None: ...
 
-    def generation(self) -> object:
-        """Return a token of the present state, for :meth:`refuse`; it changes with each test."""
+    # Return a token of the present state, for :meth:`refuse`; it changes with each test.
+    def generation(self) -> object: ...
 
-    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
-        """Respond to bytes that never became a request; ``generation`` is the token of their first byte."""
+    # Respond to bytes that never became a request; ``generation`` is the token of their first byte.
+    def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response: ...
 
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception, which fails the test."""
+    # Respond to a request whose handling raised an exception, which fails the test.
+    def failed(self, error: BaseException, request: ApiRequest) -> Response: ...
 
-    def connection_opened(self, number: int) -> TlsPlan | None:
-        """Return the TLS fault that a new connection meets, or None."""
+    # Return the TLS fault that a new connection meets, or None.
+    def connection_opened(self, number: int) -> TlsPlan | None: ...

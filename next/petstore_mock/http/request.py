@@ -31,7 +31,7 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
 
     by_name: Mapping[bytes, tuple[bytes, ...]]
 
-    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = ()) -> None:  # the tuple already holds them
+    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:  # the tuple already holds them
         by_name: dict[bytes, tuple[bytes, ...]] = {}
         for name, value in self:
             lower = name.lower()

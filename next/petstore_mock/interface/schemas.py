@@ -39,6 +39,11 @@ _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.
 _DIRECTORY: Final = next((directory for directory in _SOURCES if directory.is_dir()), _SOURCES[0])
 
 
+def names() -> list[str]:
+    """Return the names of all schemas."""
+    return sorted(path.stem for path in _DIRECTORY.glob("*.json"))
+
+
 @cache
 def document(name: str) -> Schema:
     """Return a schema as its file has it."""
