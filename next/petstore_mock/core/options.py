@@ -197,8 +197,6 @@ def _at(*places: Place) -> frozenset[Place]:
     return frozenset(places)
 
 
-_ANIMALS: Final = {"type": "object", "description": "Fields of an animal (§2); the fake fills in missing ones."}
-
 _ROWS: Final = (
     Option(
         name="host",
@@ -227,7 +225,7 @@ _ROWS: Final = (
         parse=seed_of,
         schema={
             "anyOf": [
-                {"type": "array", "items": _ANIMALS, "maxItems": MOST_PETS},
+                {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS},
                 {"type": "integer", "minimum": 0, "maximum": MOST_PETS},
                 {"type": "null"},
             ]
