@@ -176,10 +176,13 @@ def _with_article(kind: str) -> str:
 
 
 _loading: Final = RLock()
+if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
+    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 def _jsonschema() -> Any:  # noqa: ANN401  # its own types are Any for the most part
-    import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
+    with _loading:
+        import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
 
     return jsonschema
 
@@ -209,12 +212,8 @@ def judge_class() -> Any:  # noqa: ANN401  # as above
 
 def preload_judge() -> None:
     """Import jsonschema; for a daemon thread, so that the first refusal need not."""
-    with _loading, contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
+    with contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
         judge_class()
-
-
-if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
-    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 # The quick check
@@ -224,12 +223,12 @@ Check: TypeAlias = "Callable[[JsonValue], bool]"
 
 
 @cache
-def is_valid(name: str) -> Check:
+def is_valid(name: str) -> Callable[[Any], bool]:
     """Return the quick check of the schema ``name``."""
     return quick(schema(name))
 
 
-def quick(rules: Schema) -> Check:
+def quick(rules: Schema) -> Callable[[Any], bool]:
     """Return a function that is true only for values that a schema allows; of others, ask the judge."""
     forms = rules.get("anyOf")
     if forms is not None and rules.keys() - _ANNOTATIONS <= {"anyOf"}:
