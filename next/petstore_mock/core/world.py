@@ -299,7 +299,8 @@ class World:
     def revoke_key(self, name: str | None = None) -> None:
         """Make a key invalid from now on; without a name, the world's own."""
         with self.lock:
-            key = self.keys.get(self.key if name is None else name)
+            wanted: object = self.key if name is None else name
+            key = self.keys.get(wanted) if isinstance(wanted, str) else None
             if key is None:
                 raise NotFoundError("expected a key of this world; got one that it never had")
             key.revoked = True

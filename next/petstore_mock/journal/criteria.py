@@ -58,13 +58,17 @@ class Criteria:
         self._before_response = before_response
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
-    @property
-    def claim(self) -> str:
-        """The criteria in words: ``with name='Rex'``; keys in header fields and parameters are masked."""
-        shown = {
+    def shown(self) -> dict[str, Any]:
+        """Return the criteria by name; keys in header fields and parameters are masked."""
+        return {
             name: {one: _MASKS[name](one, text) for one, text in value.items()} if name in _MASKS else value
             for name, value in self._asked.items()
         }
+
+    @property
+    def claim(self) -> str:
+        """The criteria in words: ``with name='Rex'``; keys are masked."""
+        shown = self.shown()
         return f"with {', '.join(f'{name}={_show(value)}' for name, value in shown.items())}" if shown else ""
 
     def differences(self, exchange: Exchange) -> list[str]:

@@ -159,7 +159,7 @@ def add_pets(world: World, arguments: AddPets) -> PetsData:
         return {"pets": world.animals.seed_count(pets["count"], "count")}
     if isinstance(pets, Mapping):
         return {"pets": [world.animals.seed(pets)]}
-    return {"pets": world.animals.seed_each(pets, "the list")}
+    return {"pets": world.animals.seed_each(pets)}
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
