@@ -560,6 +560,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "status_when_omitted": "available",
             "paging_headers": "total_count",
             "location_header": "present",
+            "deprecation_headers": "present",
             "content_type": "with_charset",
         },
         "hostile": {

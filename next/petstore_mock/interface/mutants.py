@@ -97,10 +97,6 @@ def _other_case(text: str) -> str:
     return text.lower() if text == text.upper() else text.upper()
 
 
-_upper: Final = _set(lambda value, _: _other_case(value))
-_text: Final = _set(lambda value, _: str(value))
-_null: Final = _set(lambda _value, _rules: None)
-_number: Final = _set(lambda value, _: len(value))
 _ascii: Final = _set(lambda value, _: value.encode("ascii", "replace").decode("ascii"))
 _rounded: Final = _set(lambda value, rules: min(int(float(value)), rules["maximum"]))
 _changed: Final = _set(_other)
@@ -109,10 +105,10 @@ _EVERY: Final = ("integer", "string", "enum", "array")
 _MISTAKES: Final = (
     _Mistake("missing", ("integer", "string"), "returns no {}", _drop),
     _Mistake("renamed", ("integer", "string"), "calls {} {}", _rename),
-    _Mistake("text", ("integer", "array"), "returns {} as text", _text),
-    _Mistake("null", ("string",), "returns {} null", _null),
-    _Mistake("upper", ("enum",), "returns {} in other letter case", _upper),
-    _Mistake("number", ("enum",), "returns {} as a number", _number),
+    _Mistake("text", ("integer", "array"), "returns {} as text", _set(lambda value, _: str(value))),
+    _Mistake("null", ("string",), "returns {} null", _set(lambda _value, _rules: None)),
+    _Mistake("upper", ("enum",), "returns {} in other letter case", _set(lambda value, _: _other_case(value))),
+    _Mistake("number", ("enum",), "returns {} as a number", _set(lambda value, _: len(value))),
     _Mistake("dropped", ("enum", "array"), "returns no {}", _drop, "2-{}-echoed", "creates"),
     _Mistake("changed", _EVERY, "returns another {}", _changed, "2-{}-echoed", "creates"),
     _Mistake("rounded", ("integer",), "rounds {} beyond 2^53", _rounded, "2-{}-int64", "creates"),
@@ -149,6 +145,7 @@ _LISTS: Final = ("lists",)
 _CREATES: Final = ("creates",)
 _READS: Final = ("reads",)
 _BODIES: Final = ("lists", "creates", "changes", "reads")  # the effects of operations that return animals
+_ANIMAL: Final = ("creates", "reads")
 _ALL: Final = (*_BODIES, "removes")
 
 
@@ -229,7 +226,7 @@ _ROWS: Final = (
     _Row("{verb}-not-there", "1-base-address", "is not there: 404", _LISTS, do.refused(404)),
     _Row("{verb}-wrapped", "2-pets-array", 'returns {"pets": [...]}', _LISTS, _object),
     _Row("{verb}-of-ids", "2-pet-object", "returns ids, not animals", _LISTS, _ids),
-    _Row("{verb}-in-array", "2-pet-object", "returns an array of one animal", ("creates", "reads"), _array),
+    _Row("{verb}-in-array", "2-pet-object", "returns an array of one animal", _ANIMAL, _array),
     _Row("{verb}-one-id", "2-id-unique", "returns the id of the first animal for each", _LISTS, _first_id),
     _Row("{verb}-id-taken", "2-id-assigned", "returns the id of another animal", _CREATES, _taken_id),
     _Row("{verb}-empty", "{section}-list-finds", "returns no animal without a filter", _LISTS, _unless_filtered),
@@ -299,10 +296,9 @@ def _of_limit(operation: Operation, name: str, rules: Rules) -> Iterator[Mutant]
         return before
 
     def defaulted(number: int) -> Mutant:
-        words, mutant = f"the default of {name} is {number}", f"{verb}-default-{number}"
-        return Mutant(
-            mutant, f"{clause}-default", words, only, before=lambda turn: turn.query.setdefault(name, str(number))
-        )
+        words = f"the default of {name} is {number}"
+        before = do.before(lambda turn: name not in turn.query, do.asked(name, str(number)))
+        return Mutant(f"{verb}-default-{number}", f"{clause}-default", words, only, before=before)
 
     ignored, and_one = shifted(lambda _: most), shifted(lambda number: min(number + 1, most))
     yield refused("minimum", "minimum", f"{name}={least}", lambda number: number == least)
@@ -324,7 +320,7 @@ def _of_filter(operation: Operation, parameter: Parameter, rules: Rules, subject
         return Mutant(f"{verb}-{mutant}-finds-nothing", f"{clause}-finds", f"{words} finds no animal", only, change)
 
     def ignored(mutant: str, words: str, asked: Condition) -> Mutant:
-        before = _before(asked, lambda turn: turn.query.pop(name))
+        before = do.before(asked, lambda turn: turn.query.pop(name))
         return Mutant(f"{verb}-{mutant}-ignored", f"{clause}-filter", f"{words} is ignored", only, before=before)
 
     yield ignored(subject, f"the {name} filter", lambda turn: name in turn.query)
@@ -336,21 +332,13 @@ def _of_filter(operation: Operation, parameter: Parameter, rules: Rules, subject
         yield Mutant(f"{verb}-{value}-refused", f"{clause}-{value}", f"{words} is refused: 400", only, refused)
         yield ignored(value, words, asked)
         yield finds_nothing(value, words, asked)
-        swapped = _before(_asks(name, next_value), _ask(name, value))
+        swapped = do.before(_asks(name, next_value), do.asked(name, value))
         words = f"{name}={next_value} finds the animals of {words}"
         yield Mutant(f"{verb}-{next_value}-{value}", f"{clause}-filter", words, only, before=swapped)
 
 
-def _before(condition: Condition, change: Change) -> Change:
-    return lambda turn: change(turn) if condition(turn) else None
-
-
 def _asks(name: str, value: str) -> Condition:
     return lambda turn: turn.query.get(name) == value
-
-
-def _ask(name: str, value: str) -> Change:
-    return lambda turn: turn.query.update({name: value})
 
 
 # Bodies: valid ones that the service refuses, and invalid ones that pass, of which it makes something.
@@ -365,21 +353,16 @@ def _of_bodies() -> Iterator[Mutant]:
 
 
 def _of_valid_bodies(operation: Operation, body: str) -> Iterator[Mutant]:
-    verb, only = _verb(operation), (operation.name,)
+    def refused(mutant: str, clause: str, words: str, name: str, value: str | None) -> Mutant:
+        change = do.when(lambda turn: turn.fields.get(name) == value, do.refused(400))
+        words = f"{operation.name} refuses {words}: 400"
+        return Mutant(f"{_verb(operation)}-{mutant}", f"2-{_short(name)}-{clause}", words, (operation.name,), change)
+
     for name, rules in properties(body).items():
-        short = _short(name)
         if name not in schema(body)["required"]:
-            words = f"{operation.name} refuses an animal without a {name}: 400"
-            refused = do.when(_sends(name, None), do.refused(400))
-            yield Mutant(f"{verb}-needs-{short}", f"2-{short}-optional", words, only, refused)
+            yield refused(f"needs-{_short(name)}", "optional", f"an animal without a {name}", name, None)
         for value in rules.get("enum", ()):
-            words = f"{operation.name} refuses the {name} {value}: 400"
-            refused = do.when(_sends(name, value), do.refused(400))
-            yield Mutant(f"{verb}-{value}-refused", f"2-{short}-{value}", words, only, refused)
-
-
-def _sends(name: str, value: object) -> Condition:
-    return lambda turn: turn.fields.get(name) == value
+            yield refused(f"{value}-refused", value, f"the {name} {value}", name, value)
 
 
 # The mistakes that a service overlooks, by the kind of the field: the mutant's name, the clause, and the values, which

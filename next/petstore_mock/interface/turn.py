@@ -96,14 +96,19 @@ def members(value: Any) -> dict[str, Any]:  # noqa: ANN401  # a JSON value
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def on_success(change: Change) -> Change:
-    """Return a change of successes only."""
-    return lambda turn: change(turn) if turn.succeeded else None
-
-
 def when(condition: Condition, change: Change) -> Change:
     """Return a change of the successes of some requests."""
     return lambda turn: change(turn) if turn.succeeded and condition(turn) else None
+
+
+def before(condition: Condition, change: Change) -> Change:
+    """Return a change of some requests."""
+    return lambda turn: change(turn) if condition(turn) else None
+
+
+def asked(name: str, value: str) -> Change:
+    """Return a change of a query parameter."""
+    return lambda turn: turn.query.update({name: value})
 
 
 def with_status(change: Change, *statuses: int) -> Change:
