@@ -5,11 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Never, Self
 
-from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.common.wording import counted
-from petstore_mock.contract.interface import BASE_PATH
-from petstore_mock.contract.schemas import Schemas, default_schemas
+from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.starting_state import Seed, check_type
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from os import PathLike
 
-    import httpx
     import requests
 
     from petstore_mock.contract.behaviour import Behaviour
@@ -47,7 +44,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         host: the address to listen on.
         port: the port; 0 takes a free one.
         api_key: a fixed valid key; without one each world gets its own.
-        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
+        seed: animals of the starting state: how many, a list of them, or a JSON file.
         behaviour: what it does where the interface shows nothing: a ``Behaviour``, a preset's name, a TOML file.
         at: the fake's date at the start, such as ``"2030-12-06"``.
         strict: whether a contract violation by the client fails the verification.
@@ -55,7 +52,6 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         mutant: the name of a mutant, which answers in the place of the service and breaks one clause.
         control: whether the control door is open on the same port, at :attr:`control_url`.
-        schemas: a directory of JSON Schemas to validate by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
         tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
 
@@ -80,7 +76,6 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         random_seed: int = 0,
         mutant: str | None = None,
         control: bool = False,
-        schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
         tls: bool = False,
         **unknown: Never,
@@ -89,11 +84,10 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         check_type("tls", tls, bool, what="True or False")
-        rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
         self.host = Host(host, port, cors_of(cors), tls=tls)
         self.tenant: Tenant = Tenant(
             self.host.worlds,
-            rules,
+            default_schemas(),
             api_key=api_key,
             seed=seed,
             behaviour=behaviour,
@@ -214,30 +208,13 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         session.mount("https://", adapter)
         return session
 
-    def httpx_client(self, **options: Any) -> httpx.Client:  # noqa: ANN401  # those of httpx.Client
-        """Return a client of httpx that calls this mock in process, whatever host a request names.
-
-        Args:
-            options: those of ``httpx.Client``; ``base_url`` is an address that ends in ``/v1`` unless given.
-
-        Raises:
-            PetStoreMockError: httpx is not installed.
-        """
-        with _installed("httpx"):
-            import httpx  # noqa: PLC0415  # the user's own
-
-            from petstore_mock.transport.httpx_transport import CoreTransport  # noqa: PLC0415
-
-        base = self.url if self.host.is_listening else f"http://petstore.test{BASE_PATH}"
-        return httpx.Client(transport=CoreTransport(self.host.worlds), **{"base_url": base, **options})
-
     @property
     def httpserver(self) -> Listener:
-        """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
+        """The pytest-httpserver object behind the listener, for paths that the fake does not have (§4.4)."""
         return self.host.listener
 
     def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document, by this mock's schemas; its own address comes first."""
+        """Return the interface as an OpenAPI 3.1 document; its own address comes first."""
         from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
 
         return openapi_document(self.tenant.world.schemas, server=self.url if self.host.is_listening else None)
