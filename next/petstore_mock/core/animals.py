@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Final
 
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.draws import Draws
 from petstore_mock.core.options import Seed
@@ -55,9 +55,9 @@ class Animals:
 
     def seed_count(self, count: object, name: str) -> list[Pet]:
         """Add so many plausible animals of every status, and return them."""
-        whole = is_integer(count) and 0 <= count <= MOST_ANIMALS
-        require(whole, f"a number of animals from 0 to {MOST_ANIMALS:,}", **{name: count})
-        return [self._seed_sample() for _ in range(count)]  # type: ignore[arg-type]  # it is checked
+        if not is_integer(count) or not 0 <= count <= MOST_ANIMALS:
+            refuse(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown(count)}")
+        return [self._seed_sample() for _ in range(count)]
 
     def _seed_sample(self) -> Pet:
         store = self._store

@@ -17,23 +17,14 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """A valid request.
+    """A valid request."""
 
-    Attributes:
-        world: the world that it meets; its lock is held.
-        operation: its operation.
-        route: its parameters.
-        base_path: the part of the client's base address before the paths of the interface.
-        body: its body, if the operation takes one.
-        commit: whether its effect is kept; a fault may corrupt the response of an operation that is not executed.
-    """
-
-    world: World
+    world: World  # its lock is held
     operation: Operation
     route: Route
-    base_path: str
+    base_path: str  # the part of the client's base address before the paths of the interface
     body: Body | None
-    commit: bool
+    commit: bool  # whether its effect is kept; a fault may corrupt the response of an operation that is not executed
 
 
 def execute(call: Call) -> Response | Refusal:

@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 
 
 def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> Response | Deferred:
-    """Respond to one request. The world's lock is held.
-
-    Args:
-        world: the world that the request meets.
-        request: the request.
-        key: the key of this world that the request bears, or None.
-        problem: why there is no key: a name of ``CONDITIONS``.
-    """
+    """Respond to one request, with a key of this world, or with the condition that says why there is none."""
     exchange = _begin(world, request)
     try:
         if world.mutant is None:

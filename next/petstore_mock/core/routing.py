@@ -39,42 +39,25 @@ _SHOWN_PART: Final = 80  # of a query
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused.
+    """Why a request is refused."""
 
-    Attributes:
-        condition: a name of ``CONDITIONS``.
-        violations: the broken rules.
-        detail: further words.
-        omitted: how many more rules are broken.
-        fields: header fields of the response.
-    """
-
-    condition: str
+    condition: str  # a name of ``CONDITIONS``
     violations: tuple[Violation, ...] = ()
     detail: str = ""
-    omitted: int = 0
-    fields: ResponseFields = ()
+    omitted: int = 0  # how many more rules are broken
+    fields: ResponseFields = ()  # of the response
 
 
 @dataclass(slots=True, eq=False)  # compared by identity: the store keeps responses by route
 class Route:
-    """Where a method and a target lead.
-
-    Attributes:
-        operation: the operation, or None where the interface has none.
-        refusal: what is wrong with path or method; such a request needs no key.
-        allow: the methods of the path.
-        invalid: what is wrong with the parameters; comes after the key.
-        arguments: the values of the parameters by name, defaults included.
-        filters: which animals a list has.
-    """
+    """Where a method and a target lead."""
 
     operation: Operation | None = None
-    refusal: Refusal | None = None
-    allow: str = ""
-    invalid: Refusal | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-    filters: tuple[Filter, ...] = ()
+    refusal: Refusal | None = None  # what is wrong with path or method; such a request needs no key
+    allow: str = ""  # the methods of the path
+    invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
+    arguments: dict[str, Any] = field(default_factory=dict)  # the values of the parameters, defaults included
+    filters: tuple[Filter, ...] = ()  # which animals a list has
 
     @property
     def pet_id(self) -> int:
