@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 _LARGEST: Final = 1e18  # seconds: as good as for ever
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import chain
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_mock.common.refusing import one_of, refuse, require, shown
@@ -21,6 +20,8 @@ from petstore_mock.interface.table import OPERATIONS, in_words, require_operatio
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
+    from random import Random
+
     from petstore_mock.common.real import RLock
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 CommitPoint = Literal["before_commit", "after_commit"]
 Point = Literal["before_commit", "after_commit", "handshake"]  # faults of handshakes meet connections
 
+_SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
 _COMMIT_POINTS: Final = ("before_commit", "after_commit")
 _KEPT_SPENT: Final = 1_000  # as many as a stub keeps requests
 _KEPT_ERRORS: Final = 100  # a `when` may raise at each of a million requests
@@ -199,13 +201,13 @@ class FaultHandle:
             f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
             f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
         ]
-        another = "further " if self.hits else ""
-        return "; ".join(filter(None, reasons)) or f"no {another}{what} {'met' if what == 'connection' else 'matched'} it"
+        none = f"no {'further ' if self.hits else ''}{what} {'met' if what == 'connection' else 'matched'} it"
+        return "; ".join(filter(None, reasons)) or none
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
         return {
-            **{name: getattr(self, name) for name in ("id", "on", "after", "probability", "off_contract", "hits", "spent")},
+            **{name: getattr(self, name) for name in _SHOWN},
             "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
             "times": None if self.fault.kind == "sequence" else self.times,
             "at": "before_commit" if self.at == "handshake" else self.at,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.core.responses import render
 from petstore_mock.core.routing import Refusal, Route
 from petstore_mock.core.store import Body
-from petstore_mock.http.response import Response
 from petstore_mock.interface.gaps import ListPage
-from petstore_mock.interface.table import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.core.world import World
+    from petstore_mock.http.response import Response
+    from petstore_mock.interface.table import Operation
 
 
 class Call(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +18,6 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.host import Host
 from petstore_mock.core.keys import NOBODY
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
 from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
@@ -30,6 +28,9 @@ from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from petstore_mock.core.host import Host
     from petstore_mock.core.keys import Key
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.request import ApiRequest
@@ -343,7 +344,7 @@ class Worlds:
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
     def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here
-        """Return the TLS fault that a new connection meets; it belongs to the current world, like a request without a key."""
+        """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         if not self.host.tls:
             return None

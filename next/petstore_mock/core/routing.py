@@ -5,14 +5,12 @@ A route depends on the method and the target alone, so the rules keep the routes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.masking import cut
-from petstore_mock.core.store import Body, Filter
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, Head, WireFormat
 from petstore_mock.interface import schemas
@@ -20,6 +18,11 @@ from petstore_mock.interface.behaviour import Behaviour, policies
 from petstore_mock.interface.strict_json import percent_decode, read_integer
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
 from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from petstore_mock.core.store import Body, Filter
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -107,16 +110,12 @@ class Rules:
                 return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
             return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
-        if not path.startswith("/") or "#" in target:
-            return Route(refusal=Refusal("malformed_target", detail="send an absolute path"))
-        segments: list[str] = []
-        for segment in path[1:].split("/"):
-            decoded = percent_decode(segment)
-            if decoded is None:
-                detail = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)"
-                return Route(refusal=Refusal("malformed_target", detail=detail))
-            segments.append(decoded)
-        return self._find_path(method, path, segments, query)
+        segments = [percent_decode(segment) for segment in path[1:].split("/")]
+        problem = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)" if None in segments else ""
+        problem = problem if path.startswith("/") and "#" not in target else "send an absolute path"
+        if problem:
+            return Route(refusal=Refusal("malformed_target", detail=problem))
+        return self._find_path(method, path, [segment or "" for segment in segments], query)
 
     def _find_path(self, method: str, path: str, segments: list[str], query: str) -> Route:
         shown = cut(path, _SHOWN_PATH)

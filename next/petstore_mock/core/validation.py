@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,8 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json,
 from petstore_mock.interface.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
 

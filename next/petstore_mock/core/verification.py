@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,6 +13,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
@@ -76,7 +76,7 @@ class Verification:
             raise error_of([(one.kind, one.text) for one in problems]) from cause
 
     def report(self, *, again: bool = True) -> list[Problem]:
-        """Return the problems and count them as reported. Those from before a reset come once; others only ``again``."""
+        """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
         with self._lock:
             present = self._present()
             problems = [*self._from_resets(), *(present if again else self._unreported(present))]

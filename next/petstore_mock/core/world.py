@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.real import RLock
 from petstore_mock.common.refusing import refuse, shown
@@ -14,7 +11,7 @@ from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
 from petstore_mock.core.keys import NOBODY, Key, KeyState
-from petstore_mock.core.options import Start, own_start, start_of
+from petstore_mock.core.options import own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.verification import ExpectedViolation, Problem, Verification
@@ -25,6 +22,10 @@ from petstore_mock.interface.mutants import MUTANTS, Mutant
 from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import date
+
     from petstore_mock.core.host import Host
     from petstore_mock.interface.behaviour import Behaviour
 
@@ -49,9 +50,9 @@ class World:
 
     __slots__ = (
         *("_base", "_lasting_keys", "_random_start", "_snapshot_number", "_start_keys"),
-        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant", "name"),
-        *("owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time", "valid_requests"),
-        *("verification", "visitors"),
+        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant"),
+        *("name", "owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time"),
+        *("valid_requests", "verification", "visitors"),
     )
 
     def __init__(
@@ -113,8 +114,8 @@ class World:
             self._begin(options)
             self._begin_test()
 
-    def renew(self, owner: str | None, **own: Any) -> None:
-        """Become the world of another test: the starting state with its ``own`` options, and with a new key or a fixed one."""
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # those of own_start
+        """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         with self.lock:
             former, self.start = self.start, start

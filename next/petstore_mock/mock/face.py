@@ -11,7 +11,6 @@ from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.text import add_note, journal_text
 from petstore_mock.verbs import state
-from petstore_mock.verbs.verb import Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,18 +26,27 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.interface.static import GapChoices, OperationName, PetChanges, PetFields
     from petstore_mock.journal.journal import Journal
+    from petstore_mock.verbs.verb import Verb
 
 
 class Handle(Protocol):
     """A planned fault: how often it fired, and how to take it away."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its number in its world."""
+
     @property
-    def hits(self) -> int: ...
+    def hits(self) -> int:
+        """How often it fired."""
+
     @property
-    def spent(self) -> bool: ...
-    def cancel(self) -> None: ...
+    def spent(self) -> bool:
+        """Whether it has fired as often as it may."""
+
+    def cancel(self) -> None:
+        """Take the fault away. It need not fire any more."""
+
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: object, *_: object) -> None: ...
 
