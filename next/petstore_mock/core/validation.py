@@ -13,11 +13,13 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json,
 from petstore_mock.interface.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
 
 _KEPT_BODY: Final = 512  # bytes
-_PYTHON_TYPES: Final = {"string": str, "integer": int}
+_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
@@ -115,9 +117,9 @@ def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]: 
     if not isinstance(document, dict):
         return found
     for gap in RULES:
-        value, wanted = document.get(gap.field), schemas.properties(schema).get(gap.field, {}).get("type")
+        value, wanted = document.get(gap.field), schemas.properties(schema).get(gap.field, {}).get("type", "")
         if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
-            broken = getattr(rules.policies, gap.name)(value)
+            broken: tuple[str, str] | None = getattr(rules.policies, gap.name)(value)
             if broken is not None:
-                found.append(Violation(f"body.{gap.field}", *broken, value))
+                found.append(Violation(f"body.{gap.field}", broken[0], broken[1], value))
     return found

@@ -88,15 +88,15 @@ class Criteria:
 
     def _check(self, name: str, value: Any) -> Check:  # noqa: ANN401  # each criterion checks its own value
         is_argument = name == "status" and (value is None or isinstance(value, str))
-        if name in _GENERAL and not is_argument:
+        if name in GENERAL and not is_argument:
             if self._before_response and name in _OF_RESPONSE:
                 refuse(f"expected criteria of the request, which has no response yet; got {name}={_show(value)}")
-            checked, differs = _GENERAL[name]
+            checked, differs = GENERAL[name]
             return partial(differs, checked(value))
         asked = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
         known = list(dict.fromkeys(argument for operation in asked for argument in _places(operation)))
         if name not in known:
-            general = [other for other in _GENERAL if not (self._before_response and other in _OF_RESPONSE)]
+            general = [other for other in GENERAL if not (self._before_response and other in _OF_RESPONSE)]
             names = [*known, *general]
             refuse(
                 f"expected criteria of {self.operation or 'a request'}: {', '.join(dict.fromkeys(names))}; "
@@ -248,7 +248,7 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-_GENERAL: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Exchange], str]]]] = {
+GENERAL: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Exchange], str]]]] = {
     "status": (_status_of, _status),
     "json": (_json_of, _json),
     "body": (_body_of, _body),
