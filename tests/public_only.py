@@ -185,6 +185,8 @@ class _Checker(ast.NodeVisitor):
         match node:
             case ast.Name():
                 kind = self._types.get(node.id)
+            case ast.Attribute(attr=name) if name in CONVENTION and self._type_of(node.value) is None:
+                kind = CONVENTION[name]
             case ast.Attribute():
                 kind = GIVES.get((self._type_of(node.value), node.attr))
             case ast.Call(func=ast.Name(id=name)):

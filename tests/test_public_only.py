@@ -73,6 +73,9 @@ def test_the_files_are_found() -> None:
         "petstore_mock.PetStoreMock(schemas=folder)",
         # Attributes of public objects that are not public.
         "petstore.tenant",
+        "client.petstore.tenant",
+        "self.petstore.journal.kept",
+        "with petstore.fresh() as inner:\n    inner.tenant",
         "petstore.host.worlds",
         "def test(mock: PetStoreMock) -> None:\n    mock.tenant",
         "def test(*, mock: 'PetStoreMock | None') -> None:\n    mock.tenant",

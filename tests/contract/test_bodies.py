@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tests.client import Client
     from tests.contract.conftest import Serve
 
-pytestmark = pytest.mark.untraced
-
 ONE_MEBIBYTE = 1024 * 1024
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tests.client import Client
     from tests.contract.conftest import Serve
 
-pytestmark = pytest.mark.untraced
-
 PETS, PET = "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS"
 
 

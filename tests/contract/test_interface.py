@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tests.client import Client, Response
     from tests.contract.conftest import Serve
 
-pytestmark = pytest.mark.untraced
-
 STATUSES = ("available", "pending", "sold")
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 

@@ -79,6 +79,12 @@ def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
     petstore.stop()
 
 
+def test_it_speaks_tls_under_a_certificate_that_its_context_trusts() -> None:
+    with PetStoreMock(tls=True, seed=1) as petstore, Client(petstore) as client:
+        assert petstore.url.startswith("https://")
+        assert (client.list().json(), petstore.journal.last.secure) == (petstore.pets, True)
+
+
 def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStoreMock) -> None:
     with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
         one.create(name="Rex", categoryId=1)

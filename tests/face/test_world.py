@@ -174,6 +174,7 @@ def test_reset_returns_to_the_starting_state(petstore: Face) -> None:
             inner.clock.travel_to("2031-01-01")
             inner.inject(500)
             assert client.status() == 500
+            inner.revoke_key()
             inner.reset()
             assert (inner.pets, inner.api_key, len(inner.journal)) == (start, key, 0)
             assert inner.behaviour == Behaviour.preset("helpful")
