@@ -73,6 +73,7 @@ class Server:
         self.process = os.getpid()
         self._thread: Thread | None = None
         self._accepted = 0
+        self._error: BaseException | None = None
 
     def __repr__(self) -> str:
         return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
@@ -81,6 +82,13 @@ class Server:
     def is_alive(self) -> bool:
         """Whether it listens. It does not when its thread has died, or in the child of a fork."""
         return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
+
+    @property
+    def died(self) -> str:
+        """Why its thread ended although nothing stopped it; empty unless it did."""
+        if self._thread is None or self._thread.is_alive() or self.process != os.getpid():
+            return ""
+        return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
 
     @property
     def open_connections(self) -> int:
@@ -103,6 +111,7 @@ class Server:
             self._shared = Shared(self._handler, self._limits, over_tls=self._tls is not None)
             self._stopping = asyncio.Event()
             self._tasks: set[asyncio.Task[None]] = set()
+            self._error = None
             self._thread = Thread(target=self._run, args=(loop, sockets), name="petstore-mock", daemon=True)
             self._thread.start()
 
@@ -165,6 +174,9 @@ class Server:
     def _run(self, loop: asyncio.AbstractEventLoop, sockets: list[Socket]) -> None:
         try:
             loop.run_until_complete(self._serve(loop, sockets))
+        except BaseException as error:
+            self._error = error
+            raise
         finally:
             for sock in sockets:
                 sock.close()
