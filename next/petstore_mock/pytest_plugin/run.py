@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from petstore_mock.common.refusing import one_of, require
+from petstore_mock.core.options import options_at
 from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
-from petstore_mock.pytest_plugin.settings import FIXTURE, merged_marks
-from petstore_mock.pytest_plugin.variants import is_multiplied, name_without_variant, variant_of
+from petstore_mock.pytest_plugin.variants import FIXTURE, mutant_of, name_without_variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,64 +21,58 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.journal.journal import Journal
     from petstore_mock.pytest_plugin.home import Home
-    from petstore_mock.pytest_plugin.ledger import Record
 
-MISTAKES: Final = pytest.StashKey[str]()  # why a test can't have the starting state that it asks for
 _DECORATOR_LINES: Final = 50
 _MOST_WARNINGS: Final = 20  # of one test: a property test can break one rule in a hundred ways
 _MOST_WORLDS: Final = 10  # of fresh(): a test may begin thousands
-_TOO_SLOW: Final = ("hypothesis.errors", "DeadlineExceeded")  # not imported: most tests do without Hypothesis
 
 
 class Run:
-    """One test, from its setup to its teardown.
+    """One test, from its setup to its teardown."""
 
-    Attributes:
-        item: the test.
-        home: the fake that has begun a world for it.
-        uses: whether it has to do with the fixture: it names it, or its client sent requests.
-        start_error: why its starting state can't be; empty if it can.
-        problems: what it must answer for beside the reason for which it failed.
-        by_example: whether each Hypothesis example is verified by itself.
-        has_own_mock: whether its exception has the journal of another mock.
-        warnings: what to warn of at its end.
-        fresh: what came to worlds of ``fresh()`` during the test or its example.
-        leaks: the requests of finished tests that came during this one.
-        failed: whether a phase of it failed in a way that says something about the client.
-        listener: why the listener had ended before it.
-        reports: the texts of its failures so far, for its page.
-    """
-
-    def __init__(self, item: pytest.Item, assumed: Mapping[str, str]) -> None:
+    def __init__(self, item: pytest.Item) -> None:
         self.item = item
-        self.home: Home | None = None
-        self.variant = variant_of(item)
-        self.mutant = None if self.variant is None else self.variant.mutant
-        self.uses = FIXTURE in getattr(item, "fixturenames", ())
-        self.start_error = item.stash.get(MISTAKES, "")
-        self.problems: list[str] = []
-        self.by_example = self.has_own_mock = self.failed = False
+        self.mutant = mutant_of(item)
+        self.uses = FIXTURE in getattr(item, "fixturenames", ())  # or its client sent requests
+        self.home: Home | None = None  # which has begun a world for it
+        self.start_error = ""  # why its starting state can't be
+        self.by_example = False  # whether each Hypothesis example is verified by itself
+        self.problems: list[str] = []  # what it must answer for beside the reason for which it failed
         self.warnings: dict[str, Warning] = {}
-        self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}
-        self.leaks: list[Leak] = []
-        self.listener = ""
-        self.reports: list[str] = []
-        self._assumed = assumed
+        self.fresh: dict[tuple[Journal, int], list[Exchange]] = {}  # what came to worlds of fresh()
+        self.leaks: list[Leak] = []  # requests of finished tests that came during this one
+        self.failures: list[str] = []  # the texts of its reports
+        self.facts = {"passed"} if variant_of(item) is None else {"passed", "multiplied"}  # see Ledger
         self._warned: set[str] = set()
-        self._operations: set[str] = set()
-        self._shown: set[tuple[str, str]] = set()
-        self._asked = self._removed = False
 
-    def start(self) -> dict[str, Any]:
-        """Return what the test has of its own; see ``World.renew``."""
-        start, assumed = merged_marks(self.item)
-        gaps = {**self._assumed, **assumed}
-        if self.variant is not None and self.mutant is None:
-            gaps[self.variant.name] = self.variant.value
+    def start(self, assumed: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the test has of its own; see ``World.renew``. The nearest mark wins."""
+        from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # only users of the fixture need it
+
+        start: dict[str, Any] = {}
+        declared: dict[str, str] = {}
+        for mark in self.item.iter_markers():
+            if mark.name == FIXTURE:
+                require(not mark.args, "keywords only", got=mark.args)
+                for name in mark.kwargs:
+                    one_of(name, options_at("marker"), "keyword")
+                start = {**mark.kwargs, **start}
+            elif mark.name == "petstore_assumes":
+                require(not mark.args, 'keywords, gap="alternative"', got=mark.args)
+                declared = {**mark.kwargs, **declared}
+            elif mark.name == "petstore_each":
+                for name in mark.args:
+                    one_of(name, GAPS, "gap")
+                expected = "names of gaps, and a function: pytest can't multiply methods of unittest"
+                require(mark.args and variant_of(self.item) is not None, expected, got=mark.args)
+        self.facts |= {f"assumes {name}={alternative}" for name, alternative in declared.items()}
+        gaps = {**assumed, **declared}
+        if self.mutant is None and (variant := variant_of(self.item)):
+            name, _, gaps[name] = variant.partition("=")
         return {**start, "gaps": gaps or None, "mutant": self.mutant}
 
     def require_start(self) -> None:
-        """Fail in one line if the marks of the test ask for a starting state that can't be."""
+        """Fail in one line if the test can't have the starting state that it asks for."""
         if self.start_error:
             pytest.fail(self.start_error, pytrace=False)
 
@@ -88,26 +83,23 @@ class Run:
         from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
 
         self.uses = True
-        for exchange in exchanges:
-            if exchange.is_violation and not exchange.expected and len(self.warnings) <= _MOST_WARNINGS:
-                text = f"{exchange.request_line} broke the contract{exchange.where}: {exchange.reason}"
+        for one in exchanges:
+            if one.is_violation and not one.expected and len(self.warnings) <= _MOST_WARNINGS:
+                text = f"{one.request_line} broke the contract{one.where}: {one.reason}"
                 self.warnings.setdefault(text, ContractWarning(text))
-            operation = OPERATIONS.get(exchange.operation or "")
+            operation = OPERATIONS.get(one.operation or "")
             if operation is None:
                 continue
-            self._operations.add(operation.name)
-            self._asked = self._asked or (self.mutant is not None and exchange.mutant == self.mutant)
+            self.facts |= {f"calls {operation.name}", *(["asked"] if one.mutant is not None else [])}
             if operation.removed_at is not None:
-                self._removed = self._removed or exchange.timestamp >= operation.removed_at.timestamp()
-                self._warn_of(operation.name, operation.removal_day, operation.section, operation.replacement)
+                self.facts |= {"removed"} if one.timestamp >= operation.removed_at.timestamp() else set()
+                words = f"which the interface removes on {operation.removal_day} (§{operation.section})"
+                text = f"the client called {operation.name}, {words}: use {operation.replacement}"
+                self.warnings.setdefault(text, DeprecatedOperationWarning(text))
         if with_outcomes:
             from petstore_mock.journal.outcomes import outcomes_of  # noqa: PLC0415  # most runs do without
 
-            self._shown |= {(one.operation or "", outcome) for one in exchanges for outcome in outcomes_of(one)}
-
-    def _warn_of(self, name: str, day: str, section: str, replacement: str) -> None:
-        text = f"the client called {name}, which the interface removes on {day} (§{section}): use {replacement}"
-        self.warnings.setdefault(name, DeprecatedOperationWarning(text))
+            self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
 
     def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
         """Keep what came to a world of ``fresh()``, for the report."""
@@ -115,64 +107,42 @@ class Run:
         if len(self.fresh) > _MOST_WORLDS:
             del self.fresh[next(iter(self.fresh))]
 
-    # Warnings
+    def warn(self, noted: Mapping[str, Warning]) -> None:
+        """Warn at the line of the test: of each text once a test, and not again under its mutants.
 
-    def warn(self) -> None:
-        """Warn of what was noted, at the line of the test.
-
-        Each text comes once a test. An error comes each time, or Hypothesis could not shrink it; under a mutant, the
-        test as it is has warned already.
+        A warning that is an error comes each time, or Hypothesis could not shrink it.
         """
         path, line = _line_of(self.item)
-        noted, self.warnings = self.warnings, {}
-        for once, warning in noted.items():
-            is_known = once in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
-            self._warned.add(once)
+        module = getattr(getattr(self.item, "module", None), "__name__", None)
+        for text, warning in noted.items():
+            is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
+            self._warned.add(text)
             with warnings.catch_warnings(record=True) if is_known else nullcontext():
-                module = getattr(getattr(self.item, "module", None), "__name__", None)
                 warnings.warn_explicit(warning, type(warning), path, line, module, registry={})
 
-    # The record of a report
-
-    def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> Record:
-        """Return what a report carries."""
-        self.failed = self.failed or (_is_failure(report) and not self._is_excused(error))
+    def record(self, report: pytest.TestReport, error: BaseException | None, leaks: Sequence[Leak]) -> dict[str, Any]:
+        """Return what a report carries to the ledger: the facts so far, and the leaks since the last report."""
+        is_marked = hasattr(report, "wasxfail")  # by xfail: whether the test held is what counts
+        has_failed = report.failed and not str(report.longrepr).startswith("[XPASS(strict)]")
+        if (has_failed or (report.skipped and is_marked)) and not self._is_excused(error):
+            self.facts.add("failed")
+        if not report.passed or is_marked:
+            self.facts.discard("passed")
         return {
             "test": name_without_variant(self.item),
-            "variant": str(self.variant or ""),
-            "mutant": self.mutant,
-            "multiplied": is_multiplied(self.item),
-            "is_last": report.when == "teardown",
-            "failed": self.failed,
-            "passed": report.passed and not hasattr(report, "wasxfail"),
-            "assumes": merged_marks(self.item)[1],
-            "operations": sorted(self._operations),
-            "shown": [list(pair) for pair in sorted(self._shown)],
-            "asked": self._asked,
-            "removed": self._removed,
+            "variant": variant_of(self.item) or "",
+            "facts": sorted(self.facts | ({"finished"} if report.when == "teardown" else set())),
             "leaks": [[leak.owner, leak.request] for leak in leaks],
-            "listener": self.listener,
         }
 
     def _is_excused(self, error: BaseException | None) -> bool:
         """Say whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
             return any(map(self._is_excused, error.exceptions))
-        if isinstance(error, pytest.xfail.Exception):
-            return True
         # A client of wider scope has the key of a finished test, or the machine is slow: the variant is no reason.
         has_old_key = bool(self.leaks) and self.home is not None and not self.home.world.journal.total
-        return self.variant is not None and (has_old_key or (type(error).__module__, type(error).__name__) == _TOO_SLOW)
-
-
-def _is_failure(report: pytest.TestReport) -> bool:
-    """Say whether a test did not hold, whatever its mark ``xfail`` makes of that."""
-    if report.failed:
-        return not str(report.longrepr).startswith("[XPASS(strict)]")  # it held
-    return report.skipped and hasattr(report, "wasxfail")
-
-
-# The line of a test
+        is_no_reason = has_old_key or type(error).__name__ == "DeadlineExceeded"  # of Hypothesis
+        return isinstance(error, pytest.xfail.Exception) or (bool(variant_of(self.item)) and is_no_reason)
 
 
 def _line_of(item: pytest.Item) -> tuple[str, int]:
