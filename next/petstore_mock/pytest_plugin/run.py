@@ -113,7 +113,7 @@ class Run:
         A warning that is an error comes each time, or Hypothesis could not shrink it.
         """
         path, line = _line_of(self.item)
-        module = getattr(getattr(self.item, "module", None), "__name__", None)
+        module = getattr(getattr(self.item, "module", None), "__name__", self.item.name)  # Python drops it for None
         for text, warning in noted.items():
             is_known = text in self._warned or len(self._warned) >= _MOST_WARNINGS or self.mutant is not None
             self._warned.add(text)

@@ -37,7 +37,7 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # from the first test on that asks for the fixture
-        self._config = config
+        self.config = config
         self._ledger = Ledger()  # on the controller of xdist as well
         self._summaries = Summaries(config, self._ledger)
         self._run: Run | None = None
@@ -129,7 +129,8 @@ class Session:
         noted, run.warnings = run.warnings, {}
         try:
             run.home.world.verify(again=again)
-            run.warn(noted)
+            if noted:
+                run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:
             if error is None:
                 raise_at(run.item, found)
@@ -261,7 +262,7 @@ class Session:
             report.__dict__.pop("wasxfail", None)
             call.excinfo = None  # no debugger is to stop there
         elif report.failed:
-            add_journal(report, run, self._config, self._wider)
+            add_journal(report, run, self.config, self._wider)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -279,7 +280,7 @@ class Session:
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        is_worker = hasattr(self._config, "workerinput")  # of xdist, whose controller sums up
+        is_worker = hasattr(self.config, "workerinput")  # of xdist, whose controller sums up
         if not is_worker and self._summaries.finish() and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
