@@ -23,7 +23,6 @@ class Home:
 
     @property
     def url(self) -> str | None:
-        """The base address; None when it does not listen."""
         return self._service.url if self._service.is_listening else None
 
     @property
@@ -64,5 +63,4 @@ class Home:
         }
 
     def stop(self) -> None:
-        """Stop it: the session is over."""
         self.petstore.stop()

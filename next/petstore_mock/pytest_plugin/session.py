@@ -13,7 +13,7 @@ import pytest
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
-from petstore_mock.pytest_plugin.ledger import Ledger, Summaries
+from petstore_mock.pytest_plugin.ledger import Summaries
 from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
 from petstore_mock.pytest_plugin.run import Run, raise_at
 
@@ -33,13 +33,13 @@ _ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 
 
 class Session:
-    """The tests of a run and their fake. Each hook that concerns running tests stands here, once."""
+    """The tests of a run and their fake: each hook that runs tests stands here, once."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # from the first test on that asks for the fixture
         self.config = config
-        self._ledger = Ledger()  # on the controller of xdist as well
-        self._summaries = Summaries(config, self._ledger)
+        self._summaries = Summaries(config)
+        config.pluginmanager.register(self._summaries, "petstore-summaries")
         self._run: Run | None = None
         self._options: object = None  # the definition of petstore_options that made the fake
         self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()  # clears, and the newest number
@@ -49,7 +49,6 @@ class Session:
     # The fake and its worlds
 
     def begin(self, home: Home) -> None:
-        """Take a fake, and begin the world of the present test."""
         self.home = home
         self._begin()
 
@@ -194,7 +193,7 @@ class Session:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         # The last test of a class or module tears its fixtures down, so it always runs.
         is_last = nextitem is None or nextitem.parent is not item.parent
-        return None if is_last or not variants.is_needless(item, self._ledger) else True
+        return None if is_last or not self._summaries.ledger.is_needless(item) else True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)  # before any fixture of the test is set up
     def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
@@ -266,11 +265,6 @@ class Session:
         return report
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if record := getattr(report, "petstore", None):
-            self._ledger.add(record)
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         record = getattr(report, "petstore", None)
         if record is None or not record["variant"].startswith("mutant="):
@@ -278,11 +272,3 @@ class Session:
         if report.when != "teardown":
             return "", "", ""
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        is_worker = hasattr(self.config, "workerinput")  # of xdist, whose controller sums up
-        if not is_worker and self._summaries.finish() and exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        self._summaries.write(terminalreporter)
