@@ -33,6 +33,7 @@ _KEPT_HEADS: Final = 1024
 _KEPT_BODIES: Final = 32  # a test creates the same few animals
 _SHOWN_METHOD: Final = 40  # characters
 _SHOWN_PATH: Final = 200
+_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
 _SHOWN_PART: Final = 80  # of a query
 
 
@@ -149,6 +150,8 @@ class Rules:
             route = Route(operation, allow=row.allow)
             self._validate(route, operation, arguments, query)
             return route
+        if path in _BROWSER_FILES:
+            return Route(refusal=Refusal("browser_file", detail=path))
         told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
         return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}{_path_hint(path)}"))
 
