@@ -104,7 +104,7 @@ class Animals:
         """Change an animal and return it; None takes a field away."""
         former = self._store.document(pet_id) if is_integer(pet_id) else None
         if former is None:
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
         for name, value in changes.items():
             field = FIELDS.get(name)
             if field is not None and not field.mutable and value != former.get(name):
@@ -118,7 +118,7 @@ class Animals:
 
     def remove(self, pet_id: object) -> None:
         if not is_integer(pet_id) or not self._store.remove(pet_id):
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
 def _required() -> list[str]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.real import Thread, perf_counter
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.core.host import Host
 from petstore_mock.core.pipeline import tell_browser
 from petstore_mock.core.registry import Worlds
+from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.core.world import World
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.response import Response
@@ -23,6 +24,8 @@ from petstore_mock.transport.wsgi import WsgiApp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from petstore_mock.control.admission import Admission
+    from petstore_mock.control.door import Door
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.handler import TlsPlan
     from petstore_mock.http.request import ApiRequest
@@ -31,17 +34,23 @@ if TYPE_CHECKING:
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.server import Server
 
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _STUB_BODY = 64 * 1024 * 1024  # bytes of a body that an expectation may get
 
 
 class Service:
     """The worlds of one mock and the ways to them: a ``Handler``."""
 
-    def __init__(self, listener: dict[str, Any], world: dict[str, Any]) -> None:
+    def __init__(self, listener: dict[str, Any], world: dict[str, Any], **worlds: Any) -> None:  # noqa: ANN401
         self.options = listener
         self.host = Host(listener["cors"], tls=listener["tls"])
-        self.worlds = Worlds(self.host)
+        self.worlds = Worlds(self.host, **worlds)
         self.worlds.push(World(self.host, world))
+        self.door: Door | None = None
+        if listener["control"]:
+            needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
+            require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
+            self.mount()
         self.worlds.default.verification.expectations = self._problems
         self.app = WsgiApp(self.worlds)
         self.tls: Tls | None = None
@@ -53,6 +62,19 @@ class Service:
         self._httpserver: Listener | None = None
 
     # Listening
+
+    def mount(self, admission: Admission | None = None, *, is_open: bool = True) -> None:
+        """Mount the control door; a closed one tells its health alone."""
+        from petstore_mock.control.door import Door  # noqa: PLC0415  # most mocks have none
+
+        self.door = Door(self.worlds, lambda: self.server, admission, is_open=is_open)
+
+    @property
+    def control_url(self) -> str:
+        """The address of the control door."""
+        if self.door is None:
+            refuse("expected a mock with a control door: PetStoreMock(control=True)")
+        return f"{self.url.removesuffix(BASE_PATH)}{DOOR_PATH}/"
 
     @property
     def server(self) -> Server:
@@ -121,6 +143,8 @@ class Service:
 
     def handle(self, request: ApiRequest) -> Response | Deferred | Blocking:
         """Respond to a whole request."""
+        if self.door is not None and self.door.serves(request):
+            return self.door.handle(request)
         stubs = self._httpserver
         if stubs is not None and stubs.expects and not self._has_route(request):
             respond = stubs.match(request)
@@ -154,10 +178,14 @@ class Service:
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
         """Say from its head whether a request's body is worth reading."""
+        if self.door is not None and self.door.serves(request):
+            return self.door.admits(request, length)
         return self._may_stub(request) or self.worlds.admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes."""
+        if self.door is not None and self.door.serves(request):
+            return self.door.body_limit(request)
         return _STUB_BODY if self._may_stub(request) else self.worlds.body_limit(request)
 
     def _may_stub(self, request: ApiRequest) -> bool:
@@ -169,6 +197,8 @@ class Service:
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request."""
+        if self.door is not None and self.door.serves(request):
+            return self.door.refuse(condition, detail, request)
         return self.worlds.refuse(condition, detail, request, generation)
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
