@@ -18,6 +18,7 @@ from petstore_mock.http.response import Response
 from petstore_mock.interface.schemas import preload_judge
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import Exchange
+from petstore_mock.journal.journal import KEPT
 from petstore_mock.transport import no_proxy
 from petstore_mock.transport.wsgi import WsgiApp
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from petstore_mock.mock.tls import Tls
     from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.server import Server
+    from petstore_mock.transport.tls import ServerTls
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _STUB_BODY = 64 * 1024 * 1024  # bytes of a body that an expectation may get
@@ -41,11 +43,21 @@ _STUB_BODY = 64 * 1024 * 1024  # bytes of a body that an expectation may get
 class Service:
     """The worlds of one mock and the ways to them: a ``Handler``."""
 
-    def __init__(self, listener: dict[str, Any], world: dict[str, Any], **worlds: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        listener: dict[str, Any],
+        world: dict[str, Any],
+        *,
+        keys: tuple[str, ...] = (),
+        certificates: ServerTls | None = None,
+        **worlds: Any,  # noqa: ANN401  # those of Worlds
+    ) -> None:
         self.options = listener
         self.host = Host(listener["cors"], tls=listener["tls"])
         self.worlds = Worlds(self.host, **worlds)
-        self.worlds.push(World(self.host, world))
+        self.worlds.push(World(self.host, world, keys=keys, keep=worlds.get("keep", KEPT)))
+        if worlds.get("listener"):
+            self.worlds.default.journal.listen(worlds["listener"])
         self.door: Door | None = None
         if listener["control"]:
             needs = f"one of {', '.join(_LOOPBACK)} with control=True; 'petstore-mock serve --control' opens others"
@@ -54,10 +66,12 @@ class Service:
         self.worlds.default.verification.expectations = self._problems
         self.app = WsgiApp(self.worlds)
         self.tls: Tls | None = None
-        if listener["tls"]:
+        self._certificates = certificates
+        if listener["tls"] and certificates is None:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
 
             self.tls = Tls(listener["host"])
+            self._certificates = self.tls.context
         self._server: Server | None = None
         self._httpserver: Listener | None = None
 
@@ -82,8 +96,8 @@ class Service:
         if self._server is None:
             from petstore_mock.transport.server import Server  # noqa: PLC0415
 
-            tls = None if self.tls is None else self.tls.context
-            self._server = Server(self, self.options["host"], self.options["port"], tls=tls)
+            tls, loop = self._certificates, self.options.get("loop", "asyncio")
+            self._server = Server(self, self.options["host"], self.options["port"], tls=tls, loop=loop)
             self.host.close_connections = self._server.close_connections
             if tls is not None:
                 self.host.renew_connections = self._server.renew_connections
@@ -115,7 +129,7 @@ class Service:
         if server is None or not server.is_alive:
             refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither")
         host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"http{'' if self.tls is None else 's'}://{host}:{server.port}{BASE_PATH}"
+        return f"http{'s' if self.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
     def start(self) -> None:
         """Listen; harmless when it listens already."""
