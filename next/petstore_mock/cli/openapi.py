@@ -19,6 +19,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     fits = options.server is None or is_base_url(options.server)
-    require(fits, "a base address such as http://127.0.0.1:8080/v1", got=options.server)
+    require(fits, "a base address such as http://127.0.0.1:8080/v1", server=options.server)
     stdout.write(json.dumps(openapi_document(options.server), indent=2, ensure_ascii=False) + "\n")
     return 0

@@ -33,8 +33,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     timeout = seconds_of(options.timeout)
-    require(timeout > 0, "a positive number of seconds", got=options.timeout)
-    require(options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", got=options.url)
+    require(timeout > 0, "a positive number of seconds", timeout=options.timeout)
+    require(options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", url=options.url)
     address = options.url or _address_of_serve()
     deadline = time.monotonic() + timeout
     while True:

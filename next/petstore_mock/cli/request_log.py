@@ -34,7 +34,7 @@ def result_of(exchange: Exchange) -> str:
         ended = f", {exchange.outcome}" if exchange.outcome not in {None, "delayed"} else ""
         return f"{exchange.status} (fault {fault.kind}{ended})"
     if operation is None or not operation.commits:
-        return f"{exchange.result} (fault {fault.kind})"
+        return exchange.result
     if not exchange.executed:
         return f"{exchange.result} before the commit"
     return f"{exchange.result} after the commit: animal {_pet_id(exchange)} {_DONE[operation.effect]}"

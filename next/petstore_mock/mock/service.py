@@ -47,6 +47,7 @@ class Service:
         self,
         listener: dict[str, Any],
         world: dict[str, Any],
+        /,
         *,
         keys: tuple[str, ...] = (),
         certificates: ServerTls | None = None,
