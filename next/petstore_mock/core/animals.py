@@ -94,7 +94,7 @@ class Animals:
         if seed is None:
             return
         if isinstance(seed, (str, PathLike)):
-            self.seed_each(_animals_of_file(seed), f"{seed}, item [{{}}]")
+            self.seed_each(animals_of_file(seed), f"{seed}, item [{{}}]")
         elif isinstance(seed, int):
             self.seed_count(seed, "seed")
         else:
@@ -178,7 +178,7 @@ def _not_json(value: object) -> str:
     return ""
 
 
-def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
+def animals_of_file(path: str | PathLike[str]) -> list[Any]:
     """Return the list of animals in a JSON file."""
     try:
         content = as_path(path, "seed").read_bytes()
