@@ -19,6 +19,7 @@ from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.errors import VerificationError
+from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -82,9 +83,14 @@ class RemoteHandle:
         self._plan = plan
         self._cancelled = False
         self.id: int = plan["id"]
+        self.fault = from_data(plan["fault"])
 
     def __repr__(self) -> str:
-        return f"<{self._refreshed()['words']} hits={self._plan['hits']}>"
+        return f"<{self} hits={self.hits}>"
+
+    def __str__(self) -> str:
+        words: str = self._plan["words"]
+        return words
 
     def _refreshed(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
@@ -122,7 +128,7 @@ class RemoteHandle:
         why_not = self._refreshed()["why_not"] if not self._cancelled else None
         self._cancel(required=kind is not None)
         if why_not and kind is None:
-            raise VerificationError(f"{self._plan['words']} {why_not.replace(':', ' within its block:', 1)}")
+            raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
 
 class RemoteClock(Clock):
@@ -321,6 +327,8 @@ class RemotePetStore(PetStore):
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
+    key = options.get("api_key")
+    require(key is None or isinstance(key, str), "an API key as text", type=type(key).__name__)
     told = {name: value for name, value in options.items() if value is not None}
     if "behaviour" in told:
         told["behaviour"] = dict(as_behaviour(told["behaviour"]))
