@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.guards import is_array
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
@@ -75,9 +75,8 @@ class Animals:
 
     def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
         """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
-        is_list = isinstance(pets, Iterable) and not isinstance(pets, (Mapping, str, bytes))
-        if not is_list:
-            advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
+        if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
+            advice = ": put the one animal into a list" if is_object(pets) else ""
             refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
         before, state = self._store.snapshot(), self._draws.state()
         added: list[Pet] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
@@ -10,6 +9,8 @@ from urllib.parse import urlsplit
 from petstore_mock.common.refusing import refuse, require, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Head
 
@@ -72,7 +73,7 @@ def cors_of(origins: object) -> Cors | None:
         return None
     if origins == ANY_ORIGIN:
         return Cors([ANY_ORIGIN])
-    is_list = isinstance(origins, Iterable) and not isinstance(origins, (str, bytes))
+    is_list = hasattr(origins, "__iter__") and not isinstance(origins, (str, bytes))
     require(is_list, "cors as a list of origins, or '*' for any", cors=origins)
     given = cast("Iterable[object]", origins)
     every = [str(one) if one in {ANY_ORIGIN, "null"} else check_origin(one, ", '*' or 'null'") for one in given]
