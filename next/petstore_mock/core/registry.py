@@ -225,11 +225,12 @@ class Worlds:
                 return self._leaked(world, request, owner)
         world.lock.acquire()  # a `with` takes twice as long, and every request comes here
         try:
-            key = None
-            if name is not None:
-                key = world.keys.get(name)
-                if key is None:
-                    problem = "unknown_key"
+            key = None if name is None else world.keys.get(name)
+            if name is not None and key is None:
+                owner = None if request.mount else self.host.keys.retired.get(name)
+                if owner is not None:  # retired since the look-up above
+                    return self._leaked(world, request, owner)
+                problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
         finally:
             world.lock.release()
