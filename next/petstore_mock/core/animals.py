@@ -95,7 +95,7 @@ class Animals:
         if seed is None:
             return
         if isinstance(seed, (str, PathLike)):
-            self.seed_each(_animals_of_file(seed), f"{seed}, item [{{}}]")
+            self.seed_each(animals_of_file(seed), f"{seed}, item [{{}}]")
         elif isinstance(seed, int):
             self.seed_count(seed, "seed")
         else:
@@ -107,7 +107,7 @@ class Animals:
         """Change an animal and return it; None takes a field away."""
         former = self._store.document(pet_id) if is_integer(pet_id) else None
         if former is None:
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
         for name, value in changes.items():
             field = FIELDS.get(name)
             if field is not None and not field.mutable and value != former.get(name):
@@ -121,7 +121,7 @@ class Animals:
 
     def remove(self, pet_id: object) -> None:
         if not is_integer(pet_id) or not self._store.remove(pet_id):
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
 def _required() -> list[str]:
@@ -179,7 +179,7 @@ def _not_json(value: object) -> str:
     return ""
 
 
-def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
+def animals_of_file(path: str | PathLike[str]) -> list[Any]:
     """Return the list of animals in a JSON file."""
     try:
         content = as_path(path, "seed").read_bytes()

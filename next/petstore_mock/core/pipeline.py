@@ -204,6 +204,7 @@ class _Execution:
             return response
         exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
         exchange.fault = fault
+        exchange.response = response  # reports tell what was lost
         if fault.kind == "delay":
             return self._late(response, fault)
         return self._instead(fault) if fault.row.loses_response else self._corrupted(response, fault)
