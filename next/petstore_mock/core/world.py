@@ -120,7 +120,7 @@ class World:
         with self.lock:
             former, self.start = self.start, start
             try:
-                self._give_keys(owner)
+                self._give_keys()
                 self._go_back()
             except PetStoreMockError:
                 self.start = former
@@ -233,12 +233,11 @@ class World:
     def secrets(self) -> tuple[str, ...]:
         return tuple(self.keys)
 
-    def _give_keys(self, owner: str | None = None) -> None:
-        """Give the world the keys of its starting state, or a new one; those that it loses are of its former owner."""
-        former = self.owner
+    def _give_keys(self) -> None:
+        """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
         names = self.start.keys or (self.host.keys.new_key(),)
         for name in [name for name in self.keys if name not in names]:
-            self._retire(name, former or owner)
+            self._retire(name, self.owner)
         for name in names:
             if name not in self.keys:
                 self._add_key(name)
