@@ -43,7 +43,7 @@ class Service:
         self.worlds = Worlds(self.host)
         self.worlds.push(World(self.host, world))
         self.worlds.default.verification.expectations = self._problems
-        self.app = WsgiApp(self.worlds)
+        self.app = WsgiApp(self)
         self.tls: Tls | None = None
         if listener["tls"]:
             from petstore_mock.mock.tls import Tls  # noqa: PLC0415  # an extra, and heavy
@@ -91,7 +91,9 @@ class Service:
                 "of the mock: start processes by 'spawn', or start a mock in the child"
             )
         if server is None or not server.is_alive:
-            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither")
+            refuse(
+                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
+            )
         host = f"[{server.host}]" if ":" in server.host else server.host
         return f"http{'' if self.tls is None else 's'}://{host}:{server.port}{BASE_PATH}"
 
