@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
 from petstore_mock.http.request import ApiRequest
-from petstore_mock.transport.in_process import encoded, respond
+from petstore_mock.transport.wsgi import respond
 
 if TYPE_CHECKING:
     from petstore_mock.http.handler import Handler
@@ -56,10 +57,10 @@ class AsgiApp:
 def _request(scope: Message) -> ApiRequest:
     root = scope.get("root_path", "").rstrip("/")
     raw = scope.get("raw_path")
-    path = encoded(scope["path"].encode()) if raw is None else raw.decode("latin-1").partition("?")[0]
+    path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
     query = scope.get("query_string", b"").decode("latin-1")
     target = path.removeprefix(root) if path.startswith(f"{root}/") else path
     fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
     version = f"HTTP/{scope.get('http_version', '1.1')}"
     target = f"{target}?{query}" if query else target
-    return ApiRequest(scope["method"], target, fields, b"", 0, 0, perf_counter(), version, encoded(root.encode()))
+    return ApiRequest(scope["method"], target, fields, b"", 0, 0, perf_counter(), version, quote(root))

@@ -15,8 +15,7 @@ from petstore_mock.http.framing import frame
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, UNSIZED_STATUSES, Response
 from petstore_mock.transport.delivery import BlockingCall, Line, Waiting
-from petstore_mock.transport.head_rules import RequestError
-from petstore_mock.transport.reading import Head, Reader
+from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
@@ -102,14 +101,16 @@ class Connection(Line):
 
     def eof_received(self) -> bool | None:
         self._eof = True
-        if self._held is not None:
-            keeps = self._held.eof()
-            if not keeps:
-                self._held = None
-            return keeps and not self._shared.over_tls  # TLS has no half-closed connections
-        if self._blocked and self._reader.buffer:
+        if isinstance(self._held, Waiting):  # a half-closed client can't be told from one that has gone
+            self._held.gone()
+            self._held = None
+        elif self._held is not None:
+            if self._held.streams:  # such a client waits for nothing
+                self.transport.abort()
+            return not self._shared.over_tls  # TLS has no half-closed connections
+        elif self._blocked and self._reader.buffer:
             return True
-        if (self._reader.in_head or self._incoming) and not self.draining:
+        elif (self._reader.in_head or self._incoming) and not self.draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} did")
         return None

@@ -103,11 +103,6 @@ class Waiting:
         deferred.pending.add(self._release)
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
-    def eof(self) -> bool:
-        """Learn that the client sends no more; say whether to keep our half of the connection."""
-        self.gone()  # a half-closed client can't be told from one that has gone
-        return False
-
     def gone(self) -> None:
         """Learn that the client has gone."""
         if not self._ended:
@@ -203,17 +198,12 @@ class BlockingCall:
         self._line = line
         self._head = head
         self._blocking = blocking
+        self.streams = blocking.streams
         self._failed = failed
         self._gone = False
         self.writable = Event()  # set while the client takes what is sent
         self.writable.set()
         Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
-
-    def eof(self) -> bool:
-        if self._blocking.streams:  # such a client waits for nothing
-            self.gone()
-            self._line.transport.abort()
-        return not self._blocking.streams
 
     def gone(self) -> None:
         self._gone = True

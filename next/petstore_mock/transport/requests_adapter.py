@@ -12,7 +12,7 @@ from urllib3 import HTTPHeaderDict, HTTPResponse
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.http.response import reason_phrase
-from petstore_mock.transport.in_process import respond
+from petstore_mock.transport.wsgi import respond
 
 if TYPE_CHECKING:
     import requests

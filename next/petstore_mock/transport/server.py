@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
+from contextlib import ExitStack
 from functools import partial
 from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Limits, Shared
-from petstore_mock.transport.listening import Socket, listen
 from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
+_BACKLOG: Final = 1024
+_TRIES: Final = 20  # for a port that is free at every address
+_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
+    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+    errno.EADDRNOTAVAIL: (
+        "an address of this machine",
+        ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses",
+    ),
+}
+_ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _log = logging.getLogger("petstore_mock")
 _sleep = asyncio.sleep  # tests replace the public name
 
@@ -39,6 +51,14 @@ def _uvloop() -> asyncio.AbstractEventLoop:
     from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
 
     return new_event_loop()
+
+
+class _Socket(socket.socket):
+    """A socket that accepts connections while a test has replaced ``socket.socket``."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        descriptor, address = self._accept()  # type: ignore[attr-defined]  # what socket.accept() calls
+        return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
 
 
 class Server:
@@ -95,7 +115,7 @@ class Server:
                 refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
             if self.process != os.getpid():
                 self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
-            sockets = listen(self.host, self.port)
+            sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
             self._loop = self._new_loop()
             self._loop.set_exception_handler(self._report)
@@ -149,7 +169,7 @@ class Server:
 
     # In the thread
 
-    def _run(self, sockets: list[Socket]) -> None:
+    def _run(self, sockets: list[_Socket]) -> None:
         try:
             self._loop.run_until_complete(self._serve(sockets))
         finally:
@@ -157,7 +177,7 @@ class Server:
                 sock.close()
             self._loop.close()
 
-    async def _serve(self, sockets: list[Socket]) -> None:
+    async def _serve(self, sockets: list[_Socket]) -> None:
         for sock in sockets:
             self._loop.add_reader(sock, self._accept, sock)
         limits = self._shared.limits
@@ -173,7 +193,7 @@ class Server:
                 connection.shut()
             await _sleep(0)
 
-    def _accept(self, listening: Socket) -> None:
+    def _accept(self, listening: _Socket) -> None:
         try:
             while True:
                 sock, _ = listening.accept()
@@ -217,3 +237,57 @@ class Server:
             _log.error("%s", context.get("message"), exc_info=error)
         else:
             self._handler.failed(error, ApiRequest("-", "-"))
+
+
+def _listen(host: str, port: int) -> list[_Socket]:
+    """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
+
+    Raises:
+        PetStoreMockError: nothing can listen there; says what to do.
+    """
+    require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
+    left = _TRIES if port == 0 else 1
+    while True:
+        left -= 1
+        try:
+            return _listen_at(_addresses(host), port)
+        except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+            code = getattr(error, "errno", None)
+            if left and code == errno.EADDRINUSE:
+                continue
+            key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
+            expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+            refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
+
+
+def _addresses(host: str) -> dict[int, Any]:
+    """Return one address of each family. Clients of localhost differ in the one that they try first."""
+    if host == "*":  # for which glibc gives loopback alone
+        raise ValueError("'*' is no address")
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return {family: address for family, _, _, _, address in reversed(found)}
+
+
+def _listen_at(addresses: dict[int, Any], port: int) -> list[_Socket]:
+    sockets: list[_Socket] = []
+    absent: OSError | None = None
+    with ExitStack() as undo:
+        for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
+            sock = undo.enter_context(_Socket(family, socket.SOCK_STREAM))
+            sock.settimeout(0)
+            if os.name == "posix":  # on Windows the option would let two programs share the port
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind((addresses[family][0], port, *addresses[family][2:]))
+                sock.listen(_BACKLOG)
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                absent = error  # a name may stand for an address of a family that this machine does without
+            else:
+                sockets.append(sock)
+                port = sock.getsockname()[1]
+        if absent is not None and not sockets:
+            raise absent
+        undo.pop_all()
+    return sockets

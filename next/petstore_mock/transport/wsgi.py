@@ -1,16 +1,18 @@
-"""The WSGI adapter (PEP 3333): from an environ to a request, from a response to status, headers and body."""
+"""Requests without a socket: how they are responded to, and the WSGI adapter (PEP 3333)."""
 
 from __future__ import annotations
 
 import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from petstore_mock.common.real import perf_counter
+from petstore_mock.common.real import Event, perf_counter
+from petstore_mock.common.refusing import refuse
+from petstore_mock.http.deferred import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
-from petstore_mock.http.response import reason_phrase
-from petstore_mock.transport.head_rules import RequestError
-from petstore_mock.transport.in_process import encoded, respond
+from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
+from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,9 +20,59 @@ if TYPE_CHECKING:
 
     from petstore_mock.http.handler import Handler
 
+Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
+
+_IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
 _PIECE: Final = 64 * 1024  # bytes
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
+
+
+def respond(handler: Handler, request: ApiRequest, problem: RequestError | None = None) -> Outgoing:
+    """Respond to a whole request, unless it has a problem.
+
+    Raises:
+        PetStoreMockError: the fault that the request met needs a socket.
+    """
+    response: Response | Stream | Deferred | Blocking
+    try:
+        check_head(request)
+    except RequestError as error:
+        problem = error
+    if problem is not None:
+        response = handler.refuse(problem.condition, problem.detail, request)
+    else:
+        if len(request.body) > UNASKED_BODY:
+            limit = handler.body_limit(request)
+            request.oversized = limit is not None and len(request.body) > limit
+        response = handler.handle(request)
+    while not isinstance(response, (Response, Stream)):
+        response = response.run() if isinstance(response, Blocking) else _wait(response)
+    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+    if isinstance(response, Stream):
+        return response.head.status, fields, response.chunks
+    if response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(response.body))))
+    return response.status, fields, [response.body] if response.body and request.method != "HEAD" else []
+
+
+def _wait(deferred: Deferred) -> Response | Deferred:
+    """Wait in this thread until a response is due, or a reset ends the waiting; return what comes then."""
+    if deferred.delivery is not None:
+        deferred.exchange.complete("client gone", sent=False)
+        refuse(f"the fault {deferred.delivery.kind}() needs a socket: give the client petstore.url")
+    released = Event()
+    deferred.pending.add(released.set)
+    try:
+        released.wait(deferred.delay)
+    except BaseException:  # the client's thread gives up
+        deferred.exchange.complete("client gone", sent=False)
+        raise
+    finally:
+        deferred.pending.discard(released.set)
+    response = deferred.resume()
+    deferred.exchange.complete("delayed", sent=True)
+    return response
 
 
 class WsgiApp:
@@ -67,9 +119,9 @@ def _target(environ: WSGIEnvironment) -> str:
 @lru_cache(maxsize=256)
 def _encoded(path: str) -> str:
     try:
-        return encoded(path.encode("latin-1"))  # PEP 3333
+        return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
     except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
-        return encoded(path.encode("utf-8", "surrogatepass"))
+        return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
 
 
 @lru_cache(maxsize=64)  # a client repeats itself
