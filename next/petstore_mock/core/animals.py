@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.common.values import as_path, is_integer
-from petstore_mock.core.draws import Draws
-from petstore_mock.core.options import Seed
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
-from petstore_mock.core.store import Store
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.table import FIELDS
 from petstore_mock.interface.violations import Violation, describe, no_such_name
+
+if TYPE_CHECKING:
+    from petstore_mock.core.draws import Draws
+    from petstore_mock.core.options import Seed
+    from petstore_mock.core.store import Store
 
 Pet = dict[str, Any]
 
@@ -39,7 +41,7 @@ class Animals:
     # Seeding
 
     def seed(self, given: object) -> Pet:
-        """Add an animal and return it; the schema alone judges it. Samples stand for missing fields that are required."""
+        """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
         if not isinstance(given, Mapping):
             refuse(f"expected an animal as a mapping; got {shown(given)}: seed_many() adds several")
         number = self._store.seeded + 1
@@ -55,9 +57,9 @@ class Animals:
 
     def seed_count(self, count: object, name: str) -> list[Pet]:
         """Add so many plausible animals of every status, and return them."""
-        whole = is_integer(count) and 0 <= count <= MOST_ANIMALS
-        require(whole, f"a number of animals from 0 to {MOST_ANIMALS:,}", **{name: count})
-        return [self._seed_sample() for _ in range(count)]  # type: ignore[arg-type]  # it is checked
+        if not is_integer(count) or not 0 <= count <= MOST_ANIMALS:
+            refuse(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown(count)}")
+        return [self._seed_sample() for _ in range(count)]
 
     def _seed_sample(self) -> Pet:
         store = self._store
@@ -145,7 +147,7 @@ def check_animal(document: Mapping[str, Any], call: str) -> None:
     try:
         found = schemas.violations(schemas.schema("Pet"), document, call)
     except ValueError:  # Python writes no integer of thousands of digits
-        raise InvalidError("expected an animal that Pet.json allows (§2); got a number of thousands of digits") from None
+        raise InvalidError("expected an animal that Pet.json allows; got a number of thousands of digits") from None
     broken = list(found)
     if not any(one.rule == "additionalProperties" for one in broken):  # Pet.json leaves them to the behaviour
         broken += [

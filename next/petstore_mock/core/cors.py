@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.http.request import ApiRequest
-from petstore_mock.http.response import Head
+
+if TYPE_CHECKING:
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.http.response import Head
 
 ANY_ORIGIN: Final = "*"
 

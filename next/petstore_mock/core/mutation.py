@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
-from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

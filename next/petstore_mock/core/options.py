@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -19,6 +18,8 @@ from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require,
 from petstore_mock.common.values import is_integer, is_number
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from petstore_mock.interface.behaviour import Behaviour
 
 Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option holds
@@ -172,6 +173,8 @@ class Option:
 
 
 _NUMBER: Final = 2**63 - 1
+_WORLDS: Final = _whole(0, _NUMBER, "a number of worlds")
+_REQUESTS: Final = _whole(1, _NUMBER, "a number of requests of at least 1")
 _PORT: Final = _whole(0, 65535, "a port from 0 to 65535")
 _TEXT_OR_NULL: Final = {"type": ["string", "null"]}
 _KEY: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
@@ -213,9 +216,9 @@ _ROWS: Final = (
     Option("control", "Whether the control door is open", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
     Option("cors", _CORS_WORDS, _cors, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
-    Option("max_worlds", "How many worlds by address there may be", _whole(0, _NUMBER, "a number of worlds"), "serve", MAX_WORLDS, number_of),
+    Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _seconds, "serve", None, seconds_of),
-    Option("keep_requests", _KEEP_WORDS, _whole(1, _NUMBER, "a number of requests of at least 1"), "serve", KEPT_REQUESTS, number_of),
+    Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )
 
 OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +18,6 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.host import Host
 from petstore_mock.core.keys import NOBODY
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
 from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
@@ -30,6 +28,9 @@ from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from petstore_mock.core.host import Host
     from petstore_mock.core.keys import Key
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.request import ApiRequest
@@ -59,37 +60,16 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A request with the key or the address of a finished world, or one that began in it and never became whole.
+    """A request with the key or the address of a finished world, or one that began in it and never became whole."""
 
-    Attributes:
-        owner: the test or the world that it belongs to.
-        request: its method and target, keys masked.
-        status: the status of the response.
-        by_key: whether the key told its owner.
-    """
-
-    owner: str
-    request: str
+    owner: str  # the test or the world that it belongs to
+    request: str  # its method and target, keys masked
     status: int
-    by_key: bool = True
+    by_key: bool = True  # whether the key told its owner
 
 
 class Worlds:
-    """The worlds behind one listener, and the part of a ``Handler`` that the core has.
-
-    Args:
-        host: what the worlds share.
-        max_worlds: how many worlds by address there may be.
-        ttl: seconds after which a world by address that got no request ends; None for never.
-        keep: how many requests the journal of each of them keeps.
-        listener: called with the exchanges of worlds by address; it must be quick.
-
-    Attributes:
-        named: the worlds by address.
-        leaks: the newest leaks.
-        leak_count: how many there were.
-        leaked: called with each leak, in the listener's thread; it must be quick.
-    """
+    """The worlds behind one listener, and the part of a ``Handler`` that the core has."""
 
     def __init__(
         self,
@@ -104,11 +84,11 @@ class Worlds:
         self.named: dict[str, World] = {}
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
-        self.leaked: Callable[[Leak], object] = lambda _: None
-        self._max_worlds = max_worlds
-        self._ttl = ttl
-        self._keep = keep
-        self._listener = listener
+        self.leaked: Callable[[Leak], object] = lambda _: None  # it must be quick
+        self._max_worlds = max_worlds  # by address
+        self._ttl = ttl  # seconds after which a world by address that got no request ends
+        self._keep = keep  # requests of each of them
+        self._listener = listener  # called with their exchanges; it must be quick
         self._lock = RLock()
         self._stack: list[World] = []
 
@@ -319,16 +299,13 @@ class Worlds:
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
         """Say from its head whether a request's body is worth reading."""
-        return pipeline.admits(*self.world_of(request), request, length)
+        world, key = self.world_of(request)
+        return pipeline.admits(world, request, key, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap body_limit)."""
         limit: int | None = self.world_of(request)[0].rules.policies.body_limit
         return limit
-
-    def permits_preflight(self, request: ApiRequest) -> bool:
-        """Say whether a browser asks for an allowed page which requests the page may send."""
-        return self.host.cors is not None and self.host.cors.permits_preflight(request)
 
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
@@ -367,7 +344,7 @@ class Worlds:
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
     def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here
-        """Return the TLS fault that a new connection meets; it belongs to the current world, like a request without a key."""
+        """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         if not self.host.tls:
             return None

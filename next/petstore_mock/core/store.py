@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,7 +11,7 @@ from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from random import Random
 
     from petstore_mock.http.response import Response
@@ -36,24 +35,18 @@ class Row(NamedTuple):
 
 
 class Body:
-    """A valid body of a request that creates an animal. Requests with the same body share it.
+    """A valid body of a request that creates an animal. Requests with the same body share it."""
 
-    Attributes:
-        document: its members.
-        members: the same as canonical JSON, without the braces and behind a comma.
-        filters: the filters that select an animal with these members.
-    """
-
-    __slots__ = ("document", "filters", "members")
+    __slots__ = ("_filters", "_members", "document")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self.members = b"," + encode_json(document)[1:-1] if document else b""
-        self.filters = filters_of(document)
+        self._members = b"," + encode_json(document)[1:-1] if document else b""
+        self._filters = filters_of(document)
 
     def row(self, pet_id: int) -> Row:
         """Return the row of an animal with these members."""
-        return Row(b'{"id":%d%b}' % (pet_id, self.members), self.filters)
+        return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
 
 
 class Snapshot(NamedTuple):
@@ -77,26 +70,18 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
 
 
 class Store:
-    """Animals as canonical bytes, and an index of their ids by filter.
-
-    Attributes:
-        last: the highest id so far. No id is given twice.
-        seeded: how many animals the test has seeded; plausible values follow from this number.
-        turn: how many requests the world has received, never fewer.
-        hidden: created animals that can't be read yet (gap visibility), each with the first turn that can.
-        responses: the responses of routes that only read, until the next change.
-    """
+    """Animals as canonical bytes, and an index of their ids by filter."""
 
     __slots__ = ("_ids", "_rows", "_start", "hidden", "last", "responses", "seeded", "turn")
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
         self._ids: dict[Filter | None, list[int]] = {_All: []}
-        self.last = 0
-        self.seeded = 0
-        self.turn = 0
-        self.hidden: dict[int, int] = {}
-        self.responses: dict[object, Response] = {}
+        self.last = 0  # the highest id so far: no id is given twice
+        self.seeded = 0  # animals that the test has seeded: plausible values follow from this number
+        self.turn = 0  # requests that the world has received
+        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and the first turn that can
+        self.responses: dict[object, Response] = {}  # of routes that only read, until the next change
         self._start = _EMPTY
 
     def __len__(self) -> int:
@@ -183,7 +168,7 @@ class Store:
                 ids.append(pet_id)
             else:
                 insort(ids, pet_id)
-        if pet_id > self.last:
+        if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
             self.last = pet_id
         self.responses.clear()
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import counted
-from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import Seed, checked, options_at
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.mock.face import PetStore
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import requests
 
     from petstore_mock.core.clock import Clock
+    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.journal import Journal
     from petstore_mock.mock.tls import Tls

@@ -125,8 +125,8 @@ def wait_for_requests(world: World, arguments: WaitForRequests) -> WaitedData:
         return sum(map(asked.matches, journal.kept)) >= wanted
 
     with _ending(world) as is_over:
-        announcer = _Announcer(world)
-        wait_blocking(announcer, lambda: journal.clears != clears or is_over() or is_met(), arguments.get("timeout", 1.0))
+        timeout = arguments.get("timeout", 1.0)
+        wait_blocking(_Announcer(world), lambda: journal.clears != clears or is_over() or is_met(), timeout)
     met = journal.clears == clears and is_met()
     return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
 
