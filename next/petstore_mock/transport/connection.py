@@ -8,7 +8,6 @@ from functools import partial
 from ssl import SSLError
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.real import perf_counter
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.framing import frame
@@ -48,7 +47,7 @@ class Shared:
     limits: Limits
     over_tls: bool
     connections: set[Connection] = field(default_factory=set)
-    known: Bounded[bytes, tuple[Head, bytes]] = field(default_factory=lambda: Bounded(_KNOWN))
+    known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict)
 
 
 class Connection(Line):
@@ -148,6 +147,8 @@ class Connection(Line):
                     break
                 head, request = taken
                 if whole and head.plain and not (self._reader.buffer or request.oversized):
+                    if len(self._known) >= _KNOWN:  # cheaper than to drop the oldest of thousands each time
+                        self._known.clear()
                     self._known[whole] = head, request.body
                 whole = b""
                 self._dispatch(head, request)

@@ -145,7 +145,9 @@ class Reader:
             raise
         del buffer[: end + 4]
         if head.length:
-            self.head, self.body = head, _Message()
+            self.head = head
+        if head.length < 0:
+            self.body = _Message()
         return head
 
     def take_body(self) -> bytes | None:
