@@ -51,6 +51,7 @@ class Service:
             self.tls = Tls(listener["host"])
         self._server: Server | None = None
         self._httpserver: Listener | None = None
+        self._is_exempt = False  # from proxies, while it listens
 
     # Listening
 
@@ -79,6 +80,7 @@ class Service:
 
     @property
     def is_listening(self) -> bool:
+        """Whether clients can connect."""
         return self._server is not None and self._server.is_alive
 
     @property
@@ -101,15 +103,19 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            no_proxy.exempt(self.options["host"])
+            if not self._is_exempt:  # a listener whose thread has died left it so
+                no_proxy.exempt(self.options["host"])
+            self._is_exempt = True
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
         self.worlds.release()
-        if self.is_listening:
-            self.server.stop()
+        if self._server is not None:
+            self._server.stop()
+        if self._is_exempt:
             no_proxy.unexempt(self.options["host"])
+        self._is_exempt = False
 
     def clear(self) -> None:
         """Forget the expectations."""
