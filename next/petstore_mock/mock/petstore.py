@@ -131,6 +131,15 @@ class PetStoreMock(PetStore):
         return self.service.url
 
     @property
+    def control_url(self) -> str:
+        """The address of the control door, ending in ``/__petstore/``.
+
+        Raises:
+            PetStoreMockError: the mock has no door, or does not listen.
+        """
+        return self.service.control_url
+
+    @property
     def tls(self) -> Tls:
         """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
 
