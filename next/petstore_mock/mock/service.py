@@ -168,16 +168,17 @@ class Service:
         """Respond to a whole request."""
         if self.door is not None and self.door.serves(request):
             return self.door.handle(request)
-        stubs = self._httpserver
-        if stubs is not None and stubs.expects and not self._has_route(request):
-            respond = stubs.match(request)
-            if respond is not None:
-                return self._stubbed(request, respond)
-        return self.worlds.handle(request)
+        stubs = self._stubs_for(request)
+        respond = None if stubs is None else stubs.match(request)
+        return self.worlds.handle(request) if respond is None else self._stubbed(request, respond)
 
-    def _has_route(self, request: ApiRequest) -> bool:
+    def _stubs_for(self, request: ApiRequest) -> Listener | None:
+        """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
+        stubs, cors = self._httpserver, self.host.cors
+        if stubs is None or not stubs.expects or (cors is not None and cors.permits_preflight(request)):
+            return None
         world, _ = self.worlds.world_of(request)
-        return bool(world.rules.route(request.method, request.target).allow)
+        return None if world.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
         """Journal a request that an expectation meets, and return what responds to it."""
@@ -203,16 +204,13 @@ class Service:
         """Say from its head whether a request's body is worth reading."""
         if self.door is not None and self.door.serves(request):
             return self.door.admits(request, length)
-        return self._may_stub(request) or self.worlds.admits(request, length)
+        return self._stubs_for(request) is not None or self.worlds.admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes."""
         if self.door is not None and self.door.serves(request):
             return self.door.body_limit(request)
-        return _STUB_BODY if self._may_stub(request) else self.worlds.body_limit(request)
-
-    def _may_stub(self, request: ApiRequest) -> bool:
-        return self._httpserver is not None and self._httpserver.expects and not self._has_route(request)
+        return self.worlds.body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
 
     def generation(self) -> object:
         """Return a token of the present state."""

@@ -38,7 +38,9 @@ _NO_TLS: Final = "this is TLS, and the fake speaks plain HTTP here: the address 
 
 
 class RequestError(Exception):
-    """The bytes are no request that HTTP allows: a condition, and what is wrong."""
+    """The bytes are no request that HTTP allows: a condition, what is wrong, and the head as far as it came."""
+
+    head: Head | None = None
 
     def __init__(self, condition: str, detail: str) -> None:
         super().__init__(condition, detail)
@@ -100,14 +102,6 @@ class Head:
         self.bodiless = method == "HEAD"
 
 
-class _HeadError(RequestError):
-    """A refused head, as far as it could be read."""
-
-    def __init__(self, error: RequestError, head: Head) -> None:
-        super().__init__(error.condition, error.detail)
-        self.head = head
-
-
 class Reader:
     """Reads the requests of one connection, one after the other. Its methods raise RequestError.
 
@@ -140,7 +134,7 @@ class Reader:
         self._scanned = 0
         try:
             head = read_head(bytes(buffer[: end + 4]), over_tls=self._over_tls)
-        except _HeadError as error:
+        except RequestError as error:
             self.head = error.head
             raise
         del buffer[: end + 4]
@@ -182,7 +176,8 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     try:
         _complete(head, rest, len(raw), over_tls=over_tls)
     except RequestError as error:
-        raise _HeadError(error, head) from None
+        error.head = head
+        raise
     return head
 
 
