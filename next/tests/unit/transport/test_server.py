@@ -110,13 +110,12 @@ def test_names_that_tests_replace_do_not_matter(server: Server, monkeypatch: pyt
     real.close()
 
 
-@pytest.mark.parametrize(
-    ("before", "during"),
-    [("", "127.0.0.1"), ("a.example", "a.example,127.0.0.1"), ("*", "*"), ("127.0.0.1", "127.0.0.1")],
-)
+@pytest.mark.parametrize(("before", "during"), [("a.example", "a.example,127.0.0.1"), ("*", "*")])
 def test_proxies_are_kept_away_while_the_fake_listens(
     monkeypatch: pytest.MonkeyPatch, before: str, during: str
 ) -> None:
+    monkeypatch.setattr(no_proxy, "_hosts", [])  # other mocks of this process may listen
+    monkeypatch.setattr(no_proxy, "_before", {})
     monkeypatch.setenv("NO_PROXY", before)
     monkeypatch.delenv("no_proxy", raising=False)
     for _ in range(2):
