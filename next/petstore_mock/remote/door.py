@@ -71,6 +71,9 @@ class RemoteDoor:
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
+        where = given.get("where")
+        if where and isinstance(where.get("body"), bytes):
+            given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
         path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
         if verb.method in {"GET", "DELETE"}:
@@ -143,15 +146,13 @@ def _encoded(value: object) -> bytes:
 
 
 def _carried(value: object) -> object:
-    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and text as bytes."""
+    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Fault):
-        return value.to_data()
+        return {"kind": value.kind, **value.arguments}
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
         return list(value)
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"

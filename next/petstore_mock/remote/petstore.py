@@ -125,8 +125,8 @@ class RemoteHandle:
 
     def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True
-        why_not = self._refreshed()["why_not"] if not self._cancelled else None
-        self._cancel(required=kind is not None)
+        why_not = None if self._cancelled or self.hits else self._plan["why_not"]
+        self._cancel(required=bool(why_not) and kind is not None)
         if why_not and kind is None:
             raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
@@ -165,7 +165,7 @@ class RemotePetStore(PetStore):
         self._name = None if name == DEFAULT_WORLD else name
         self._is_own = is_own
         self._url = self._key = ""
-        self._strict = False
+        self._lasting: dict[str, Any] = {}  # options that worlds of fresh() have too
         self._further_keys: list[str] = []
         self.handles: dict[int, RemoteHandle] = {}
         self._clock = RemoteClock(self)
@@ -254,7 +254,7 @@ class RemotePetStore(PetStore):
                 raise NotFoundError
             self._do(worlds.show_world, {})
         except NotFoundError:
-            self._strict = bool(options.get("strict"))
+            self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
             self._do(worlds.make_world, _carried_options(options))
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
@@ -263,7 +263,7 @@ class RemotePetStore(PetStore):
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
         inner = type(self)(self._door, f"py-{secrets.token_hex(8)}", is_own=True)
-        inner._adopt({"strict": self._strict, **options})  # noqa: SLF001
+        inner._adopt({**self._lasting, **options})  # noqa: SLF001
         return inner
 
     def _end_fresh(self) -> None:
