@@ -104,8 +104,8 @@ def play(tree: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             mocks[scenario.at] = petstore_mock.PetStoreMock(api_key=KEY, seed=PETS, at=scenario.at, random_seed=7)
         petstore = mocks[scenario.at]
         petstore.reset()
-        petstore.clock.travel_to(scenario.at)
         petstore.clock.freeze()
+        petstore.clock.travel_to(scenario.at)
         refused = _configure(petstore, scenario.gaps)
         for step, request in enumerate(scenario.requests):
             result = {"not_configured": refused} if refused else _send(petstore, request)

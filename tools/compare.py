@@ -1,0 +1,192 @@
+"""Compares the stubs of two trees: ``python -m tools.compare OLD NEW``.
+
+Both receive the same requests over a raw socket and the same calls of the control door. Status, head, body, journal
+entries and log lines are compared. TLS, the event stream and the command line beside ``serve`` are not looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tools.differences import Report, comparable, comparable_body, untimed
+from tools.drawing import AT, AUTHORIZED, ESSENTIALS, JSON, KEY, PETS, VALID, Request, create, scenarios
+from tools.record import gaps_of
+from tools.wire import Connection, Stub, exchange, request_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_SEED: Final = "2026"
+_SCRATCH: Final = Path(__file__).parents[1] / ".cache" / "compare"
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("compared.toml").read_text(encoding="utf-8"))
+_FORMS: Final = ("plain", "plain", "plain", "chunked", "expect", "1.0", "close", "segments", "pipelined")
+_FIXED_FORM: Final = frozenset({"expect", "connection", "upgrade"})  # fields that decide about the form themselves
+_NEXT: Final = Request("next", target="/v1/pets/2")
+_FAULTED: Final = (Request("fault"), _NEXT, Request("fault", "HEAD"), Request("fault", headers=()))
+_WIRE_GAPS: Final = frozenset({"answer_framing", "header_names", "connection"})
+_MARKER: Final = "/end-of-scenario"
+
+
+@dataclass(frozen=True)
+class Play:
+    """What one fresh world meets in order."""
+
+    name: str
+    steps: Sequence[Request | bytes | DoorCall]
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    at: str = AT
+
+
+class DoorCall(NamedTuple):
+    """A call of the control door; ``body`` is sent as it is."""
+
+    method: str
+    path: str
+    body: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} {self.body or ''}".strip()
+
+
+def plays(gaps: Mapping[str, Sequence[str]], share: float) -> Iterator[Play]:
+    """Yield what is compared: a share of the recorded scenarios, and all heads, faults and calls of the door."""
+    for scenario in scenarios(_SEED, gaps):
+        if Random(f"share: {scenario.name}").random() < share:
+            yield Play(scenario.name, scenario.requests, scenario.gaps, scenario.at)
+    for text in _TABLES["heads"]:
+        yield Play(f"head {text!r}", [text.replace("KEY", KEY).encode("latin-1")])
+    for gap in _WIRE_GAPS & gaps.keys():
+        for value in gaps[gap][1:]:
+            yield from (Play(f"{gap}={value}", [request] * 3, {gap: value}) for request in ESSENTIALS)
+    shown = [DoorCall("GET", "faults"), DoorCall("GET", "pets"), DoorCall("GET", "world/verification")]
+    for rule in _TABLES["faults"]:
+        for request in (create("fault", VALID.encode()), *_FAULTED):
+            yield Play(f"fault {rule}", [DoorCall("POST", "faults", rule), request, request, _NEXT, *shown])
+    for story in _TABLES["door"]:
+        yield Play(f"door: {story['name']}", [_step(*step) for step in story["steps"]])
+
+
+def _step(method: str, path: str, body: str | None = None) -> Request | DoorCall:
+    """Return a step of the table: a target that begins with a slash is the service's, another path the door's."""
+    if not path.startswith("/"):
+        return DoorCall(method, path, body)
+    return Request("door", method, path, (AUTHORIZED, JSON) if body else (AUTHORIZED,), body.encode() if body else None)
+
+
+def run(folder: Path, name: str, all_plays: Sequence[Play]) -> list[dict[str, Any]]:
+    """Play everything to the stub of one tree; return what each play brought."""
+    _SCRATCH.mkdir(parents=True, exist_ok=True)
+    errors = _SCRATCH / f"{name}.stderr"
+    with Stub(folder, _SCRATCH / f"{name}.json", errors) as stub:
+        results = [_played(stub, play) for play in all_plays]
+        lines = _marked_off(stub, len(all_plays))
+    if errors.stat().st_size:
+        print(f"the {name} stub wrote to stderr: {errors}")
+    for result, logged in zip(results, lines, strict=True):
+        result["log"] = logged
+        result["condition"] = next((line["condition"] for line in logged if "condition" in line), "")
+    return [{"greeting": json.loads(stub.plain(json.dumps(stub.greeting)))}, *results]
+
+
+def _played(stub: Stub, play: Play) -> dict[str, Any]:
+    world = {"seed": PETS, "behaviour": play.gaps, "at": play.at, "random_seed": 7}
+    made = stub.door("PUT", "world", json.dumps(world))
+    frozen = stub.door("PATCH", "clock", '{"freeze": true}')
+    moved = stub.door("PATCH", "clock", json.dumps({"travel_to": play.at}))  # exact, since the clock stands still
+    steps = []
+    connection = Connection(stub.port)
+    for number, step in enumerate(play.steps):
+        if isinstance(step, DoorCall):
+            steps.append(comparable(stub.door(*step), play.gaps))
+            continue
+        if not connection.is_open:
+            connection.close()
+            connection = Connection(stub.port)
+        method = step.method if isinstance(step, Request) else "GET"
+        found = _raw(connection, step) if isinstance(step, bytes) else _sent(connection, step, f"{play.name} {number}")
+        steps.extend(comparable(json.loads(stub.plain(json.dumps(one))), play.gaps, method) for one in found)
+    connection.close()
+    entries = json.loads(stub.door("GET", "requests")["body"]).get("requests", [])
+    for entry in entries:
+        entry["response_body"] = comparable_body(json.dumps(entry.get("response_body")).encode(), play.gaps)
+    with Connection(stub.port) as marking:
+        exchange(marking, Request("marker", target=_MARKER, headers=()), "close")
+    begun = [one["status"] for one in (made, frozen, moved)]
+    return {"begun": begun, "steps": steps, "entries": untimed(entries)}
+
+
+def _sent(connection: Connection, request: Request, name: str) -> list[dict[str, Any]]:
+    """Send a request in the form that its name draws; a pipelined one is followed by another at once."""
+    fields = {field.lower() for field, _ in request.headers}
+    form = "plain" if fields & _FIXED_FORM else Random(f"form: {name}").choice(_FORMS)
+    if form != "pipelined":
+        return exchange(connection, request, form)
+    both = b"".join(part for one in (request, _NEXT) for part in request_bytes(one, "plain"))
+    connection.send(both)
+    first = connection.read(request.method)
+    return [first, connection.read()] if connection.is_open else [first]
+
+
+def _raw(connection: Connection, data: bytes) -> list[dict[str, Any]]:
+    """Send bytes, and a request behind them that ends the connection; return all responses."""
+    connection.send(data + b"".join(request_bytes(_NEXT, "close")))
+    found = []
+    while connection.is_open:
+        found.append(connection.read())
+    return found
+
+
+def _marked_off(stub: Stub, count: int) -> list[list[Any]]:
+    """Return the log's lines about each play; a request for the marker ends each of them."""
+    deadline = time.monotonic() + 10
+    while sum(_MARKER in line for line in stub.lines) < count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    found: list[list[Any]] = [[]]
+    for text in list(stub.lines):
+        line = json.loads(stub.plain(text))
+        if line.get("target") == _MARKER:
+            found.append([])
+        else:
+            found[-1].append(untimed(line))
+    return found[:count]
+
+
+def compare(old: Path, new: Path, share: float) -> Report:
+    """Play to both trees side by side, and compare."""
+    all_plays = list(plays(gaps_of(old), share))
+    with ThreadPoolExecutor(2) as pool:
+        was, is_now = pool.map(lambda folder, name: run(folder, name, all_plays), (old, new), ("old", "new"))
+    report = Report()
+    report.add(was[0], is_now[0], {}, "the first line of the log")
+    for play, one, other in zip(all_plays, was[1:], is_now[1:], strict=True):
+        report.add(one, other, play.gaps, f"{play.name}: {' | '.join(map(str, play.steps[:3]))[:600]}")
+    report.requests = sum(len(one["entries"]) for one in was[1:])
+    return report
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tools.compare", description=__doc__)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--share", type=float, default=1.0, help="of the recorded scenarios (default: all)")
+    parser.add_argument("--sentences", action="store_true", help="list each pair of sentences that differ")
+    options = parser.parse_args()
+    started = time.perf_counter()
+    report = compare(options.old, options.new, options.share)
+    status = report.show(sentences=options.sentences)
+    print(f"{time.perf_counter() - started:.0f} s")
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
