@@ -13,6 +13,7 @@ import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -33,6 +34,7 @@ _FIXED_FORM: Final = frozenset({"expect", "connection", "upgrade"})  # fields th
 _NEXT: Final = Request("next", target="/v1/pets/2")
 _FAULTED: Final = (Request("fault"), _NEXT, Request("fault", "HEAD"), Request("fault", headers=()))
 _WIRE_GAPS: Final = frozenset({"answer_framing", "header_names", "connection"})
+_MOST_FAILURES: Final = 20  # of one tree; each costs the patience of a client
 _MARKER: Final = "/end-of-scenario"
 
 
@@ -86,15 +88,32 @@ def run(folder: Path, name: str, all_plays: Sequence[Play]) -> list[dict[str, An
     """Play everything to the stub of one tree; return what each play brought."""
     _SCRATCH.mkdir(parents=True, exist_ok=True)
     errors = _SCRATCH / f"{name}.stderr"
+    results: list[dict[str, Any]] = []
     with Stub(folder, _SCRATCH / f"{name}.json", errors) as stub:
-        results = [_played(stub, play) for play in all_plays]
-        lines = _marked_off(stub, len(all_plays))
+        failures = 0
+        for play in all_plays:
+            results.append(_played_or_failed(stub, play) if failures < _MOST_FAILURES else {"failed": "given up"})
+            failures += "failed" in results[-1]
+        ended = [result for result in results if "failed" not in result]
+        lines = _marked_off(stub, len(ended))
     if errors.stat().st_size:
         print(f"the {name} stub wrote to stderr: {errors}")
-    for result, logged in zip(results, lines, strict=True):
+    for result, logged in zip(ended, lines, strict=True):
         result["log"] = logged
         result["condition"] = next((line["condition"] for line in logged if "condition" in line), "")
     return [{"greeting": json.loads(stub.plain(json.dumps(stub.greeting)))}, *results]
+
+
+def _played_or_failed(stub: Stub, play: Play) -> dict[str, Any]:
+    """Play, and say so where the stub keeps silent or breaks."""
+    try:
+        result = _played(stub, play)
+    except (OSError, HTTPException, ValueError, LookupError) as error:
+        stub.renew_door()
+        return {"failed": type(error).__name__}
+    if any(step.get("end") == "silent" for step in result["steps"]):
+        return {"failed": "no response"}
+    return result
 
 
 def _played(stub: Stub, play: Play) -> dict[str, Any]:
@@ -157,7 +176,7 @@ def _marked_off(stub: Stub, count: int) -> list[list[Any]]:
             found.append([])
         else:
             found[-1].append(untimed(line))
-    return found[:count]
+    return [*found, *([] for _ in range(count))][:count]
 
 
 def compare(old: Path, new: Path, share: float) -> Report:
@@ -169,7 +188,7 @@ def compare(old: Path, new: Path, share: float) -> Report:
     report.add(was[0], is_now[0], {}, "the first line of the log")
     for play, one, other in zip(all_plays, was[1:], is_now[1:], strict=True):
         report.add(one, other, play.gaps, f"{play.name}: {' | '.join(map(str, play.steps[:3]))[:600]}")
-    report.requests = sum(len(one["entries"]) for one in was[1:])
+    report.requests = sum(len(one.get("entries", ())) for one in was[1:])
     return report
 
 
@@ -182,7 +201,10 @@ def main() -> None:
     parser.add_argument("--sentences", action="store_true", help="list each pair of sentences that differ")
     options = parser.parse_args()
     started = time.perf_counter()
-    report = compare(options.old, options.new, options.share)
+    try:
+        report = compare(options.old, options.new, options.share)
+    except ChildProcessError as error:
+        sys.exit(str(error))
     status = report.show(sentences=options.sentences)
     print(f"{time.perf_counter() - started:.0f} s")
     sys.exit(status)

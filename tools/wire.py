@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tools.drawing import Request
 
 _PATIENCE: Final = 2.0  # seconds for a response
+_BOOT: Final = 20.0  # seconds for the first line of the log
 _HOST: Final = "petstore.test"
 
 
@@ -35,12 +36,19 @@ class Stub:
                 command, cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True, encoding="utf-8"
             )
         assert self._process.stdout is not None
-        self.greeting = json.loads(self._process.stdout.readline())
+        too_late = threading.Timer(_BOOT, self._process.kill)
+        too_late.start()
+        line = self._process.stdout.readline()
+        too_late.cancel()
+        if not line:
+            self._process.wait()
+            raise ChildProcessError(f"the stub of {folder} does not serve; {errors} says why")
+        self.greeting = json.loads(line)
         self.port = int(self.greeting["url"].split(":")[2].split("/")[0])
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._door = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        self._door = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +56,10 @@ class Stub:
     def __exit__(self, *_: object) -> None:
         self._door.close()
         self._process.terminate()
-        self._process.wait(timeout=10)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
+        self._process.kill()
+        self._process.wait()
         self._reader.join()
 
     def _read(self) -> None:
@@ -67,6 +78,10 @@ class Stub:
         text = self.plain(response.read().decode())
         fields = [[name, self.plain(value)] for name, value in response.getheaders() if name != "Date"]
         return {"status": response.status, "headers": fields, "body": text}
+
+    def renew_door(self) -> None:
+        """Forget the connection to the door, which a failed exchange leaves unusable."""
+        self._door.close()
 
 
 class Connection:
