@@ -96,8 +96,6 @@ def untimed(value: Any) -> Any:  # noqa: ANN401  # a JSON value
 
 def differences(old: object, new: object, what: str = "", rule: str = "") -> Iterator[Found]:
     """Yield each value in which two JSON values differ; ``rule`` is that of the innermost object that has one."""
-    if old == new and type(old) is type(new):
-        return
     if isinstance(old, dict) and isinstance(new, dict):
         rule = str(old.get("rule") or new.get("rule") or old.get("condition") or new.get("condition") or rule)
         for name in dict.fromkeys([*old, *new]):
@@ -105,7 +103,7 @@ def differences(old: object, new: object, what: str = "", rule: str = "") -> Ite
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for one, other in zip(old, new, strict=True):
             yield from differences(one, other, f"{what}[]", rule)
-    else:
+    elif old != new or type(old) is not type(new):  # True equals 1, and 1.0 does too
         yield Found(what, rule, old, new)
 
 
