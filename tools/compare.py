@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tools.differences import Report, comparable, comparable_body, untimed
 from tools.drawing import AT, AUTHORIZED, ESSENTIALS, JSON, KEY, PETS, VALID, Request, create, scenarios
-from tools.record import gaps_of
+from tools.record import SEED, gaps_of
 from tools.wire import Connection, Stub, exchange, request_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_SEED: Final = "2026"
 _SCRATCH: Final = Path(__file__).parents[1] / ".cache" / "compare"
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("compared.toml").read_text(encoding="utf-8"))
 _FORMS: Final = ("plain", "plain", "plain", "chunked", "expect", "1.0", "close", "segments", "pipelined")
@@ -59,9 +58,9 @@ class DoorCall(NamedTuple):
         return f"{self.method} {self.path} {self.body or ''}".strip()
 
 
-def plays(gaps: Mapping[str, Sequence[str]], share: float) -> Iterator[Play]:
+def plays(gaps: Mapping[str, Sequence[str]], share: float, seed: str) -> Iterator[Play]:
     """Yield what is compared: a share of the recorded scenarios, and all heads, faults and calls of the door."""
-    for scenario in scenarios(_SEED, gaps):
+    for scenario in scenarios(seed, gaps):
         if Random(f"share: {scenario.name}").random() < share:
             yield Play(scenario.name, scenario.requests, scenario.gaps, scenario.at)
     for text in _TABLES["heads"]:
@@ -132,7 +131,7 @@ def _played(stub: Stub, play: Play) -> dict[str, Any]:
             connection = Connection(stub.port)
         method = step.method if isinstance(step, Request) else "GET"
         found = _raw(connection, step) if isinstance(step, bytes) else _sent(connection, step, f"{play.name} {number}")
-        steps.extend(comparable(json.loads(stub.plain(json.dumps(one))), play.gaps, method) for one in found)
+        steps.extend(comparable(one, play.gaps, method) for one in found)
     connection.close()
     entries = json.loads(stub.door("GET", "requests")["body"]).get("requests", [])
     for entry in entries:
@@ -149,7 +148,7 @@ def _sent(connection: Connection, request: Request, name: str) -> list[dict[str,
     form = "plain" if fields & _FIXED_FORM else Random(f"form: {name}").choice(_FORMS)
     if form != "pipelined":
         return exchange(connection, request, form)
-    both = b"".join(part for one in (request, _NEXT) for part in request_bytes(one, "plain"))
+    both = b"".join(part for one in (request, _NEXT) for part in request_bytes(one, "plain", connection.host))
     connection.send(both)
     first = connection.read(request.method)
     return [first, connection.read()] if connection.is_open else [first]
@@ -157,7 +156,7 @@ def _sent(connection: Connection, request: Request, name: str) -> list[dict[str,
 
 def _raw(connection: Connection, data: bytes) -> list[dict[str, Any]]:
     """Send bytes, and a request behind them that ends the connection; return all responses."""
-    connection.send(data + b"".join(request_bytes(_NEXT, "close")))
+    connection.send(data + b"".join(request_bytes(_NEXT, "close", connection.host)))
     found = []
     while connection.is_open:
         found.append(connection.read())
@@ -179,9 +178,9 @@ def _marked_off(stub: Stub, count: int) -> list[list[Any]]:
     return [*found, *([] for _ in range(count))][:count]
 
 
-def compare(old: Path, new: Path, share: float) -> Report:
+def compare(old: Path, new: Path, share: float, seed: str) -> Report:
     """Play to both trees side by side, and compare."""
-    all_plays = list(plays(gaps_of(old), share))
+    all_plays = list(plays(gaps_of(old), share, seed))
     with ThreadPoolExecutor(2) as pool:
         was, is_now = pool.map(lambda folder, name: run(folder, name, all_plays), (old, new), ("old", "new"))
     report = Report()
@@ -198,11 +197,12 @@ def main() -> None:
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--share", type=float, default=1.0, help="of the recorded scenarios (default: all)")
+    parser.add_argument("--seed", default=SEED, help="draw other requests than those of the recording")
     parser.add_argument("--sentences", action="store_true", help="list each pair of sentences that differ")
     options = parser.parse_args()
     started = time.perf_counter()
     try:
-        report = compare(options.old, options.new, options.share)
+        report = compare(options.old, options.new, options.share, options.seed)
     except ChildProcessError as error:
         sys.exit(str(error))
     status = report.show(sentences=options.sentences)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 ROOT: Final = Path(__file__).parents[1]
-_SEED: Final = "2026"
+SEED: Final = "2026"
 _MOST_VIOLATIONS: Final = 20  # of one request that are written; their number is written too
 _LONGEST_VALUE: Final = 300  # characters
 
@@ -229,7 +229,7 @@ def main() -> None:
     writing.add_argument("tree", type=Path)
     writing.add_argument("out", type=Path)
     writing.add_argument("--like", type=Path, help="send what this recording has")
-    writing.add_argument("--seed", default=_SEED)
+    writing.add_argument("--seed", default=SEED)
     comparing = commands.add_parser("compare", help="group the differences between two recordings")
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path)
