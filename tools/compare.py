@@ -186,6 +186,8 @@ def compare(old: Path, new: Path, share: float, seed: str) -> Report:
     report = Report()
     report.add(was[0], is_now[0], {}, "the first line of the log")
     for play, one, other in zip(all_plays, was[1:], is_now[1:], strict=True):
+        if "failed" in one or "failed" in other:  # nothing else of the two can be compared
+            one, other = ({"failed": result.get("failed")} for result in (one, other))  # noqa: PLW2901
         report.add(one, other, play.gaps, f"{play.name}: {' | '.join(map(str, play.steps[:3]))[:600]}")
     report.requests = sum(len(one.get("entries", ())) for one in was[1:])
     return report
