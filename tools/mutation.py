@@ -40,7 +40,9 @@ _AT_ONCE: Final = 2
 _GIT: Final = shutil.which("git") or "git"
 _GROUPS: Final = ("net", "inside")
 _PYTEST: Final = ("-m", "pytest", "-q", "--tb=no", "--hypothesis-profile=ci", "-o", "cache_dir=.cache/failed")
-_QUICK: Final = 15.0  # seconds of the test files that meet a mutant first
+_QUICK: Final = (
+    15.0  # seconds of the test files that meet a mutant first; each further batch may take four times as long
+)
 _SUSPECTS: Final = 3  # failing tests that are run again
 _START: Final = 15.0  # seconds for pytest to start and end, beside its tests
 _FACTOR: Final = 3  # times the usual time, then a run is stopped
@@ -78,6 +80,9 @@ class Checkout:
         packages = next(venv.glob("lib/python*/site-packages"))
         # Read before other .pth files; those of the paths that it names, such as the editable install's, are not read.
         (packages / "_checkout.pth").write_text("\n".join([str(self.folder), *known]) + "\n")
+        for path in known:
+            for starts_coverage in Path(path).glob("*cov*.pth"):  # in child processes
+                shutil.copy2(starts_coverage, packages)
         for script in Path(sys.executable).parent.iterdir():
             target = venv / "bin" / script.name
             if not target.exists() and script.is_file() and script.read_bytes()[:2] == b"#!":
@@ -180,10 +185,13 @@ def _batches(mutant: Mutant, reaches: Iterable[Reach]) -> Iterator[list[Reach]]:
     """Yield the test files that reach the mutant: quick ones first, since one of them mostly kills it."""
     found = [one for one in reaches if not one.lines.get(mutant.file, frozenset()).isdisjoint(_statement_lines(mutant))]
     found.sort(key=lambda one: one.seconds)
-    quick: list[Reach] = []
-    while found and sum(one.seconds for one in quick) + found[0].seconds <= _QUICK:
-        quick.append(found.pop(0))
-    yield from (batch for batch in (quick, found) if batch)
+    room = _QUICK
+    while found:
+        batch = [found.pop(0)]
+        while found and sum(one.seconds for one in batch) + found[0].seconds <= room:
+            batch.append(found.pop(0))
+        yield batch
+        room *= 4
 
 
 # Kills
@@ -193,21 +201,20 @@ def killer(checkout: Checkout, mutant: Mutant, reaches: Iterable[Reach]) -> str:
     """Return a test that kills the mutant: it fails twice, and passes without the mutant. Empty if there is none."""
     for batch in _batches(mutant, reaches):
         files = [one.file for one in batch]
+        known = {test for one in batch for test in one.failing}
         limit = _START + _FACTOR * sum(one.seconds for one in batch)
         with checkout.mutated(mutant):
             run = checkout.pytest(files, limit, workers=2)
-            known = {test for one in batch for test in one.failing}
             suspects = [test for test in run.failed if test not in known][:_SUSPECTS]
-            if not run.is_whole and not suspects:
-                if not checkout.pytest(files, limit, workers=2).is_whole:
-                    return f"no end of {' '.join(files)}"
-                continue
-            again = checkout.pytest(suspects, limit).failed if suspects else ()
-        if again:
-            clean = checkout.pytest(again, limit)
-            for test in again:
-                if clean.is_whole and test not in clean.failed:
-                    return test
+            again = checkout.pytest(suspects or files, limit, workers=2) if suspects or not run.is_whole else run
+        if again is run:
+            continue
+        clean = checkout.pytest(suspects or files, limit, workers=2)
+        killing = [test for test in suspects if test in again.failed and test not in clean.failed]
+        if clean.is_whole and killing:
+            return killing[0]
+        if clean.is_whole and not run.is_whole and not again.is_whole:
+            return f"no end of {' '.join(files)}"
     return ""
 
 

@@ -168,8 +168,11 @@ def _environ(request: Request) -> dict[str, Any]:
         environ["CONTENT_LENGTH"] = str(len(request.body))
     for name, value in request.headers:
         variable = name.upper().replace("-", "_")
-        variable = variable if variable == "CONTENT_TYPE" else f"HTTP_{variable}"
-        environ[variable] = f"{environ[variable]}, {value}" if variable in environ else value
+        if variable in {"CONTENT_TYPE", "CONTENT_LENGTH"}:
+            environ[variable] = value
+        else:
+            variable = f"HTTP_{variable}"
+            environ[variable] = f"{environ[variable]}, {value}" if variable in environ else value
     return environ
 
 
