@@ -12,6 +12,7 @@ import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -34,7 +35,7 @@ _NEXT: Final = Request("next", target="/v1/pets/2")
 _FAULTED: Final = (Request("fault"), _NEXT, Request("fault", "HEAD"), Request("fault", headers=()))
 _WIRE_GAPS: Final = frozenset({"answer_framing", "header_names", "connection"})
 _MOST_FAILURES: Final = 20  # of one tree; each costs the patience of a client
-_MARKER: Final = "/end-of-scenario"
+_MARKER: Final = "/end-of-play-"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def plays(gaps: Mapping[str, Sequence[str]], share: float, seed: str) -> Iterato
             yield Play(scenario.name, scenario.requests, scenario.gaps, scenario.at)
     for text in _TABLES["heads"]:
         yield Play(f"head {text!r}", [text.replace("KEY", KEY).encode("latin-1")])
-    for gap in _WIRE_GAPS & gaps.keys():
+    for gap in sorted(_WIRE_GAPS & gaps.keys()):
         for value in gaps[gap][1:]:
             yield from (Play(f"{gap}={value}", [request] * 3, {gap: value}) for request in ESSENTIALS)
     shown = [DoorCall("GET", "faults"), DoorCall("GET", "pets"), DoorCall("GET", "world/verification")]
@@ -94,13 +95,14 @@ def run(folder: Path, name: str, all_plays: Sequence[Play]) -> list[dict[str, An
         for play in all_plays:
             results.append(_played_or_failed(stub, play) if failures < _MOST_FAILURES else {"failed": "given up"})
             failures += "failed" in results[-1]
-        ended = [result for result in results if "failed" not in result]
-        lines = _marked_off(stub, len(ended))
+            if failures < _MOST_FAILURES:
+                _mark(stub, len(results))
+        logged = _marked_off(stub, len(results))
     if errors.stat().st_size:
         print(f"the {name} stub wrote to stderr: {errors}")
-    for result, logged in zip(ended, lines, strict=True):
-        result["log"] = logged
-        result["condition"] = next((line["condition"] for line in logged if "condition" in line), "")
+    for number, result in enumerate(results, start=1):
+        lines = result["log"] = logged.get(number, [])
+        result["condition"] = next((line["condition"] for line in lines if "condition" in line), "")
     return [{"greeting": json.loads(stub.plain(json.dumps(stub.greeting)))}, *results]
 
 
@@ -137,8 +139,6 @@ def _played(stub: Stub, play: Play) -> dict[str, Any]:
     entries = json.loads(stub.door("GET", "requests")["body"]).get("requests", [])
     for entry in entries:
         entry["response_body"] = comparable_body(json.dumps(entry.get("response_body")).encode(), play.gaps)
-    with Connection(stub.port) as marking:
-        exchange(marking, Request("marker", target=_MARKER, headers=()), "close")
     begun = [one["status"] for one in (made, frozen, moved)]
     return {"begun": begun, "steps": steps, "entries": untimed(entries)}
 
@@ -164,19 +164,28 @@ def _raw(connection: Connection, data: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def _marked_off(stub: Stub, count: int) -> list[list[Any]]:
-    """Return the log's lines about each play; a request for the marker ends each of them."""
-    deadline = time.monotonic() + 10
-    while sum(_MARKER in line for line in stub.lines) < count and time.monotonic() < deadline:
+def _mark(stub: Stub, number: int) -> None:
+    """Let a line of the log say that the play of this number is over."""
+    with suppress(OSError), Connection(stub.port) as connection:
+        exchange(connection, Request("marker", target=f"{_MARKER}{number}", headers=()), "close")
+
+
+def _marked_off(stub: Stub, last: int) -> dict[int, list[Any]]:
+    """Return the log's lines about each play, by its number."""
+    deadline = time.monotonic() + 5
+    while not any(f'"{_MARKER}{last}"' in line for line in stub.lines[-3:]) and time.monotonic() < deadline:
         time.sleep(0.05)
-    found: list[list[Any]] = [[]]
+    found: dict[int, list[Any]] = {}
+    lines: list[Any] = []
     for text in list(stub.lines):
         line = json.loads(stub.plain(text))
-        if line.get("target") == _MARKER:
-            found.append([])
+        target = line.get("target") or ""
+        if target.startswith(_MARKER):
+            found[int(target.removeprefix(_MARKER))] = lines
+            lines = []
         else:
-            found[-1].append(untimed(line))
-    return [*found, *([] for _ in range(count))][:count]
+            lines.append(untimed(line))
+    return found
 
 
 def compare(old: Path, new: Path, share: float, seed: str) -> Report:
