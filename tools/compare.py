@@ -127,7 +127,7 @@ def _played(stub: Stub, play: Play) -> dict[str, Any]:
     connection = Connection(stub.port)
     for number, step in enumerate(play.steps):
         if isinstance(step, DoorCall):
-            steps.append(comparable(stub.door(*step), play.gaps))
+            steps.append({"call": f"{step.method} {step.path}", **comparable(stub.door(*step), play.gaps)})
             continue
         if not connection.is_open:
             connection.close()
@@ -188,9 +188,18 @@ def _marked_off(stub: Stub, last: int) -> dict[int, list[Any]]:
     return found
 
 
+def _common(old: Mapping[str, list[str]], new: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the gaps and alternatives that both trees have, and print the others."""
+    pairs = {name: {(gap, value) for gap in gaps for value in gaps[gap]} for name, gaps in (("old", old), ("new", new))}
+    for name, other in (("old", "new"), ("new", "old")):
+        if only := sorted(f"{gap}={value}" for gap, value in pairs[name] - pairs[other]):
+            print(f"in the {name} tree only: {', '.join(only)}")
+    return {gap: [value for value in old[gap] if value in new[gap]] for gap in old if gap in new}
+
+
 def compare(old: Path, new: Path, share: float, seed: str) -> Report:
     """Play to both trees side by side, and compare."""
-    all_plays = list(plays(gaps_of(old), share, seed))
+    all_plays = list(plays(_common(gaps_of(old), gaps_of(new)), share, seed))
     with ThreadPoolExecutor(2) as pool:
         was, is_now = pool.map(lambda folder, name: run(folder, name, all_plays), (old, new), ("old", "new"))
     report = Report()

@@ -34,6 +34,7 @@ _TIMED: Final = frozenset(
     {"duration_ms", "milliseconds", "connection", "uptime", "version", "time", "timings", "startedDateTime"}
 )
 _NOW: Final = 600  # seconds; the clock of the fake stands elsewhere
+_RULES: Final = ("rule", "call", "condition")  # members that say by which rule, or by what, the rest came about
 _SEVERAL: Final = 2
 _SHOWN: Final = 300  # characters of a value
 
@@ -95,9 +96,9 @@ def untimed(value: Any) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def differences(old: object, new: object, what: str = "", rule: str = "") -> Iterator[Found]:
-    """Yield each value in which two JSON values differ; ``rule`` is that of the innermost object that has one."""
+    """Yield each value in which two JSON values differ; ``rule`` is that of the innermost object that names one."""
     if isinstance(old, dict) and isinstance(new, dict):
-        rule = str(old.get("rule") or new.get("rule") or old.get("condition") or new.get("condition") or rule)
+        rule = next((str(one[name]) for name in _RULES for one in (old, new) if one.get(name)), rule)
         for name in dict.fromkeys([*old, *new]):
             yield from differences(old.get(name), new.get(name), f"{what}.{name}" if what else name, rule)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
@@ -122,7 +123,7 @@ class Report:
 
     sent: int = 0
     differing: int = 0
-    missing: int = 0  # requests that only one of the two has
+    missing: int = 0  # requests that could be sent to one of the two only
     requests: int = 0  # in all scenarios, where these are counted
     groups: dict[tuple[str, str], Group] = field(default_factory=dict)
     decided: Counter[str] = field(default_factory=Counter)
@@ -171,7 +172,7 @@ class Report:
         sent = f"{self.requests} requests in {self.sent} scenarios" if self.requests else f"{self.sent} requests"
         print(f"{sent}, {self.differing} with a difference that is not decided")
         if self.missing:
-            print(f"{self.missing} requests are in one of the two only")
+            print(f"{self.missing} requests are in one of the two only, or under a gap that one of them does not have")
         for reason, count in self.decided.most_common():
             print(f"  {count:5} decided: {reason}")
         for (what, rule), group in sorted(self.groups.items(), key=lambda item: -item[1].count):

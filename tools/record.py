@@ -75,7 +75,7 @@ def compare(old: Path, new: Path) -> Report:
     others = {(line["scenario"], line["step"]): line for line in read_lines(new)}
     for line in read_lines(old):
         other = others.pop((line["scenario"], line["step"]), None)
-        if other is None:
+        if other is None or "not_configured" in other["result"] or "not_configured" in line["result"]:
             report.missing += 1
             continue
         if other["request"] != line["request"] or other["gaps"] != line["gaps"]:
