@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -46,6 +46,7 @@ _QUICK: Final = (
 _SUSPECTS: Final = 3  # failing tests that are run again
 _START: Final = 15.0  # seconds for pytest to start and end, beside its tests
 _FACTOR: Final = 3  # times the usual time, then a run is stopped
+_LIVE: Final[set[subprocess.Popen[bytes]]] = set()  # runs that a signal must end
 _VERDICT: Final = frozenset({0, 1, 5})  # exit codes of a pytest run that came to its end
 
 
@@ -119,14 +120,23 @@ class Checkout:
             command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
+        _LIVE.add(process)
         try:
             is_whole = process.wait(limit) in _VERDICT
         except subprocess.TimeoutExpired:
             is_whole = False
         finally:
+            _LIVE.discard(process)
             _end(process)
         names = json.loads(failed.read_text()) if failed.exists() else {}
         return Run(tuple(names), time.perf_counter() - started, is_whole)
+
+
+def _stop(_number: int, _frame: object) -> None:
+    """End at a signal, with all that runs: each result is written already."""
+    for process in list(_LIVE):
+        _end(process)
+    os._exit(1)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -268,7 +278,8 @@ def run(count: int, seed: str, groups: Sequence[str]) -> None:
                 reached = any(True for _ in _batches(mutant, reaches))
                 return Result(mutant, group, by, reached, round(time.perf_counter() - started, 1))
 
-            for result in pool.map(result_of, left):
+            for future in as_completed([pool.submit(result_of, mutant) for mutant in left]):
+                result = future.result()
                 with _RESULTS.open("a", encoding="utf-8") as lines:
                     lines.write(f"{json.dumps(asdict(result))}\n")
                 print(result, flush=True)
@@ -333,6 +344,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.command == "run":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _stop)
         run(options.count, options.seed, _GROUPS[:1] if options.net_only else _GROUPS)
     elif options.command == "show":
         show(list(islice(draw(ROOT, _PACKAGE, options.seed), options.count)))
