@@ -306,7 +306,8 @@ def show(drawn: Sequence[Mutant]) -> None:
     open_ones = [one for one in measured if one not in killed["net"] and (one, "inside") not in found]
     net, both = len(killed["net"]), len(killed["net"] | killed["inside"])
     print(f"{len(measured)} of {len(drawn)} mutants measured, {len(open_ones)} of them not yet by tests/inside")
-    print(f"killed by the net: {net}, by the net or tests/inside: {both}{f' ({net / both:.0%})' if both else ''}")
+    share = f" ({net / both:.0%})" if both and not open_ones else ""
+    print(f"killed by the net: {net}, by the net or tests/inside: {both}{share}")
     for mutant in measured:
         if mutant not in killed["net"]:
             print("\n".join(str(found[mutant, group]) for group in _GROUPS if (mutant, group) in found))
