@@ -97,7 +97,7 @@ class Client:
     # Requests
 
     def send(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
-        """Send exactly this, and hold the response against what every response owes."""
+        """Send exactly this, and hold the response against the rules for every response."""
         response = self.bare(method, target, fields, body)
         hold(response, method, self.petstore.behaviour, self.petstore.clock.now())
         return response
@@ -280,8 +280,8 @@ class _Asgi:
         assert start["type"] == "http.response.start"
         assert all(message["type"] == "http.response.body" for message in rest)
         assert all(name == name.lower() for name, _ in start["headers"])
-        answered = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
-        return Response(start["status"], answered, b"".join(message["body"] for message in rest))
+        head_fields = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
+        return Response(start["status"], head_fields, b"".join(message["body"] for message in rest))
 
     def close(self) -> None:
         self._runner.close()

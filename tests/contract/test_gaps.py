@@ -23,7 +23,7 @@ Gap = tuple[str, str]
 MANY = "9" * 5000
 TEXT = ("Content-Type", "text/plain")
 
-# What a list of 120 animals and one without a status answers to a query: how many animals, or the status of an error.
+# The response to a query of 120 animals and one without a status: how many animals, or the status of an error.
 QUERIES: dict[Gap, dict[str, int]] = {
     ("invalid_limit", "reject"): dict.fromkeys(("limit=0", "limit=101", "limit=-5", "limit=", f"limit={MANY}"), 400),
     ("invalid_limit", "clamp"): {
@@ -428,8 +428,8 @@ def after_removal(status: int) -> Check:
     return check
 
 
-for _name, _answered in {"gone": 410, "not_found": 404, "still_served": 200}.items():
-    alternative("after_removal", _name)(after_removal(_answered))
+for _name, _expected in {"gone": 410, "not_found": 404, "still_served": 200}.items():
+    alternative("after_removal", _name)(after_removal(_expected))
 
 
 # Encoding

@@ -234,7 +234,7 @@ def test_date_follows_the_clock_of_the_fake(client: Client) -> None:
     assert str(client.list().header("Date")).endswith(" 9998 23:59:59 GMT")
 
 
-# A head that is too much, or that asks for what nobody knows (RFC 9110 §15.5.15, §10.1.1; RFC 6585 §5)
+# Heads that are too large, or that ask for an unknown expectation (RFC 9110 §15.5.15, §10.1.1; RFC 6585 §5)
 
 
 @pytest.mark.parametrize(

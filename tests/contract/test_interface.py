@@ -189,14 +189,12 @@ def test_every_offending_part_is_named_at_once(client: Client) -> None:
         (b'{"name":"Rex","categoryId":1,"category_id":1}', None),
     ],
 )
-def test_unknown_field_is_answered_with_the_name_that_may_be_meant(
-    client: Client, body: bytes, meant: str | None
-) -> None:
+def test_message_suggests_the_field_that_may_be_meant(client: Client, body: bytes, meant: str | None) -> None:
     message = client.post(body).message
     assert (f"did you mean {meant}?" in message) if meant else ("did you mean" not in message)
 
 
-def test_unknown_parameter_is_answered_with_the_name_that_may_be_meant(client: Client) -> None:
+def test_message_suggests_the_parameter_that_may_be_meant(client: Client) -> None:
     message = client.list("?state=sold&Limit=1").message
     assert "did you mean status?" in message
     assert "did you mean limit?" in message
@@ -256,7 +254,7 @@ def test_every_operation_requires_a_valid_key(
     assert len(client.petstore.pets) == 1
 
 
-def test_kinds_of_wrong_keys_are_told_apart_in_the_journal(client: Client) -> None:
+def test_journal_distinguishes_the_kinds_of_wrong_keys(client: Client) -> None:
     extra, brief = client.petstore.issue_key(), client.petstore.issue_key(expires=60)
     client.petstore.revoke_key(extra)
     client.petstore.clock.advance(seconds=60)

@@ -303,7 +303,7 @@ def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str
 # The handle
 
 
-def test_a_cancelled_fault_meets_nobody_and_need_not_fire(petstore: Face, client: Client) -> None:
+def test_a_cancelled_fault_meets_no_request_and_need_not_fire(petstore: Face, client: Client) -> None:
     handle = petstore.inject(503, times=1)
     handle.cancel()
     handle.cancel()
