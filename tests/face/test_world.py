@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import not_in_the_old_tree
+from tests.marks import not_in_the_old_tree, on_a_socket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -386,6 +386,7 @@ def test_a_step_out_of_the_years_of_http_is_refused(petstore: Face, wrong: dict[
 # The rest
 
 
+@on_a_socket
 def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
     client.list()
     petstore.close_connections()
@@ -394,6 +395,7 @@ def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
     assert len({entry.connection for entry in petstore.journal}) == 2
 
 
+@on_a_socket
 def test_its_interface_document_is_valid_and_names_its_address(petstore: Face) -> None:
     document = petstore.openapi()
     validate(document)
