@@ -113,6 +113,8 @@ class _Checker(ast.NodeVisitor):
             self._check_path(node, [*(node.module or "").split("."), alias.name])
             if node.module == "petstore_mock" and alias.name in MAKERS:
                 self._makers.add(alias.name)
+            if node.module == "petstore_mock" and alias.name in TYPES and alias.name != "connect":
+                self._types[alias.asname or alias.name] = TYPES[alias.name]  # the class has what its objects have
             if node.module == "petstore_mock" and alias.name in MODULES:
                 self._modules[alias.asname or alias.name] = alias.name
 

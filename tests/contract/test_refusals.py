@@ -67,6 +67,7 @@ def refused(client: Client, row: Row) -> None:
     assert client.last.is_violation
     assert client.petstore.journal.violations == [client.last]
     client.petstore.journal.assert_called(times=1, condition=client.refusal)
+    assert client.list().status == 200
 
 
 @pytest.mark.parametrize("row", REFUSALS, ids=range(len(REFUSALS)))
