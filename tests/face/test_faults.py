@@ -383,8 +383,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": {"fault": "reset"}}, "fault"),
     ({"where": {"query": 1}}, "query"),
     ({"fault": faults.sequence(503), "times": 1}, "times"),
-    ({"fault": "reset"}, "reset"),
-    ({"fault": faults.reset}, "reset"),
+    ({"fault": "rest"}, "faults.reset()"),
+    ({"fault": faults.reset}, "faults.reset()"),
     ({"fault": 99}, "99"),
     ({"tims": 1}, "'times'"),
 ]

@@ -133,6 +133,16 @@ def test_problems_before_a_reset_are_reported_once_and_show_no_key(petstore: Fac
         strict.verify()
 
 
+def test_a_violation_like_a_reported_one_is_a_problem_of_its_own(petstore: Face) -> None:
+    with petstore.fresh(strict=True) as strict, Client(strict) as client:
+        for _ in range(2):
+            client.list("?limit=1000")
+            assert problems(strict) != []
+        client.list("?limit=1000")
+        strict.reset()
+        assert len(problems(strict)) == 1
+
+
 def test_of_many_problems_the_first_are_reported_and_the_rest_counted(petstore: Face) -> None:
     with petstore.fresh(strict=True) as strict, Client(strict) as client:
         for _ in range(120):
