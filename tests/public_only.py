@@ -51,7 +51,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 CONVENTION: Final = {"petstore": "PetStoreMock", "journal": "Journal"}
 MAKERS: Final = {"PetStoreMock": "PetStoreMock", "RemotePetStore": "PetStoreMock", "connect": "PetStoreMock"}
 # Options that the rewrite takes away. `tests/observer.py` does what self_check did.
-LEAVING: Final = frozenset({"schemas", "self_check"})
+LEAVING: Final = frozenset({"self_check"})
 # The type of what an attribute is, or of what a method returns.
 GIVES: Final[dict[tuple[str | None, str], str]] = {
     ("PetStoreMock", "journal"): "Journal",

@@ -72,7 +72,7 @@ def test_the_files_are_found() -> None:
         "PetStoreMock(seed=3, self_check=True)",
         "from petstore_mock import PetStoreMock\nPetStoreMock.tenant",
         "from petstore_mock import Entry\npatch.object(Entry, 'weigh')",
-        "petstore_mock.PetStoreMock(schemas=folder)",
+        "petstore_mock.PetStoreMock(self_check=False)",
         # Attributes of public objects that are not public.
         "petstore.tenant",
         "client.petstore.tenant",
