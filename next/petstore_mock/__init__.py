@@ -1,0 +1,82 @@
+"""An in-process fake of the pet store service, for testing its clients.
+
+Everything public is named in ``__all__`` and loaded on first use (PEP 562). Importing this package, which pytest does
+in every run once it is installed, loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from petstore_mock import faults as faults
+    from petstore_mock.core.clock import Clock as Clock
+    from petstore_mock.core.fault_plan import FaultHandle as FaultHandle
+    from petstore_mock.core.world import Snapshot as Snapshot
+    from petstore_mock.errors import ContractViolationError as ContractViolationError
+    from petstore_mock.errors import ContractWarning as ContractWarning
+    from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
+    from petstore_mock.errors import PetStoreMockError as PetStoreMockError
+    from petstore_mock.errors import VerificationError as VerificationError
+    from petstore_mock.http.request import ApiRequest as ApiRequest
+    from petstore_mock.interface.behaviour import Behaviour as Behaviour
+    from petstore_mock.journal.exchange import Exchange as Exchange
+    from petstore_mock.journal.journal import Journal as Journal
+    from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
+    from petstore_mock.remote.petstore import RemotePetStore as RemotePetStore
+    from petstore_mock.remote.petstore import connect as connect
+
+__version__ = "0.1.0"
+
+# The module of each public name; a public module stands for itself.
+_HOMES = {
+    "ApiRequest": "http.request",
+    "Behaviour": "interface.behaviour",
+    "Clock": "core.clock",
+    "ContractViolationError": "errors",
+    "ContractWarning": "errors",
+    "DeprecatedOperationWarning": "errors",
+    "Exchange": "journal.exchange",
+    "FaultHandle": "core.fault_plan",
+    "Journal": "journal.journal",
+    "PetStoreMock": "mock.petstore",
+    "PetStoreMockError": "errors",
+    "RemotePetStore": "remote.petstore",
+    "Snapshot": "core.world",
+    "VerificationError": "errors",
+    "connect": "remote.petstore",
+}
+
+__all__ = [
+    "ApiRequest",
+    "Behaviour",
+    "Clock",
+    "ContractViolationError",
+    "ContractWarning",
+    "DeprecatedOperationWarning",
+    "Exchange",
+    "FaultHandle",
+    "Journal",
+    "PetStoreMock",
+    "PetStoreMockError",
+    "RemotePetStore",
+    "Snapshot",
+    "VerificationError",
+    "connect",
+    "faults",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # PEP 562: any public name
+    if name not in __all__:
+        message = f"module 'petstore_mock' has no attribute {name!r}"
+        raise AttributeError(message)
+    module = importlib.import_module(f"petstore_mock.{_HOMES.get(name, name)}")
+    value = getattr(module, name) if name in _HOMES else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

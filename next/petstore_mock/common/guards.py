@@ -1,0 +1,16 @@
+"""Type guards for values of any type: ``isinstance`` alone leaves the types of members unknown to a type checker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+
+def is_array(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def is_object(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    """Whether a value is a mapping."""
+    return isinstance(value, Mapping)

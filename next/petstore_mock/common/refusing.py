@@ -1,0 +1,70 @@
+"""Refusals of what a test author passes: what was expected, what arrived, and the nearest right name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST_SLIP: Final = 100  # characters; comparing longer names takes time, and none of them is a typing error
+_SHOWN: Final = 200  # characters of a value
+
+
+def refuse(message: str) -> NoReturn:
+    """Raise PetStoreMockError. Use it where a type must be narrowed."""
+    raise PetStoreMockError(message)
+
+
+def require(holds: object, expected: str, **got: object) -> None:
+    """Raise PetStoreMockError unless ``holds`` is true: "expected a port from 0 to 65535; got port=70000"."""
+    if not holds:
+        refuse(f"expected {expected}; got {', '.join(f'{name}={shown(value)}' for name, value in got.items())}")
+
+
+def one_of(name: object, known: Iterable[str], kind: str) -> str:
+    """Return ``name`` if it is one of ``known``; else raise PetStoreMockError with the nearest of them.
+
+    Args:
+        name: the value that the author passed.
+        known: the right values.
+        kind: what they are, in the singular and without an article, such as ``operation``.
+    """
+    names = list(known)
+    if isinstance(name, str) and name in names:
+        return name
+    article = "an" if kind[0] in "aeiou" else "a"
+    refuse(f"expected {article} {kind}, one of {', '.join(names)}; got {shown(name)}{did_you_mean(name, names)}")
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return " (did you mean x?)", or nothing where no name is near."""
+    meant = nearest(name, known)
+    return "" if meant is None else f" (did you mean {meant}?)"
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Return the name that is most like ``name``, whatever its letter case, hyphens and underscores."""
+    text = str(name)
+    if len(text) > _LONGEST_SLIP:
+        return None
+    import difflib  # noqa: PLC0415  # only a mistake needs it, and every pytest run imports this module
+
+    folded = {_fold(other): other for other in known}
+    close = difflib.get_close_matches(_fold(text), folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def shown(value: object) -> str:
+    """Return the representation of a value, shortened."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "an integer of thousands of digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _fold(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()

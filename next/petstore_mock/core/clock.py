@@ -1,0 +1,156 @@
+"""The fake's own time: it decides ``Date``, the expiry of keys and the removal of deprecated operations."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common import real
+from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
+from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+_LARGEST: Final = 1e18  # seconds: as good as for ever
+
+
+def wall_clock() -> float:
+    """Return Python's time, which freezegun may have moved. A test may also have replaced it by something else."""
+    try:
+        now = time.time()
+    except Exception:  # noqa: BLE001  # of a test's own function
+        return float(real.time())
+    return now if type(now) is float and EARLIEST <= now <= LATEST else float(real.time())
+
+
+def moment_from(now: float, when: float | str | date | datetime, name: str) -> float:
+    """Return a moment in seconds since 1970: ``when`` is a number of seconds from now, or a moment."""
+    if is_number(when) and abs(when) <= math.inf:
+        return now + min(max(when, -_LARGEST), _LARGEST)  # an int may be larger than any float
+    return moment_of(when, name)  # type: ignore[arg-type]  # anything else is refused there
+
+
+def step_of(now: float, amounts: Mapping[str, float]) -> float:
+    """Return the seconds that a clock moves by ``amounts`` of days, hours, minutes and seconds."""
+    for name, amount in amounts.items():
+        require(is_number(amount) and not math.isnan(amount), f"a number of {name}", **{name: amount})
+    try:
+        step = timedelta(**amounts).total_seconds()
+    except OverflowError:
+        step = math.inf
+    given = ", ".join(f"{name}={shown(amount)}" for name, amount in amounts.items() if amount)
+    if not EARLIEST <= now + step <= LATEST:
+        refuse(f"expected a step that ends from 1970 to the year 9998; got {given}")
+    return step
+
+
+class Time:
+    """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it."""
+
+    __slots__ = ("_second", "date", "frozen", "offset", "present")
+
+    def __init__(self) -> None:
+        self.offset = 0.0  # seconds ahead of the real clock
+        self.frozen: float | None = None  # the moment at which it stands
+        self.present = 0.0  # the time of the present request
+        self._second = -1.0
+        self.date = b""  # the same as the value of ``Date``, one object for all requests of a second
+
+    def now(self) -> float:
+        return wall_clock() + self.offset if self.frozen is None else self.frozen
+
+    def begin_request(self) -> float:
+        self.present = now = wall_clock() + self.offset if self.frozen is None else self.frozen
+        second = now // 1
+        if second != self._second:
+            self._second = second
+            self.date = http_date(now).encode("ascii")
+        return now
+
+    def change(
+        self, *, moment: float | None = None, step: Mapping[str, float] | None = None, freeze: bool | None = None
+    ) -> None:
+        """Travel to a moment, then move by a step, then stop or run on."""
+        now = self.now() if moment is None else moment
+        if step is not None:
+            now += step_of(now, step)
+        stands = self.frozen is not None if freeze is None else freeze
+        self.frozen = now if stands else None
+        self.offset = now - wall_clock()
+
+    def restart(self, at: float | None) -> None:
+        """Run from a moment on; None for the real time."""
+        self.frozen = None
+        self.offset = 0.0 if at is None else at - wall_clock()
+
+
+class Clock:
+    """The fake's clock. It runs with the real one, displaced by what your test asks for.
+
+    The object is a view of its world: you can hold it across resets.
+    """
+
+    def __init__(self, time: Time, lock: AbstractContextManager[object]) -> None:
+        self._time = time
+        self._lock = lock
+
+    def __repr__(self) -> str:
+        return f"<Clock {'frozen at' if self.frozen else 'running, now'} {self.moment.isoformat()}>"
+
+    def now(self) -> float:
+        """Return the fake's time in seconds since 1970."""
+        return self._time.now()
+
+    @property
+    def moment(self) -> datetime:
+        """The fake's time as an aware datetime in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the fake's time stands still."""
+        return self._time.frozen is not None
+
+    def travel_to(self, when: str | date | datetime) -> None:
+        """Set the fake's time. It runs on from there, or stands there if the clock is frozen.
+
+        Args:
+            when: ISO 8601 text, a date or a datetime; without a time it is midnight, without a zone UTC.
+
+        Raises:
+            PetStoreMockError: ``when`` is no moment from 1970 to the year 9998.
+        """
+        self._change(moment=moment_of(when))
+
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Move the fake's time forward, or back by negative amounts.
+
+        Args:
+            days: days, fractions allowed.
+            hours: hours, fractions allowed.
+            minutes: minutes, fractions allowed.
+            seconds: seconds, fractions allowed.
+
+        Raises:
+            PetStoreMockError: an amount is no number, or the step leaves the years that HTTP dates can express.
+        """
+        self._change(step={"days": days, "hours": hours, "minutes": minutes, "seconds": seconds})
+
+    def freeze(self) -> None:
+        """Stop the fake's time until :meth:`unfreeze` or a reset."""
+        self._change(freeze=True)
+
+    def unfreeze(self) -> None:
+        """Let the fake's time run on from where it stands."""
+        self._change(freeze=False)
+
+    # The clock of a world elsewhere sends the change instead.
+
+    def _change(self, **change: Any) -> None:  # noqa: ANN401  # those of Time.change
+        with self._lock:
+            self._time.change(**change)

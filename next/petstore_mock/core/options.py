@@ -1,0 +1,258 @@
+"""The table of options. ``PetStoreMock``, ``serve``, the fixture and the control door take theirs from it.
+
+Each row says how a value from Python or JSON is checked, and how a value from text is read: from a command line, an
+environment variable or an ini file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
+
+from petstore_mock.common.dates import moment_of
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
+from petstore_mock.common.values import is_integer, is_number
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from petstore_mock.interface.behaviour import Behaviour
+
+Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option holds
+Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
+
+MAX_WORLDS: Final = 10_000
+KEPT_REQUESTS: Final = 1_000  # of each world by address: a test looks back on its own few
+MOST_PETS: Final = 1_000_000  # of one request to the door
+
+_COUNT: Final = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
+_FLAGS: Final = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
+FLAG_WORDS: Final = "true or false, yes or no, on or off, 1 or 0"
+
+
+class WorldOptions(TypedDict, total=False):
+    """The options of a world: those of ``PetStoreMock`` that are not its listener's."""
+
+    api_key: str | None
+    seed: Seed | None
+    behaviour: Behaviour | Mapping[str, str] | str | PathLike[str] | None
+    at: str | date | datetime | None
+    strict: bool
+    random_seed: int
+    mutant: str | None
+
+
+class Start(NamedTuple):
+    """The checked starting state of a world; ``added`` are animals of the present test alone."""
+
+    behaviour: Behaviour
+    keys: tuple[str, ...] = ()
+    seed: Seed | None = None
+    at: float | None = None
+    strict: bool = False
+    random_seed: int = 0
+    mutant: str | None = None
+    added: Seed | None = None
+
+
+# Checks of values from Python or JSON; each returns the value as it is used
+
+
+def _flag(name: str, value: Any) -> bool:  # noqa: ANN401  # checks take whatever a test passes
+    require(isinstance(value, bool), "True or False", **{name: value})
+    return bool(value)
+
+
+def _text(name: str, value: Any) -> str:  # noqa: ANN401
+    require(isinstance(value, str), f"{name} as text", **{name: value})
+    return str(value)
+
+
+def _any(_: str, value: Any) -> Any:  # noqa: ANN401  # whoever uses it checks it
+    return value
+
+
+def _whole(least: int, most: int, words: str) -> Callable[[str, Any], int]:
+    def check(name: str, value: Any) -> int:  # noqa: ANN401
+        require(is_integer(value) and least <= value <= most, words, **{name: value})
+        return int(value)
+
+    return check
+
+
+def _integer(name: str, value: Any) -> int:  # noqa: ANN401
+    require(is_integer(value), "a whole number", **{name: value})
+    return int(value)
+
+
+def _seconds(name: str, value: Any) -> float | None:  # noqa: ANN401
+    require(value is None or (is_number(value) and value > 0), "a positive number of seconds", **{name: value})
+    return None if value is None else float(value)
+
+
+def _moment(name: str, value: Any) -> float | None:  # noqa: ANN401
+    return None if value is None else moment_of(value, name)
+
+
+def _behaviour(_: str, value: Any) -> Behaviour:  # noqa: ANN401
+    from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # the unused plugin needs no gaps
+
+    return as_behaviour(value)
+
+
+def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
+    if value is None:
+        return None
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
+
+    if not isinstance(value, str) or value not in MUTANTS:
+        example = next(iter(MUTANTS))
+        refuse(
+            f"expected the name of one of {len(MUTANTS)} mutants, such as {example}; "
+            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
+        )
+    return str(value)
+
+
+def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
+    from petstore_mock.core.cors import cors_of  # noqa: PLC0415  # most mocks have none
+
+    return cors_of(value)
+
+
+# Readers of text
+
+
+def flag_of(text: str) -> bool:
+    found = _FLAGS.get(text.strip().lower())
+    if found is None:
+        refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
+    return found
+
+
+def seed_of(text: str) -> int | Path:
+    return int(text) if _COUNT.fullmatch(text) else Path(text)
+
+
+def number_of(text: str) -> int:
+    require(_COUNT.fullmatch(text), "a whole number", got=text)
+    return int(text)
+
+
+def seconds_of(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        refuse(f"expected a number of seconds; got {shown(text)}")
+
+
+# The table
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option; ``--name`` and ``petstore_name`` follow from its name."""
+
+    name: str  # the keyword of Python
+    words: str  # what it is, for help texts
+    check: Callable[[str, Any], Any]  # checks a value from Python or JSON, and returns it as it is used
+    places: str  # the places where it holds
+    default: Any = None
+    parse: Callable[[str], Any] = str  # reads a value from text
+    schema: Mapping[str, Any] | None = None  # of its value at the door
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether a command line takes it without a value."""
+        return self.parse is flag_of
+
+
+_NUMBER: Final = 2**63 - 1
+_WORLDS: Final = _whole(0, _NUMBER, "a number of worlds")
+_REQUESTS: Final = _whole(1, _NUMBER, "a number of requests of at least 1")
+_PORT: Final = _whole(0, 65535, "a port from 0 to 65535")
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+_KEY: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
+_PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
+_SEED: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
+_BEHAVIOUR: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
+_SEED_WORDS: Final = "The animals of the starting state: how many, a list of them, or a JSON file"
+_BEHAVIOUR_WORDS: Final = "What the fake does where the interface shows nothing: a preset, gaps, or a TOML file"
+_CORS_WORDS: Final = "The origins whose pages may use the service in a browser, or * for any"
+_TTL_WORDS: Final = "Seconds after which a world that got no request ends"
+_KEEP_WORDS: Final = "How many requests the journal of each world by address keeps"
+
+_ROWS: Final = (
+    Option("host", "The address to listen on", _text, "listener serve fixture", "127.0.0.1"),
+    Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
+    Option("api_key", "A fixed valid API key", _any, "world serve fixture door", schema=_KEY),
+    Option("seed", _SEED_WORDS, _any, "world serve fixture marker door", None, seed_of, _SEED),
+    Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_BEHAVIOUR),
+    Option("at", "The fake's date at the start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
+    Option(
+        "strict",
+        "Whether a contract violation by the client fails the test",
+        _flag,
+        "world fixture marker door",
+        False,  # noqa: FBT003  # a default
+        flag_of,
+        {"type": "boolean"},
+    ),
+    Option(
+        "random_seed",
+        "The seed of ids, orders and probabilities that are drawn",
+        _integer,
+        "world fixture door",
+        0,
+        number_of,
+        {"type": "integer"},
+    ),
+    Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
+    Option("control", "Whether the control door is open", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
+    Option("cors", _CORS_WORDS, _cors, "listener serve"),
+    Option("tls", "Whether to listen with TLS; needs the extra tls", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
+    Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
+    Option("world_ttl", _TTL_WORDS, _seconds, "serve", None, seconds_of),
+    Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
+)
+
+OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
+
+
+def options_at(place: Place) -> dict[str, Option]:
+    return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
+
+
+def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """Return the value of each option of a place, with defaults; refuse unknown names with the nearest."""
+    known = options_at(place)
+    for name in given:
+        if name not in known:
+            refuse(f"expected options of a {place}, from {', '.join(known)}; got {name}{did_you_mean(name, known)}")
+    return {name: option.check(name, given.get(name, option.default)) for name, option in known.items()}
+
+
+def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
+    """Return the starting state that options of a world stand for; ``keys`` are its keys unless an option gives one."""
+    values = checked(given, "world")
+    api_key = values.pop("api_key")
+    return Start(keys=keys if api_key is None else (api_key,), **values)
+
+
+def own_start(base: Start, own: Mapping[str, Any]) -> Start:
+    """Return the starting state of one test: ``base``, but for the options of its own that are not None.
+
+    They are ``behaviour``, ``gaps`` that differ from it, ``seed`` on top, ``at``, ``strict`` and ``mutant``.
+    """
+    given = {name: value for name, value in own.items() if value is not None}
+    gaps, added = given.pop("gaps", None), given.pop("seed", None)
+    values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}
+    start = base._replace(added=added, **values)
+    return start if gaps is None else start._replace(behaviour=start.behaviour.replace(gaps))

@@ -1,0 +1,38 @@
+"""Refusals of a verb that carry data: the control door makes a status of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock.interface.violations import Violation
+
+
+class NotFoundError(PetStoreMockError):
+    """There is no such world, animal, fault, key or snapshot: 404 at the door."""
+
+
+class ConflictError(PetStoreMockError):
+    """The request contradicts the state of the world: 409 at the door."""
+
+
+class FullError(PetStoreMockError):
+    """There are as many worlds as there may be: 507 at the door."""
+
+
+class InvalidError(PetStoreMockError):
+    """A value breaks rules: 422 at the door.
+
+    Attributes:
+        violations: the broken rules.
+        omitted: how many more there are.
+    """
+
+    def __init__(self, message: str, violations: Sequence[Violation] = (), omitted: int = 0) -> None:
+        super().__init__(message)
+        self.violations = tuple(violations)
+        self.omitted = omitted

@@ -1,0 +1,49 @@
+"""The errors and warnings that users of the fake meet.
+
+A mistake of a *client* is none of them: it becomes a response with a 4xx status.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+def _is_misuse(excinfo: Any) -> bool:  # noqa: ANN401  # pytest's ExceptionInfo, or None
+    return excinfo is not None and isinstance(excinfo.value, PetStoreMockError)
+
+
+class PetStoreMockError(Exception):
+    """The test author used the fake wrongly. The message says what to do instead.
+
+    In pytest's reports the traceback ends at the author's own line; ``--full-trace`` shows the fake's lines as well.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        # pytest asks each module whose frame it is about to show. Only modules that this error passes need the mark.
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+            frame.f_globals["__tracebackhide__"] = _is_misuse
+            frame = frame.f_back
+
+
+class VerificationError(AssertionError):
+    """A verification of the test failed: a planned fault never fired, or an expectation was not met."""
+
+
+class ContractViolationError(VerificationError):
+    """The client broke the contract and the fake is strict."""
+
+
+class ContractWarning(UserWarning):
+    """The client broke the contract: it sent a request that the interface does not allow."""
+
+
+class DeprecatedOperationWarning(UserWarning):
+    """The client called a deprecated operation: the interface removes getPet on 5 December 2030 (§4.3)."""

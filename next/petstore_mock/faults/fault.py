@@ -1,0 +1,263 @@
+"""A fault as a value, and its forms: the call that makes it, a line of text, JSON, and the door's schema."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from petstore_mock.common.dates import http_date, moment_of
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.real import time
+from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
+from petstore_mock.common.values import is_integer
+from petstore_mock.faults.kinds import (
+    BODY_BASE64,
+    KINDS,
+    REQUIRED,
+    Kind,
+    check_content,
+    json_bytes,
+)
+from petstore_mock.http.deferred import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from petstore_mock.http.response import Head
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fault:
+    """One misbehaviour of the service; immutable and compared by value. Functions of ``petstore_mock.faults`` make it.
+
+    Attributes:
+        kind: the name of the function that makes it, such as ``reset`` or ``tls.expired``.
+        arguments: the arguments of that function, without those that are None by default.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash((self.kind, repr(self.arguments)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Fault, (self.kind, dict(self.arguments))  # a mapping proxy can't be pickled
+
+    def __repr__(self) -> str:
+        return f"faults.{self._call(self.arguments, repr)}"
+
+    def __str__(self) -> str:
+        """Return the call on one line; bodies and header values are left out, since a key may stand in them."""
+        told = dict(self.arguments)
+        if self.body is not None:
+            content = "json" if "json" in told else "body"
+            told[content] = _Words(f"<{len(self.body)} bytes>")
+        if "headers" in told:
+            told["headers"] = _Words(f"<{', '.join(told['headers'])}>")
+        return self._call(told, str)
+
+    def _call(self, arguments: Mapping[str, Any], write: type[str] | Any) -> str:  # noqa: ANN401
+        if self.kind == "sequence":
+            return f"sequence({', '.join(write(part) for part in self.parts)})"
+        positional = {argument.name for argument in self.row.arguments if argument.positional}
+        told = (repr(value) if name in positional else f"{name}={value!r}" for name, value in arguments.items())
+        return f"{self.kind}({', '.join(told)})"
+
+    @property
+    def row(self) -> Kind:
+        """Its row in the table of kinds; for a sequence, ask its parts."""
+        return KINDS[self.kind]
+
+    @property
+    def parts(self) -> tuple[Fault, ...]:
+        """The faults that requests meet: itself, or those of a sequence."""
+        parts: tuple[Fault, ...] = self.arguments["faults"] if self.kind == "sequence" else (self,)
+        return parts
+
+    @property
+    def status(self) -> int | None:
+        """The status of its own response; None if it makes none."""
+        return self.arguments.get("status", self.row.status) or None
+
+    @property
+    def body(self) -> bytes | None:
+        """The body of its own response; None for the interface's Error (§2)."""
+        if "json" in self.arguments:
+            return json_bytes(self.arguments["json"])
+        body = self.arguments.get("body")
+        return body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields of its own response beside the usual ones; they win over those."""
+        if "retry_after" in self.arguments:
+            after = self.arguments["retry_after"]
+            value = http_date(moment_of(after)) if isinstance(after, str) else str(after)
+            return () if after is None else (("Retry-After", value),)
+        given: dict[str, str] = self.arguments.get("headers", {})
+        body = self.body
+        if not body or any(name.lower() == "content-type" for name in given):
+            return tuple(given.items())
+        is_html = body.lstrip()[:1] == b"<"
+        text = "text/html; charset=utf-8" if is_html else "text/plain; charset=utf-8"
+        return (("Content-Type", "application/json" if "json" in self.arguments else text), *given.items())
+
+    @property
+    def delay(self) -> tuple[float, float] | None:
+        """The seconds that it holds a response back: from and to; None for none."""
+        given = self.arguments.get("seconds" if self.kind == "delay" else "delay")
+        return None if given is None else (given[0], given[1]) if is_array(given) else (given, given)
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """How the connection sends the response; None for whole and at once."""
+        row = self.row
+        if row.delivery is None:
+            return None
+        values = [self.arguments[argument.name] for argument in row.arguments]
+        return Delivery(row.delivery, *values[:1])
+
+    @property
+    def breaks_contract(self) -> bool:
+        """Whether the client gets, on purpose, no response that the interface allows."""
+        if self.kind == "sequence":
+            return any(part.breaks_contract for part in self.parts)
+        if self.row.responds:  # an Error tells of no success (§7)
+            return self.body is not None or (self.status or 0) < 400
+        return not self.row.only_slows
+
+    @property
+    def arrives_late(self) -> bool:
+        """Whether a response comes, after real time."""
+        return any(part.row.only_slows or part.delay is not None for part in self.parts)
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a request takes real time, if only until the client gives up."""
+        return self.arrives_late or any(part.row.waits for part in self.parts)
+
+    @property
+    def tells_to_wait(self) -> bool:
+        """Whether a ``Retry-After`` tells the client to wait."""
+        return any(map(_tells_to_wait, self.parts))
+
+    def corrupt(self, head: Head, body: bytes) -> tuple[Head, bytes]:
+        """Return the operation's response as the fault changes it."""
+        return (head, body) if self.row.corrupts is None else self.row.corrupts(head, body)
+
+    def to_data(self) -> Any:  # noqa: ANN401  # a JSON value
+        """Return the shortest JSON value that :func:`from_data` reads: the status, where that says it all."""
+        if self.row.responds and self == of_status(self.status or 0):
+            return self.status
+        data: dict[str, Any] = {"kind": self.kind, **self.arguments}
+        if isinstance(data.get("body"), bytes):
+            try:
+                data["body"] = data["body"].decode()
+            except UnicodeDecodeError:
+                data["body_base64"] = b64encode(data.pop("body")).decode()
+        if self.kind == "sequence":
+            data["faults"] = [part.to_data() for part in self.parts]
+        return {name: list(value) if is_array(value) else value for name, value in data.items()}
+
+
+class _Words(str):
+    """Stands for an argument; its ``repr`` has no quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _tells_to_wait(fault: Fault) -> bool:
+    after = fault.arguments.get("retry_after")
+    if isinstance(after, str):
+        return bool(moment_of(after) > time())
+    return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fault.fields)
+
+
+def make(kind: str, **given: Any) -> Fault:  # noqa: ANN401  # each argument parses its own value
+    """Return the fault of a kind with checked arguments; those that are left out take their defaults."""
+    arguments: dict[str, Any] = {}
+    for argument in KINDS[kind].arguments:
+        if argument.name not in given and argument.default is REQUIRED:
+            refuse(f"expected {argument.name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
+        value = argument.parse(argument.name, given.get(argument.name, argument.default))
+        if value is not None or argument.default is not None:
+            arguments[argument.name] = value
+    if kind == "sequence":
+        arguments["faults"] = _checked_parts(arguments["faults"])
+    check_content(arguments)
+    return Fault(kind, MappingProxyType(arguments))
+
+
+def _checked_parts(faults: tuple[Any, ...]) -> tuple[Fault, ...]:
+    parts = tuple(coerce(fault) for fault in faults)
+    for part in parts:
+        if part.kind == "sequence":
+            refuse(f"expected faults that are no sequences themselves; got {part}: pass its faults one by one")
+    if len({part.row.meets_handshakes for part in parts}) > 1:
+        refuse(f"expected faults of requests, or faults of TLS handshakes; got {', '.join(map(str, parts))}")
+    return parts
+
+
+def of_status(status: int) -> Fault:
+    """Return the fault that a bare status stands for."""
+    kinds = {kind.status: name for name, kind in KINDS.items() if kind.status}
+    if status in kinds:
+        return make(kinds[status])
+    return make("server_error" if 500 <= status <= 599 else "respond", status=status)
+
+
+def coerce(fault: Any) -> Fault:  # noqa: ANN401  # checks whatever a test passes
+    """Return ``fault``, or the fault that responds with that status."""
+    if isinstance(fault, Fault):
+        return fault
+    if not is_integer(fault):
+        meant = nearest(getattr(fault, "__name__", fault), KINDS)  # a function that was not called
+        hint = "" if meant is None else f" (did you mean faults.{meant}()?)"
+        refuse(f"expected an HTTP status or a fault of petstore_mock.faults; got fault={shown(fault)}{hint}")
+    return of_status(fault)
+
+
+def from_data(value: Any) -> Fault:  # noqa: ANN401  # a JSON value
+    """Make a fault of a JSON value: ``503``, or a kind and its arguments: ``{"kind": "delay", "seconds": 0.2}``."""
+    if is_integer(value):
+        return of_status(value)
+    if not is_object(value):
+        meant = nearest(value, KINDS) if isinstance(value, str) else None
+        hint = "" if meant is None else f' (did you mean {{"kind": "{meant}"}}?)'
+        refuse(
+            f'expected a fault as an HTTP status, or as an object such as {{"kind": "reset"}}; got {shown(value)}{hint}'
+        )
+    given = {str(name): member for name, member in value.items()}
+    kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
+    known = [argument.name for argument in KINDS[kind].arguments]
+    known += [BODY_BASE64.name] if "body" in known else []
+    for name in given:
+        if name not in known:
+            takes = f"the members {', '.join(known)}" if known else "no further member"
+            refuse(f"expected {takes} of a fault of kind {kind}; got {name}{did_you_mean(name, known)}")
+    if BODY_BASE64.name in given:
+        if given.get("body") is not None:
+            refuse("expected body or body_base64, as the body of a response; got both")
+        given["body"] = BODY_BASE64.parse(BODY_BASE64.name, given.pop(BODY_BASE64.name))
+    if kind == "sequence" and is_array(given.get("faults")):
+        given["faults"] = [from_data(part) for part in given["faults"]]
+    return make(kind, **given)
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind's JSON form, for the door."""
+    arguments = [*KINDS[kind].arguments]
+    arguments += [BODY_BASE64] if kind == "respond" else []
+    return {
+        "type": "object",
+        "description": KINDS[kind].sentence,
+        "properties": {"kind": {"const": kind}, **{argument.name: argument.schema for argument in arguments}},
+        "required": ["kind", *(argument.name for argument in arguments if argument.default is REQUIRED)],
+        "additionalProperties": False,
+    }

@@ -1,0 +1,92 @@
+"""Reads bearer keys, and says what is wrong with refused credentials in words that show no secret (§5)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.masking import NO_KEYS
+from petstore_mock.common.values import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# RFC 6750 §2.1: b64token. The scheme has no letter case (RFC 9110 §11.1); blanks are 1*SP (§11.4).
+KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
+
+# A message may show a scheme: it has no digit, and it is too short for a pass phrase.
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z-]{0,15}")
+_LONE_SCHEMES: Final = frozenset({"apikey", "basic", "digest", "token"})
+_QUOTES: Final = ("'", '"', "`")
+
+
+def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
+    """Return the API key in the ``values`` of the Authorization fields, or None and the condition."""
+    if not values:
+        return None, "missing_key"
+    if len(values) > 1:  # Authorization is no list header: two fields are no valid credentials
+        return None, "malformed_credentials"
+    match = _BEARER.fullmatch(values[0])
+    return (match[1].decode("ascii"), "") if match else (None, "malformed_credentials")
+
+
+def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str:
+    """Say what is wrong with refused credentials; empty where the condition alone says it.
+
+    Args:
+        condition: why they were refused: a name of ``CONDITIONS``.
+        values: the values of the Authorization fields.
+        keys: the keys of the request's world, the test's own first.
+    """
+    if condition not in {"unknown_key", "malformed_credentials"}:
+        return ""
+    if len(values) > 1:
+        return f"{len(values)} Authorization fields arrived"
+    value, known = values[0], tuple(keys)
+    wanted = f"; a valid key has {len(known[0])}" if known else ""
+    if condition == "unknown_key":
+        return (
+            _key_words(value.split()[-1]) or f"the fake does not know the key, of {_length(value.split()[-1])}{wanted}"
+        )
+    return _malformed(value, known) or f"the value, of {_length(value)}, is not 'Bearer' with a key{wanted}"
+
+
+def _malformed(value: str, keys: Sequence[str]) -> str:
+    words = value.split()
+    if not words:
+        return "the field is empty"
+    if words[0].lower() != "bearer":
+        return _scheme_words(value.strip(), words, keys)
+    key = " ".join(words[1:])
+    is_spaced = len(words) > 2 or _BEARER.fullmatch(f"Bearer {key}".encode("latin-1", "replace"))
+    if is_spaced and words[1].lower() != "bearer":
+        return "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
+    return _key_words(key) if key else "no key follows 'Bearer'"
+
+
+def _scheme_words(value: str, words: Sequence[str], keys: Sequence[str]) -> str:
+    scheme = words[0]
+    if value[0] in _QUOTES:
+        return "the whole value is in quotes"
+    is_scheme = len(words) > 1 or scheme.lower() in _LONE_SCHEMES
+    if is_scheme and scheme not in keys and _SCHEME.fullmatch(scheme):
+        return f"the scheme is {scheme!r}, not 'Bearer'"
+    unset = _unset(value)
+    return f"the scheme 'Bearer' is missing{f', and {unset}' if unset else ''}"
+
+
+def _key_words(key: str) -> str:
+    if key.split(maxsplit=1)[0].lower() == "bearer":
+        return "the word 'Bearer' stands twice"
+    if key.startswith(("b'", 'b"')):
+        return "the key is written as b'...': decode the bytes"
+    return "the key is in quotes" if key[0] in _QUOTES else _unset(key)
+
+
+def _unset(key: str) -> str:
+    return f"the key is the text {key!r}: a setting of the client has no value" if key.lower() in NO_KEYS else ""
+
+
+def _length(text: str) -> str:
+    return counted(len(text), "character")

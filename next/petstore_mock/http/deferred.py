@@ -1,0 +1,111 @@
+"""Responses that do not go out whole and at once, and how their waiting ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from petstore_mock.common.real import Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock.http.response import Response, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a connection sends a response other than whole and at once. Every kind needs a socket.
+
+    ``value`` is the first argument of the fault, such as the fraction of ``truncate``.
+    """
+
+    kind: str
+    value: Any = None
+
+
+class Completion(Protocol):
+    """Learns how a deferred response ended; the journal's exchange is one."""
+
+    in_flight: bool
+
+    def complete(self, outcome: str, *, sent: bool) -> None:
+        """Note an end such as ``client gone``, or a hang that has begun; ``sent`` tells whether the head went out."""
+
+
+class Pending:
+    """The deferred responses of one world that have not ended, until all are released at once."""
+
+    def __init__(self) -> None:
+        self._releases: set[Callable[[], None]] = set()
+        self._lock = Lock()
+        self._released = False
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    def add(self, release: Callable[[], None]) -> None:
+        """Call ``release`` (from any thread) when the waiting must end; at once if all were released already."""
+        with self._lock:
+            if not self._released:
+                self._releases.add(release)
+                return
+        release()  # the core decided before the reset, and the adapter began to wait after it
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Forget a response that has ended."""
+        with self._lock:
+            self._releases.discard(release)
+
+    def release(self) -> None:
+        """End the waiting of every response, and of each that is added later."""
+        with self._lock:
+            self._released = True
+            releases, self._releases = self._releases, set()
+        for release in releases:
+            release()
+
+
+class Deferred:
+    """A response that is late, or that a fault of the connection delivers.
+
+    Attributes:
+        resume: makes the response; call it when ``delay`` is over. It is not called when the client has gone by then:
+            the operation does not commit.
+        exchange: learns how it ended.
+        pending: where an adapter registers its waiting, so that a reset can end it.
+        delay: seconds to wait.
+        delivery: how the response of ``resume`` goes out; None for whole.
+    """
+
+    __slots__ = ("delay", "delivery", "exchange", "pending", "resume")
+
+    def __init__(
+        self,
+        resume: Callable[[], Response | Deferred],
+        exchange: Completion,
+        pending: Pending,
+        *,
+        delay: float = 0.0,
+        delivery: Delivery | None = None,
+    ) -> None:
+        self.resume = resume
+        self.exchange = exchange
+        self.pending = pending
+        self.delay = delay
+        self.delivery = delivery
+        exchange.in_flight = True
+
+    def __repr__(self) -> str:
+        return f"<Deferred after {self.delay:g} s{f', {self.delivery.kind}' if self.delivery else ''}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A response that a thread must make, because it waits or runs code of the test.
+
+    ``streams`` tells that the response ends only when the client leaves.
+    """
+
+    run: Callable[[], Response | Stream]
+    streams: bool = False

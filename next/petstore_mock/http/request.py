@@ -1,0 +1,173 @@
+"""A request as the core sees it. Adapters of the transport build it from a socket or an environ."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
+from petstore_mock.http.credentials import bearer_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# RFC 9110 §9.3, RFC 5789 and QUERY of draft-ietf-httpbis-safe-method-w-body. Any other method gets 501 (§9.1).
+KNOWN_METHODS: Final = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
+)
+
+UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before it asks for the limit
+
+
+class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
+    """Header fields as (name, value), in the order and the letter case of the request; requests may share one object.
+
+    Attributes:
+        by_name: the values by lower-case name; read-only.
+    """
+
+    by_name: Mapping[bytes, tuple[bytes, ...]]
+
+    def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:  # the tuple already holds them
+        by_name: dict[bytes, tuple[bytes, ...]] = {}
+        for name, value in self:
+            lower = name.lower()
+            by_name[lower] = (*by_name.get(lower, ()), value)
+        self.by_name = MappingProxyType(by_name)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
+        """Return fields of text, as Latin-1."""
+        return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
+
+    @cached_property
+    def bearer(self) -> tuple[str | None, str]:
+        """The API key, or None and the condition that says why there is none (§5)."""
+        return bearer_key(self.by_name.get(b"authorization", ()))
+
+    @cached_property
+    def is_json(self) -> bool:
+        """Whether they declare a body of JSON; parameters and letter case do not count (RFC 9110 §8.3.1)."""
+        types = self.by_name.get(b"content-type", ())
+        return len(types) == 1 and types[0].decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+
+    @cached_property
+    def credentials(self) -> tuple[str, ...]:
+        """The last word of each Authorization field, a key in most cases; without texts such as ``None``."""
+        values = [value.decode("latin-1") for value in self.by_name.get(b"authorization", ())]
+        last = [words[-1] for value in values if (words := value.split())]
+        return tuple(word for word in last if word.lower() not in NO_KEYS)
+
+
+NO_FIELDS: Final = Fields()
+
+
+class ApiRequest:
+    """A whole request, as the core sees it. ``when=`` functions of :meth:`PetStoreMock.inject` receive it.
+
+    Attributes:
+        method: the method token as sent.
+        target: the target as sent, still percent-encoded: ``/v1/pets?limit=2``.
+        root_path: the path under which the application is mounted, encoded: ``/api`` of ``/api/v1/pets``; empty at
+            the root.
+        mount: the prefix of a named world's address, as sent: ``/w/NAME``; empty for other worlds.
+        fields: the header fields in the order sent, names in the case sent, as bytes.
+        body: the body, without its transfer coding.
+        connection: the number of the connection, from 1; 0 without a socket.
+        exchange: the number of the request on that connection, from 1.
+        started: ``perf_counter()`` when the first byte arrived.
+        version: the version of HTTP, such as ``HTTP/1.1``.
+        oversized: whether the body passed the limit and is not whole.
+        operation: the operation that the route found, or None.
+    """
+
+    __slots__ = (
+        "body",
+        "connection",
+        "exchange",
+        "fields",
+        "method",
+        "mount",
+        "operation",
+        "oversized",
+        "root_path",
+        "started",
+        "target",
+        "version",
+    )
+
+    def __init__(  # noqa: PLR0917  # called for every request: keywords cost time
+        self,
+        method: str,
+        target: str,
+        fields: Iterable[tuple[bytes, bytes]] = NO_FIELDS,
+        body: bytes = b"",
+        connection: int = 0,
+        exchange: int = 0,
+        started: float = 0.0,
+        version: str = "HTTP/1.1",
+        root_path: str = "",
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.root_path = root_path
+        self.mount = ""
+        self.fields = fields if type(fields) is Fields else Fields(fields)
+        self.body = body
+        self.connection = connection
+        self.exchange = exchange
+        self.started = started
+        self.version = version
+        self.oversized = False
+        self.operation: str | None = None
+
+    def __repr__(self) -> str:
+        keys = self.credentials
+        return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
+
+    @property
+    def base_path(self) -> str:
+        """The part of the client's base address before the target; addresses for this client begin with it."""
+        return self.root_path + self.mount
+
+    @property
+    def path(self) -> str:
+        """The path, percent-decoded."""
+        return unquote(self.target.partition("?")[0])
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query parameters, decoded; a repeated parameter has its last value."""
+        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+    @property
+    def credentials(self) -> list[str]:
+        """The keys in its Authorization fields, right or wrong. Never show them.
+
+        Texts such as ``None``, which stand for a missing setting, are no secret and are not listed.
+        """
+        return list(self.fields.credentials)
+
+    def values(self, name: str) -> list[str]:
+        """Return every value of the header ``name``, in the order sent."""
+        found = self.fields.by_name.get(name.lower().encode("latin-1", "replace"), ())
+        return [value.decode("latin-1") for value in found]
+
+    def header(self, name: str, default: str | None = None) -> str | None:
+        """Return the value of the header ``name``, repeated ones joined by a comma, or ``default``."""
+        values = self.values(name)
+        return ", ".join(values) if values else default
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the body with ``json.loads``, which is less strict than the fake.
+
+        Raises:
+            ValueError: the body is not JSON, or it nests too deep.
+        """
+        try:
+            return json.loads(self.body)
+        except RecursionError as error:
+            raise ValueError("the body nests too deep to be decoded") from error

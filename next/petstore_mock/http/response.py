@@ -1,0 +1,112 @@
+"""A response of the core, and the rules of HTTP about its head."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.refusing import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
+
+BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
+UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9110 §8.6); a 205 has length 0
+
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
+
+
+def reason_phrase(status: int) -> str:
+    """Return the reason phrase of ``status``, empty for a status that no RFC names."""
+    return _PHRASES.get(status, "")
+
+
+def is_field(name: str, value: str) -> bool:
+    """Say whether HTTP allows a header field (RFC 9110 §5); values are sent as Latin-1."""
+    return _FIELD_NAME.fullmatch(name) is not None and _FIELD_VALUE.fullmatch(value) is not None
+
+
+class Head:
+    """The status and the fixed header fields of a response; immutable, shared by responses, encoded once.
+
+    The adapters add ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding``. The connection option that
+    belongs to ``Upgrade`` stands in ``wire`` only, because WSGI allows no such field.
+    """
+
+    __slots__ = ("fields", "status", "wire")
+
+    def __init__(self, status: int, fields: Sequence[tuple[str, str]] = ()) -> None:
+        for name, value in fields:
+            if not is_field(name, value):
+                refuse(f"expected a header field that HTTP allows; got {name!r}: {value!r}")
+        self.status = status
+        self.fields: tuple[tuple[str, str], ...] = tuple(fields)
+        lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
+        if any(name.lower() == "upgrade" for name, _ in fields):
+            lines.append("Connection: Upgrade")  # RFC 9110 §7.8
+        self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+    def __repr__(self) -> str:
+        return f"<Head {self.status} {dict(self.fields)!r}>"
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of the header ``name``, or None."""
+        wanted = name.lower()
+        return next((value for field, value in self.fields if field.lower() == wanted), None)
+
+    def with_fields(self, *more: tuple[str, str]) -> Head:
+        """Return a copy in which ``more`` replace the fields of the same names; an empty value removes a field."""
+        names = {name.lower() for name, _ in more}
+        kept = [field for field in self.fields if field[0].lower() not in names]
+        return Head(self.status, (*kept, *((name, value) for name, value in more if value)))
+
+
+@dataclass(frozen=True, slots=True)
+class WireFormat:
+    """How a behaviour writes its responses to a socket. WSGI has no say in it."""
+
+    chunked: bool = False  # gap answer_framing
+    close: bool = False  # gap connection: the connection ends after the response
+    lower_case: bool = False  # gap header_names
+
+
+PLAIN: Final = WireFormat()
+
+
+class Response:
+    """A response of the core.
+
+    ``date`` is by the fake's clock (RFC 9110 §6.6.1). ``wire`` is head and body as one write, which a connection keeps
+    for the next time; empty until then. For a HEAD request the adapter sends only the length of ``body``.
+    """
+
+    __slots__ = ("body", "date", "head", "wire", "wire_format")
+
+    def __init__(self, head: Head, body: bytes, date: bytes, wire_format: WireFormat = PLAIN) -> None:
+        self.head = head
+        self.body = body
+        self.date = date
+        self.wire_format = wire_format
+        self.wire = b""
+
+    def __repr__(self) -> str:
+        return f"<Response {self.head.status} {len(self.body)} bytes>"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.head.status
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A response whose body is made while it is sent, such as the door's stream of events."""
+
+    head: Head
+    date: bytes
+    chunks: Iterator[bytes]

@@ -1,0 +1,1 @@
+"""The interface of the pet store as data: operations, schemas, error conditions, gaps and mutants."""

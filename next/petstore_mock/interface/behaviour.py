@@ -1,0 +1,212 @@
+"""What the fake does where the interface shows nothing: one alternative for each gap, as a frozen value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+
+from petstore_mock.common.refusing import did_you_mean, one_of, refuse, shown
+from petstore_mock.common.values import as_path
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.gaps import GAPS, PRESETS
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from petstore_mock.interface.static import GapChoices
+
+
+class Behaviour(Mapping[str, str]):
+    """The choice for each gap, the strict default unless given: ``Behaviour(list_order="by_name")``.
+
+    It is a frozen, hashable value. Each gap is an attribute (``behaviour.list_order``); as a mapping it holds all gaps
+    by name. ``petstore-mock gaps`` prints what each gap is about.
+
+    Raises:
+        PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
+    """
+
+    __slots__ = ("_choices", "_hash")
+
+    _choices: Mapping[str, str]
+    _hash: int
+
+    def __init__(self, **gaps: Unpack[GapChoices]) -> None:
+        given: Mapping[str, object] = gaps
+        choices = {name: gap.default for name, gap in GAPS.items()}
+        for name, value in given.items():
+            choices[name] = _checked(name, value)
+        object.__setattr__(self, "_choices", choices)
+        object.__setattr__(self, "_hash", hash(tuple(choices.values())))
+
+    def __getitem__(self, name: str) -> str:
+        return self._choices[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._choices)
+
+    def __len__(self) -> int:
+        return len(self._choices)
+
+    def __getattr__(self, name: str) -> str:
+        if name in GAPS:
+            return self._choices[name]
+        raise AttributeError(f"a behaviour has no {name!r}{did_you_mean(name, GAPS)}")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a behaviour does not change: replace({name}={value!r}) returns another")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a behaviour does not change: {name} stays")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *GAPS})
+
+    def __eq__(self, other: object) -> bool:
+        return self._choices == other._choices if isinstance(other, Behaviour) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _behaviour, (self.differences(),)
+
+    def __repr__(self) -> str:
+        return f"Behaviour({', '.join(f'{name}={value!r}' for name, value in self.differences().items())})"
+
+    def differences(self) -> dict[str, str]:
+        """Return the gaps that differ from the default, with their alternatives."""
+        return {name: value for name, value in self.items() if value != GAPS[name].default}
+
+    def replace(self, gaps: Mapping[str, object] | None = None, /, **named: Unpack[GapChoices]) -> Behaviour:
+        """Return this behaviour with other alternatives for some gaps: ``replace(list_order="by_name")``.
+
+        Args:
+            gaps: alternatives by name, for names that are known only at run time.
+            named: alternatives by keyword; they win over ``gaps``.
+
+        Raises:
+            PetStoreMockError: there is no such gap or alternative; the message suggests the nearest.
+        """
+        chosen = {**(gaps or {}), **named}
+        return _behaviour({**self, **chosen}) if chosen else self
+
+    @classmethod
+    def preset(cls, name: str) -> Behaviour:
+        """Return the behaviour called ``strict``, ``lenient``, ``helpful`` or ``hostile``.
+
+        Raises:
+            PetStoreMockError: there is no such preset; the message suggests the nearest.
+        """
+        return _behaviour(PRESETS[one_of(name, PRESETS, "preset")])
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Behaviour:
+        """Read a behaviour from a TOML file of ``gap = "alternative"`` lines and at most one ``preset = "name"``.
+
+        Raises:
+            PetStoreMockError: the file can't be read, or it names no gap or alternative. The message has the line and
+                the nearest right name.
+        """
+        import tomllib  # noqa: PLC0415  # most runs have no file, and the stub starts sooner
+
+        file = as_path(path, "path")
+        try:
+            text = file.read_text(encoding="utf-8-sig")  # editors on Windows write a mark before it
+            table = tomllib.loads(text)
+        except (OSError, UnicodeDecodeError) as error:
+            refuse(f"expected a readable TOML file of gaps in {file}; {error}")
+        except tomllib.TOMLDecodeError as error:
+            refuse(f"expected TOML in {file}; {error}")
+        behaviour = cls.preset("strict")
+        # The preset first, wherever it stands: lines of gaps win over it.
+        for key in sorted(table, key=lambda key: key != "preset"):
+            try:
+                behaviour = cls.preset(table[key]) if key == "preset" else behaviour.replace({key: table[key]})
+            except PetStoreMockError as error:
+                refuse(f"{file}, line {_line_of(text, key)}: {error}")
+        return behaviour
+
+    def to_toml(self) -> str:
+        """Return every gap as a line of TOML, which :meth:`from_toml` reads."""
+        return "".join(f'{name} = "{value}"\n' for name, value in self.items())
+
+
+def _behaviour(choices: Mapping[str, Any]) -> Behaviour:
+    return Behaviour(**choices)
+
+
+def _checked(name: str, value: object) -> str:
+    if name not in GAPS:
+        refuse(f"expected a gap of the interface (see 'petstore-mock gaps'); got {name!r}{did_you_mean(name, GAPS)}")
+    return one_of(value, GAPS[name].alternatives, name)
+
+
+def _line_of(text: str, key: str) -> int:
+    # A key stands before "=" or, as the name of a table, in brackets; quotes and a dotted rest do not matter.
+    found = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
+
+
+def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
+    """Return the behaviour that a caller passes.
+
+    Args:
+        given: a ``Behaviour``; the name of a preset; the path of a TOML file; a mapping of gaps, which may name a
+            ``preset``; None for the default.
+        folder: the folder of a relative path; the working directory unless given.
+    """
+    if given is None or isinstance(given, Behaviour):
+        return given or Behaviour()
+    if isinstance(given, Mapping):
+        gaps = dict(cast("Mapping[str, Any]", given))
+        return Behaviour.preset(gaps.pop("preset", "strict")).replace(gaps)
+    if isinstance(given, str) and not _is_file(given, folder):
+        return Behaviour.preset(given)
+    if not isinstance(given, (str, PathLike)):
+        refuse(f"expected a Behaviour, the name of a preset, a TOML file or a mapping; got behaviour={shown(given)}")
+    return Behaviour.from_toml((folder or Path()) / as_path(cast("object", given), "behaviour"))
+
+
+def _is_file(text: str, folder: Path | None) -> bool:
+    """Whether a text means a file; the name of a preset wins over a file of that name."""
+    path = (folder or Path()) / text
+    with suppress(OSError, ValueError):  # a name that is too long for a file, or that no file can have
+        return text not in {"", *PRESETS} and (path.suffix == ".toml" or Path(text).name != text or path.is_file())
+    return False
+
+
+class Policies(SimpleNamespace):
+    """What the pipeline gets of each gap: a value or, where that depends on the request, a function."""
+
+    if TYPE_CHECKING:  # the alternatives of a row have the types that the row says
+
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401
+
+
+@lru_cache(maxsize=64)
+def policies(behaviour: Behaviour) -> Policies:
+    """Return what ``behaviour`` chooses, as an object with an attribute for each gap."""
+    return Policies(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
+
+
+_SHOWN: Final = ("name", "step", "section", "sentence", "default")
+
+
+def gap_register() -> dict[str, Any]:
+    """Return the gaps and the presets as a JSON value."""
+    gaps = [
+        {
+            **{name: getattr(gap, name) for name in _SHOWN},
+            "do_not_assume": gap.lesson,
+            "alternatives": list(gap.alternatives),
+        }
+        for gap in GAPS.values()
+    ]
+    return {"gaps": gaps, "presets": {name: dict(changes) for name, changes in PRESETS.items()}}

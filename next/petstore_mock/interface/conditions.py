@@ -1,0 +1,155 @@
+"""Why a request is refused, and how the refusal reads: one table, and the one function that makes an error body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REALM: Final = "petstore"
+_CHALLENGE: Final = f'Bearer realm="{REALM}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Why a request is refused, and how the refusal reads."""
+
+    name: str  # in the journal
+    status: int
+    code: str  # of the error body under the default behaviour (§7 shows no values)
+    message: str  # the first sentence of the error body's message
+    section: str = ""  # of the interface, or the RFC, that demands the refusal
+    subject: str = "http"  # the key of ``SENTENCES`` that a report quotes
+    violation: bool = True  # whether the client broke the contract; an absent animal is no mistake of the client
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that HTTP demands with it and that do not depend on the request."""
+        match self.status:
+            case 401 if self.name == "missing_key":  # RFC 6750 §3.1: no error code where no credentials were sent
+                return (("WWW-Authenticate", _CHALLENGE),)
+            case 401:
+                error = 'error="invalid_token", error_description="The API key is not valid"'
+                return (("WWW-Authenticate", f"{_CHALLENGE}, {error}"),)
+            case 407:  # RFC 9110 §15.5.8, with the scheme that clients know of proxies (RFC 7617 §2)
+                return (("Proxy-Authenticate", f'Basic realm="{REALM}"'),)
+            case 415:  # RFC 9110 §12.5.1
+                return (("Accept", "application/json"),)
+            case 426:  # the example of RFC 9110 §15.5.22
+                return (("Upgrade", "HTTP/3.0"),)
+            case _:
+                return ()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def _code(status: int) -> str:
+    return _phrase(status).lower().replace(" ", "_").replace("-", "_")
+
+
+def _row(
+    name: str,
+    status: int,
+    message: str,
+    section: str = "",
+    subject: str = "http",
+    *,
+    code: str = "",
+    violation: bool = True,
+) -> Condition:
+    return Condition(name, status, code or _code(status), message, section, subject, violation)
+
+
+_INVALID_KEY: Final = "The API key is not valid"
+_WRONG_KEY: Final = "The API key is missing or invalid: send exactly one 'Authorization: Bearer <API_KEY>'"
+_NO_SUCH_ID: Final = "No animal can have this identifier: petId is a decimal int64"
+_NOT_JSON: Final = "The request body must be application/json"
+
+_ROWS: Final = (
+    # A missing key and an invalid key are one thing to the client (§5), and several to the journal.
+    _row("missing_key", 401, "The API key is missing: send 'Authorization: Bearer <API_KEY>'", "5", "key"),
+    _row("malformed_credentials", 401, _WRONG_KEY, "5", "key"),
+    _row("unknown_key", 401, _INVALID_KEY, "5", "key"),
+    _row("revoked_key", 401, _INVALID_KEY, "5", "key", violation=False),
+    _row("expired_key", 401, _INVALID_KEY, "5", "key", violation=False),
+    _row("retired_key", 401, _INVALID_KEY, "5", "key", violation=False),
+    _row("invalid_body", 400, "The request body is invalid", "7", "body", code="invalid_body"),
+    _row("malformed_json", 400, "The request body is not valid JSON", "1", "json", code="malformed_json"),
+    _row("invalid_query", 400, "The query parameters are invalid", "7", "query", code="invalid_parameter"),
+    _row("invalid_pet_id", 400, "The identifier of the animal is invalid", "4.3", "path", code="invalid_parameter"),
+    _row("malformed_pet_id", 404, _NO_SUCH_ID, "4.3", "path"),
+    _row("absent_pet", 404, "There is no animal with this identifier", "7", "absent", violation=False),
+    # The detail of the refusal names the operation and its replacement.
+    _row("operation_removed", 410, "The operation was removed", "4.3", "removed"),
+    _row("operation_removed_404", 404, "The operation was removed", "4.3", "removed"),
+    _row(
+        "rate_limited",
+        429,
+        "Too many requests: wait before the next",
+        "8",
+        "limits",
+        code="rate_limited",
+        violation=False,
+    ),
+    _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
+    # A browser asks for its files unasked: that is no mistake of the client.
+    _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
+    _row("unknown_path_501", 501, "The interface names no such operation, or names it only", "4.4", "paths"),
+    _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
+    _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),
+    # What HTTP demands around the interface (RFC 9110, RFC 9112).
+    _row("method_not_allowed", 405, "The method is not allowed here", "RFC 9110 §15.5.6", "paths"),
+    _row("unknown_method", 501, "The method is not known", "RFC 9110 §9.1", "paths"),
+    _row("body_too_large", 413, "The request body is too large", "RFC 9110 §15.5.14", "limits", code="body_too_large"),
+    _row("malformed_target", 400, "The request target is malformed", "RFC 9112 §3.2", code="malformed_request"),
+    _row("malformed_request", 400, "The request is not valid HTTP/1.1", "RFC 9112", code="malformed_request"),
+    _row("bad_host", 400, "A request needs exactly one valid Host field", "RFC 9112 §3.2", code="malformed_request"),
+    _row("misdirected_request", 421, "An https:// target must come over TLS", "RFC 9110 §7.4"),
+    _row("request_timeout", 408, "The request did not arrive in time", "RFC 9110 §15.5.9"),
+    _row("uri_too_long", 414, "The request target is too long", "RFC 9110 §15.5.15", code="uri_too_long"),
+    _row("expectation_failed", 417, "The expectation is not known", "RFC 9110 §15.5.18"),
+    _row("header_too_large", 431, "The header section is too large", "RFC 6585 §5", code="header_too_large"),
+    _row("unknown_transfer_coding", 501, "Send Content-Length or Transfer-Encoding: chunked", "RFC 9112 §6.1"),
+    _row("unknown_http_version", 505, "Send HTTP/1.1 or HTTP/1.0", "RFC 9110 §15.6.6"),
+    # The fake's own: the interface has no sentence about them.
+    _row("unknown_world", 404, "No world has this address", violation=False),
+    _row("ended_world", 404, "The world of this address has ended", violation=False),
+    _row("released", 503, "The fake was reset while it held this response", code="reset", violation=False),
+    _row("internal_error", 500, "The fake itself failed: this is a bug in it", code="internal_error", violation=False),
+)
+
+CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType({row.name: row for row in _ROWS})
+
+# Statuses with several conditions or a message of ours, and statuses that Python's versions name differently.
+_BY_STATUS: Final = {
+    400: "invalid_body",
+    401: "unknown_key",
+    404: "absent_pet",
+    413: "body_too_large",
+    414: "uri_too_long",
+    429: "rate_limited",
+    431: "header_too_large",
+}
+
+
+@cache
+def condition_of_status(status: int) -> Condition:
+    """Return the condition that a status alone stands for; its phrase where the table has none."""
+    if status in _BY_STATUS:
+        return CONDITIONS[_BY_STATUS[status]]
+    return Condition(_code(status), status, _code(status), _phrase(status), violation=False)
+
+
+def error_document(code: str, message: str, status: int) -> dict[str, object]:
+    """Return an Error (§2). Every error body is made here; ``status`` is the HTTP status (§7)."""
+    return {"code": code, "message": message, "status": status}

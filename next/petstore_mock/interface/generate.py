@@ -1,0 +1,82 @@
+"""Writes ``static.py``: what type checkers must read as text, made from the table, the schemas and the gaps.
+
+Run ``python -m petstore_mock.interface.generate`` after a change of these.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.schemas import properties, schema
+from petstore_mock.interface.table import FIELDS, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+TARGET: Final = Path(__file__).with_name("static.py")
+_HEAD: Final = '''"""Types of the names that the interface decides: written by ``generate.py``, not by hand."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+'''
+_TYPES: Final = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "object": "dict[str, object]"}
+
+
+def static_types() -> str:
+    """Return the text of ``static.py``."""
+    changes = {name: _changed(name) for name, field in FIELDS.items() if field.mutable}
+    gaps = {name: _literal(gap.alternatives) for name, gap in GAPS.items()}
+    return "\n".join(
+        [
+            _HEAD,
+            f"OperationName = {_literal(OPERATIONS)}",
+            f"PetStatus = {_literal(schema('PetStatus')['enum'])}",
+            *_class("PetFields(TypedDict, total=False)", "Fields of an animal (§2).", _field_types()),
+            *_class("PetChanges(TypedDict, total=False)", "What another actor may change of an animal.", changes),
+            *_class("GapChoices(TypedDict, total=False)", "The alternatives of each gap, as keywords.", gaps),
+            "",
+        ]
+    )
+
+
+def _field_types() -> Mapping[str, str]:
+    return {name: _type(properties("Pet")[name]) for name in FIELDS}
+
+
+def _changed(name: str) -> str:
+    """Return the type of a changed field: None takes away a field that is not required."""
+    kind = _type(properties("Pet")[name])
+    return kind if name in schema("Pet")["required"] else f"{kind} | None"
+
+
+def _type(rules: Mapping[str, Any]) -> str:
+    if rules.get("enum") == schema("PetStatus")["enum"]:
+        return "PetStatus"
+    if "enum" in rules:
+        return _literal(rules["enum"])
+    if rules.get("type") == "array":
+        return f"list[{_type(rules.get('items', {}))}]"
+    return _TYPES.get(str(rules.get("type")), "object")
+
+
+def _literal(names: Iterable[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"Literal[{quoted}]"
+
+
+def _class(head: str, words: str, members: Mapping[str, str]) -> list[str]:
+    return [
+        "",
+        "",
+        f"class {head}:",
+        f'    """{words}"""',
+        "",
+        *(f"    {name}: {kind}" for name, kind in members.items()),
+    ]
+
+
+if __name__ == "__main__":
+    TARGET.write_text(static_types(), encoding="utf-8")

@@ -1,0 +1,182 @@
+"""Strict decoding of what clients send: JSON bodies, integers in parameters, percent-encoded text.
+
+``json.loads`` accepts NaN, repeated members and lone surrogates, and fails in other ways on deep nesting and on long
+integers. Each of these is a violation here, so that a client gets a clear 400.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+from urllib.parse import unquote
+
+from petstore_mock.common.masking import cut
+from petstore_mock.interface.violations import HugeInteger, JsonNumber, Violation, Violations, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from petstore_mock.common.values import JsonValue
+
+# RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface nest once; 100 leaves room for members that
+# a behaviour ignores. int() is quadratic in the digits.
+_DEEPEST: Final = 100
+_MOST_DIGITS: Final = 400
+_SHOWN: Final = 60  # characters of a text that is not JSON
+_ENDS_EARLY: Final = "; it ends too early: Content-Length counts bytes, not characters"
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)  # as JSON writes it (RFC 8259 §6)
+_BROKEN_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class MalformedJsonError(Exception):
+    """The body is not a JSON text; carries the violation."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+class RepeatedMembers(dict[str, Any]):
+    """An object in which names stand more than once: it keeps the last member of each name, and the names."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counted: dict[str, int] = {}
+        for name, _ in pairs:
+            counted[name] = counted.get(name, 0) + 1
+        self.names = [name for name, count in counted.items() if count > 1]
+
+
+def members_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's members (an ``object_pairs_hook``); ``RepeatedMembers`` if a name stands twice."""
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else RepeatedMembers(pairs)
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= _MOST_DIGITS else HugeInteger(text)
+
+
+def _refuse(expected: str) -> NoReturn:
+    raise MalformedJsonError(Violation("body", "json", expected)) from None
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    _refuse(f"must not hold {text}, which is no JSON value (RFC 8259 §6)")
+
+
+_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=members_of, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
+)
+# For a body too short for a number of too many digits: the scanner then makes its integers in C.
+_short_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=members_of, parse_float=JsonNumber, parse_constant=_refuse_constant
+)
+_encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def decode_json(body: bytes) -> tuple[Any, Violations]:
+    """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates).
+
+    Returns:
+        The value, with the last of repeated members, and a violation (rule ``uniqueMembers``) for each of them.
+
+    Raises:
+        MalformedJsonError: the body is not a JSON text, or no response can repeat its values.
+    """
+    if not body:
+        _refuse("must be a JSON object and is empty")
+    if body.startswith(b"\xef\xbb\xbf"):
+        _refuse("must not begin with a byte-order mark (RFC 8259 §8.1)")
+    decoder = _decoder if len(body) > _MOST_DIGITS else _short_decoder
+    try:
+        value: JsonValue = decoder.decode(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        early = _ENDS_EARLY if error.reason == "unexpected end of data" else ""
+        _refuse(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1){early}")
+    except json.JSONDecodeError as error:
+        _refuse_syntax(error)
+    except RecursionError:
+        _refuse_depth()
+    repeated = Violations()
+    # Almost every body is a flat object without escapes and repeated members.
+    if type(value) is not dict or b"\\u" in body or b"[" in body or body.count(b"{") > 1:
+        _look_through(value, [], repeated)
+    return value, repeated
+
+
+def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:
+    ends = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+    early = _ENDS_EARLY if ends and not error.doc.isascii() else ""
+    where = f"at line {error.lineno} column {error.colno} of {cut(error.doc, _SHOWN)!r}"
+    _refuse(f"must be JSON; {error.msg.removesuffix(' at')} {where}{early}")
+
+
+def _refuse_depth() -> NoReturn:
+    _refuse(f"must not nest deeper than {_DEEPEST} levels (RFC 8259 §9)")
+
+
+def _look_through(value: JsonValue, steps: list[str | int], repeated: Violations) -> None:
+    """Add the repeated members of a value; refuse lone surrogates and deep nesting. ``steps`` lead to the value."""
+    if not isinstance(value, (list, dict)):
+        if isinstance(value, str):
+            _refuse_surrogate(value, steps)
+        return
+    if len(steps) >= _DEEPEST:
+        _refuse_depth()
+    if isinstance(value, RepeatedMembers):
+        names = value.names[: repeated.room]
+        repeated.omitted += len(value.names) - len(names)
+        words = "must stand only once in its object"
+        repeated += [Violation(path_of([*steps, name]), "uniqueMembers", words, value[name]) for name in names]
+    parts: Iterable[tuple[str | int, JsonValue]] = value.items() if isinstance(value, dict) else enumerate(value)
+    for step, part in parts:
+        if isinstance(step, str):
+            _refuse_surrogate(step, steps)
+        if part is not None and not isinstance(part, (int, float)):
+            steps.append(step)
+            _look_through(part, steps, repeated)
+            steps.pop()
+
+
+def _refuse_surrogate(text: str, steps: list[str | int]) -> None:
+    if not text.isascii() and _SURROGATE.search(text):
+        words = "must not hold a lone surrogate (RFC 7493 §2.1)"
+        raise MalformedJsonError(Violation(path_of(steps), "unicode", words, text))
+
+
+def integral_value(number: JsonNumber) -> int | None:
+    """Return the integer that a number equals (``1.0``, ``1e2``); None if it has a fraction."""
+    try:
+        exact = Decimal(number.text)
+    except InvalidOperation:  # its exponent is too large
+        if math.isinf(number):
+            return HugeInteger(number.text)
+        return None if re.match("[^eE]*[1-9]", number.text) else 0
+    if exact != exact.to_integral_value():
+        return None
+    return HugeInteger(number.text) if exact and exact.adjusted() >= _MOST_DIGITS else int(exact)
+
+
+def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value
+    """Return the canonical bytes of a value: compact, UTF-8, members in the order given."""
+    return _encoder.encode(value).encode("utf-8")
+
+
+def read_integer(text: str) -> int | str:
+    """Return the integer that the text of a parameter writes as JSON does; other text as it is."""
+    return _integer(text) if text != "-0" and _INTEGER.fullmatch(text) else text
+
+
+def percent_decode(text: str) -> str | None:
+    """Decode percent-encoded UTF-8 (RFC 3986 §2.1); return None where the encoding or the UTF-8 is invalid."""
+    if not text.isascii() or _BROKEN_PERCENT.search(text):
+        return None
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,179 @@
+"""What a client did wrong, as data first and words second."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Self, cast
+
+from petstore_mock.common.masking import cut, mask_parameter
+from petstore_mock.common.refusing import nearest
+from petstore_mock.interface.table import FIELDS, SENTENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping
+
+    from petstore_mock.common.values import JsonValue
+    from petstore_mock.interface.table import Sentence
+
+MOST_VIOLATIONS: Final = 1000  # of one value; a body of a megabyte can break a hundred thousand rules
+_SHOWN: Final = 60  # characters of a value: enough to recognise it, and an error body stays readable
+_MISSING: Final = object()
+
+
+class JsonNumber(float):
+    """A JSON number with a fraction or an exponent, and its text."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class HugeInteger(int):
+    """A JSON integer of too many digits to compute with, and its text; its value lies beyond every bound."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, -(10**400) if text.startswith("-") else 10**400)
+        number.text = text
+        return number
+
+
+class Described(str):
+    """The description of a value that another process received."""
+
+    __slots__ = ()
+
+
+_KINDS: Final[Mapping[type[object], str]] = {
+    bool: "boolean",  # before int: to Python, booleans are integers
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+
+
+def describe(value: object) -> str:
+    """Return a value as shortened JSON with its type: ``"1" (string)``."""
+    if value is None or isinstance(value, Described):
+        return "null" if value is None else str(value)
+    came = cast("JsonValue", value)
+    kind = next((name for kind, name in _KINDS.items() if isinstance(value, kind)), type(came).__name__)
+    text = _written(came)
+    if isinstance(came, HugeInteger):
+        digits = came.text.removeprefix("-")
+        if digits.isdecimal():
+            return f"{text[:20]}... ({kind} of {len(digits)} digits)"
+        kind = "number"
+    if isinstance(came, (list, dict)):
+        kind = f"{kind} of {len(came)}"
+    if isinstance(came, str) and len(text) > _SHOWN:
+        kind = f"{kind} of {len(came)} characters"
+    return f"{cut(text, _SHOWN)} ({kind})"
+
+
+def _written(value: JsonValue) -> str:
+    """Return the beginning of a value as JSON in ASCII, so that it can stand in any report."""
+    if isinstance(value, (HugeInteger, JsonNumber)):
+        return value.text[: _SHOWN + 1]
+    if isinstance(value, list):
+        return f"[{', '.join(_written_inside(item) for item in value[:_SHOWN])}]"
+    if isinstance(value, dict):
+        members = islice(value.items(), _SHOWN)
+        return f"{{{', '.join(f'{_written(name)}: {_written_inside(member)}' for name, member in members)}}}"
+    return json.dumps(value[: _SHOWN + 1] if isinstance(value, str) else value, default=repr)
+
+
+def _written_inside(value: JsonValue) -> str:
+    if value and isinstance(value, (list, dict)):
+        return "[...]" if isinstance(value, list) else "{...}"
+    return _written(value)
+
+
+def path_of(steps: Iterable[str | int], path: str = "body") -> str:
+    """Return the path of the value that ``steps`` lead to; names are shortened and printable."""
+    for step in steps:
+        name = cut(str(step), _SHOWN)
+        path = f"{path}.{name if name.isprintable() else json.dumps(name)[1:-1]}"
+    return path
+
+
+def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
+    """Return the words for a name that is not known: the names that are, and the nearest that did not come itself.
+
+    ``kind`` says in the singular what the names are, such as ``field of Pet``.
+    """
+    names = list(known)
+    offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
+    meant = nearest(name, [other for other in names if other not in given])
+    return f"is not a {kind}{offer}{f' (did you mean {meant}?)' if meant else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule of the interface that a request breaks.
+
+    Attributes:
+        path: where, such as ``body.categoryId``, ``query.limit`` or ``path.petId``.
+        rule: the JSON Schema keyword, or our word for a rule that no schema can say (``uniqueMembers``, ``json``).
+        expected: what is right, in words that follow the path.
+        value: what came instead; absent for a missing member.
+        subject: the key of ``SENTENCES`` of the broken sentence; empty where the path tells.
+    """
+
+    path: str
+    rule: str
+    expected: str
+    value: object = field(default=_MISSING, compare=False)
+    subject: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.expected}, got {self.came}" if self.has_value else f"{self.path} {self.expected}"
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a wrong value came; else one is missing."""
+        return self.value is not _MISSING
+
+    @property
+    def came(self) -> str:
+        """What came instead, described; masked where the name is like that of a key."""
+        value = self.value
+        return describe(mask_parameter(self.path.rpartition(".")[2], value) if type(value) is str else value)
+
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence of the interface that is broken."""
+        location, _, rest = self.path.partition(".")
+        name = rest.split(".")[0]
+        by_path = f"{location}.{name}"
+        if self.subject or by_path in SENTENCES:
+            return SENTENCES[self.subject or by_path]
+        if location in {"query", "path"}:
+            return SENTENCES[location]
+        is_sent = name in FIELDS and not FIELDS[name].assigned
+        return SENTENCES[name if is_sent else "body"]
+
+
+class Violations(list[Violation]):
+    """The rules that one value breaks: at most ``MOST_VIOLATIONS`` of them, and how many more there are."""
+
+    omitted: int = 0
+
+    @property
+    def room(self) -> int:
+        """How many more may be added."""
+        return max(0, MOST_VIOLATIONS - len(self))
+
+    def close(self) -> None:
+        """Sort by path, and count those beyond the limit instead of keeping them."""
+        self.sort(key=lambda violation: (violation.path, violation.rule))
+        self.omitted += len(self[MOST_VIOLATIONS:])
+        del self[MOST_VIOLATIONS:]

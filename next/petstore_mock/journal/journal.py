@@ -1,0 +1,428 @@
+"""The request journal: every request of one world in order, and assertions about them.
+
+The listener's thread adds exchanges under the world's lock while a test reads in its own thread. Readers take no lock:
+``tuple(deque)`` copies within one call into C, and a copy that meets an append is made again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, Final, overload
+
+from petstore_mock.common.masking import mask_text
+from petstore_mock.common.real import Lock
+from petstore_mock.common.refusing import refuse, require
+from petstore_mock.common.values import as_path, counted, is_integer, is_number, write_text
+from petstore_mock.errors import PetStoreMockError, VerificationError
+from petstore_mock.interface.table import require_operation
+from petstore_mock.journal.criteria import Criteria
+from petstore_mock.journal.har import har_document
+from petstore_mock.journal.text import line
+from petstore_mock.journal.waiting import running_loop, wait_async, wait_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
+
+    from petstore_mock.journal.exchange import Exchange
+
+KEPT: Final = 10_000  # requests: an endless test must not fill the memory
+_LONGEST_WAIT: Final = 86_400.0  # seconds; the operating system can't wait much longer
+_SHOWN: Final = 5  # requests in the message of a failed assertion
+
+
+class EvictedError(PetStoreMockError):
+    """The answer depends on requests that the journal no longer keeps."""
+
+
+class Journal:
+    """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.
+
+    A request is in the journal before its response goes out; while the response is held back, its status is None. The
+    journal keeps the newest requests. A question about the others raises :class:`EvictedError`: it never guesses.
+
+    Args:
+        limit: how many requests are kept.
+        keys: returns the keys to mask wherever a request is shown.
+    """
+
+    def __init__(self, limit: int = KEPT, keys: Callable[[], Iterable[str]] = tuple) -> None:
+        self.limit = limit
+        self.total = 0  # the number of the newest request
+        self.clears = 0  # how often the numbers began anew
+        self.counts: Counter[str | None] = Counter()  # of all requests, by operation
+        self.violation_count = 0  # of all requests
+        self.notes: deque[str] = deque(maxlen=50)  # events that are no requests, such as failed handshakes
+        self._keys = keys
+        self._exchanges: deque[Exchange] = deque()
+        self._evicted_violations = 0
+        self._first: Exchange | None = None  # the first evicted violation that the test did not expect
+        self._listeners: tuple[Callable[[Exchange], object], ...] = ()  # replaced, never changed
+        self._listening = Lock()
+
+    def __repr__(self) -> str:
+        return f"<Journal of {counted(self.total, 'request')}>"
+
+    # Recording
+
+    def add(self, exchange: Exchange) -> None:
+        """Append an exchange; its number is the next one. The world's lock is held."""
+        exchange.number = number = self.total + 1  # a `when` may have reset the world since it was made
+        exchange.keys = self._keys
+        exchange.changed = self._changed
+        exchange.trim()
+        self.counts[exchange.operation] += 1
+        self.violation_count += exchange.is_violation
+        self._exchanges.append(exchange)
+        self.total = number  # last: readers without the lock find as many as are counted
+        if len(self._exchanges) > self.limit:
+            self._evict()
+        for listener in self._listeners:
+            listener(exchange)
+
+    def _evict(self) -> None:
+        gone = self._exchanges.popleft()
+        if gone.is_violation:
+            self._evicted_violations += 1
+            if self._first is None and not gone.expected:
+                self._first = gone
+
+    def _changed(self, exchange: Exchange) -> None:
+        kept = self._kept()
+        at = exchange.number - kept[0].number if kept else -1
+        if 0 <= at < len(kept) and kept[at] is exchange:  # else it was evicted, or belongs to an earlier state
+            for listener in self._listeners:
+                listener(exchange)
+
+    def clear(self) -> None:
+        """Forget every exchange; numbers begin at 1 again. The world's lock is held."""
+        self._exchanges.clear()
+        self.counts.clear()
+        self.notes.clear()
+        self.violation_count = self._evicted_violations = self.total = 0
+        self._first = None
+        self.clears += 1
+
+    def listen(self, listener: Callable[[Exchange], object]) -> None:
+        """Call ``listener`` with each new exchange and each that ends later, in its thread; it must not raise."""
+        with self._listening:
+            self._listeners = (*self._listeners, listener)
+
+    def unlisten(self, listener: Callable[[Exchange], object]) -> None:
+        """Call ``listener`` no more."""
+        with self._listening:
+            self._listeners = tuple(other for other in self._listeners if other != listener)
+
+    # Reading
+
+    def _kept(self) -> tuple[Exchange, ...]:
+        while True:
+            try:
+                return tuple(self._exchanges)
+            except RuntimeError:  # an append came between
+                continue
+
+    @property
+    def kept(self) -> list[Exchange]:
+        """The exchanges that are still kept, oldest first."""
+        return list(self._kept())
+
+    @property
+    def evicted(self) -> int:
+        """How many requests are no longer kept."""
+        kept = self._kept()
+        return kept[0].number - 1 if kept else 0
+
+    def _all(self) -> tuple[Exchange, ...]:
+        kept = self._kept()
+        if kept and kept[0].number > 1:
+            raise self._lost()
+        return kept
+
+    def _lost(self) -> EvictedError:
+        return EvictedError(
+            f"expected a question about the newest {self.limit} requests, which the journal keeps; "
+            f"{self.evicted} of {self.total} are gone: ask sooner, or reset in between"
+        )
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> Exchange: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Exchange]: ...
+    def __getitem__(self, index: int | slice) -> Exchange | list[Exchange]:
+        """Return the exchange at ``index``, from 0, or those of a slice.
+
+        Raises:
+            IndexError: there was no such request.
+            EvictedError: the journal no longer keeps it.
+        """
+        kept = self._kept()
+        first, total = (kept[0].number - 1, kept[-1].number) if kept else (0, 0)
+        wanted = range(total)[index] if isinstance(index, slice) else (index + total if index < 0 else index,)
+        if not isinstance(index, slice) and not 0 <= wanted[0] < total:
+            message = f"expected an index of one of {counted(total, 'request')}; got {index}"
+            raise IndexError(message)
+        if any(at < first for at in wanted):
+            raise self._lost()
+        found = [kept[at - first] for at in wanted]
+        return found if isinstance(index, slice) else found[0]
+
+    @property
+    def last(self) -> Exchange:
+        """The newest exchange.
+
+        Raises:
+            PetStoreMockError: no request arrived yet.
+        """
+        if not self.total:
+            refuse("expected a request before journal.last; none arrived yet")
+        return self[-1]
+
+    @property
+    def violations(self) -> list[Exchange]:
+        """The exchanges in which the client broke the contract.
+
+        Raises:
+            EvictedError: the journal no longer keeps some of them.
+        """
+        if self._evicted_violations > (self._first is not None):
+            raise self._lost()
+        return [*filter(None, [self._first]), *(one for one in self._kept() if one.is_violation)]
+
+    @property
+    def unexpected(self) -> list[Exchange]:
+        """The violations that the test does not expect: the first of all, and those that are kept."""
+        kept = [one for one in self._kept() if one.is_violation and not one.expected]
+        return [*filter(None, [self._first]), *kept]
+
+    def for_operation(self, operation: str) -> list[Exchange]:
+        """Return the exchanges that the route led to ``operation``, refused ones included.
+
+        Raises:
+            PetStoreMockError: the interface has no such operation.
+            EvictedError: some requests are gone.
+        """
+        name = require_operation(operation).name
+        return [exchange for exchange in self._all() if exchange.operation == name]
+
+    # Asserting
+
+    def assert_called(
+        self,
+        operation: str | None = None,
+        times: int | None = None,
+        **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
+    ) -> list[Exchange]:
+        """Assert that requests for ``operation`` arrived that meet all the ``criteria``, and return them.
+
+        Args:
+            operation: the operation; any request unless given.
+            times: how many exactly; None for one or more.
+            criteria: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``, ``query``,
+                ``headers`` (only those named; letter case of names does not count), ``method``, ``path``, ``fault``
+                (its kind), ``condition`` (why it was refused), and any argument by the interface's own name:
+                ``name``, ``categoryId``, ``limit``, ``petId``. None means that it was not sent.
+
+        Raises:
+            VerificationError: they did not; lists the nearest requests and why each differs.
+            PetStoreMockError: there is no such operation or criterion.
+            EvictedError: the answer depends on requests that are gone.
+        """
+        __tracebackhide__ = True
+        return self._assert(Criteria(criteria, operation), times, has_criteria=bool(criteria))
+
+    def assert_not_called(self, operation: str | None = None) -> None:
+        """Assert that no request for ``operation`` arrived; without one, no request at all.
+
+        Raises:
+            VerificationError: one arrived; lists those that did.
+            PetStoreMockError: there is no such operation.
+        """
+        __tracebackhide__ = True
+        self._assert(Criteria({}, operation), 0, has_criteria=False)
+
+    def _assert(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> list[Exchange]:
+        __tracebackhide__ = True
+        _check_count(times, 0)
+        passed, message, found = self._judge(asked, times, has_criteria=has_criteria)
+        if not passed:
+            raise VerificationError(message)
+        return found
+
+    def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
+        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived.
+
+        Args:
+            operation: the operation; None for any request.
+            times: how many exactly; None for one or more.
+            where: the criteria.
+
+        Raises:
+            PetStoreMockError: there is no such operation or criterion.
+            EvictedError: there are criteria, and requests are gone.
+        """
+        if where and self.evicted:
+            raise self._lost()
+        return self._judge(Criteria(where, operation), times, has_criteria=bool(where))[:2]
+
+    def _judge(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> tuple[bool, str, list[Exchange]]:
+        kept = self._kept()
+        found = [exchange for exchange in kept if asked.matches(exchange)]
+        is_exact = not has_criteria or not kept or kept[0].number == 1
+        count = len(found) if has_criteria else self._count(asked.operation)
+        if not is_exact and (not found if times is None else count <= times):
+            raise self._lost()
+        passed = count > 0 if times is None else count == times
+        wanted = "at least once" if times is None else _times(times)
+        claim = " ".join(filter(None, (asked.operation or "a request", wanted, asked.claim)))
+        came = f"{'' if is_exact else 'at least '}{_times(count)}"
+        if passed:
+            return True, f"expected {claim}; it arrived {came}", found
+        too_few = times is None or count < times
+        claim = (
+            f"expected no {asked.operation or 'request'}" if times == 0 and not has_criteria else f"expected {claim}"
+        )
+        return False, self._failure(claim, came if count else "", found, asked if too_few else None), found
+
+    def _count(self, operation: str | None) -> int:
+        return self.total if operation is None else self.counts[operation]
+
+    def _failure(self, claim: str, came: str, found: Sequence[Exchange], nearest: Criteria | None) -> str:
+        """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
+        kept = self._kept()
+        if came:
+            lines = [f"{claim}; it arrived {came}, among {counted(self.total, 'request')}"]
+        else:
+            others = f"it never arrived, but {counted(self.total, 'other request')} did"
+            lines = [f"{claim}; {others if kept else 'no request arrived'}"]
+        if found:
+            lines.append("the journal still keeps:" if self.evicted else "these arrived:")
+            lines += [f"  {line(exchange, numbered=True)}" for exchange in found[-2 * _SHOWN :]]
+        if nearest is not None:
+            lines += _misses(nearest, kept, some_matched=bool(found))
+        return mask_text("\n".join(lines), self._keys())
+
+    # Waiting
+
+    def wait_for(
+        self,
+        operation: str | None = None,
+        times: int = 1,
+        timeout: float = 1.0,
+        **criteria: Any,  # noqa: ANN401
+    ) -> list[Exchange]:
+        """Wait until at least ``times`` requests for ``operation`` have arrived since the reset, and return them.
+
+        A request counts once the fake has decided about it, even if its response is held back. With ``status``, it
+        counts once its response went out.
+
+        Args:
+            operation: the operation; None for any request.
+            times: how many, at least.
+            timeout: seconds to wait.
+            criteria: as those of :meth:`assert_called`.
+
+        Raises:
+            VerificationError: fewer arrived in time.
+            PetStoreMockError: an argument can't be right, or an event loop runs in this thread.
+            EvictedError: the answer depends on requests that are gone.
+        """
+        __tracebackhide__ = True
+        loop = running_loop()
+        if loop is not None:
+            refuse(
+                f"expected wait_for() outside of an event loop, which it would block; {loop} runs in this thread: "
+                "await journal.wait_for_async(...) instead"
+            )
+        asked = self._checked_wait(operation, times, timeout, criteria)
+        self._wait(asked, times, timeout)
+        return self._waited(asked, times, timeout)
+
+    async def wait_for_async(
+        self,
+        operation: str | None = None,
+        times: int = 1,
+        timeout: float = 1.0,  # noqa: ASYNC109  # as the blocking one
+        **criteria: Any,  # noqa: ANN401
+    ) -> list[Exchange]:
+        """Wait as :meth:`wait_for` does, under asyncio or trio."""
+        __tracebackhide__ = True
+        asked = self._checked_wait(operation, times, timeout, criteria)
+        await self._wait_async(asked, times, timeout)
+        return self._waited(asked, times, timeout)
+
+    # The journal of a world elsewhere lets the door wait.
+
+    def _wait(self, asked: Criteria, times: int, timeout: float) -> None:
+        wait_blocking(self, lambda: len(self._matching(asked)) >= times, timeout)
+
+    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # a wait
+        await wait_async(self, lambda: len(self._matching(asked)) >= times, timeout)
+
+    def _checked_wait(self, operation: str | None, times: int, timeout: float, criteria: Mapping[str, Any]) -> Criteria:
+        _check_count(times, 1)
+        in_range = is_number(timeout) and 0 <= timeout <= _LONGEST_WAIT
+        require(in_range, f"timeout in seconds, 0 to {_LONGEST_WAIT:g}", timeout=timeout)
+        return Criteria(criteria, operation)
+
+    def _matching(self, asked: Criteria) -> list[Exchange]:
+        return [exchange for exchange in self._kept() if asked.matches(exchange)]
+
+    def _waited(self, asked: Criteria, times: int, timeout: float) -> list[Exchange]:
+        __tracebackhide__ = True
+        found = self._matching(asked)
+        if len(found) >= times:
+            return found
+        if self.evicted:
+            raise self._lost()
+        claim = " ".join(filter(None, (asked.operation or "a request", _times(times), asked.claim)))
+        came = _times(len(found)) if found else ""
+        raise VerificationError(self._failure(f"expected {claim} within {timeout:g} s", came, found, asked))
+
+    # Export
+
+    def to_har(self, path: str | PathLike[str], *, base_url: str | None = None) -> None:
+        """Write the exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
+
+        Args:
+            path: the file; an existing one is replaced.
+            base_url: scheme and host of the URLs; by default each request's own ``Host``.
+
+        Raises:
+            EvictedError: requests are gone.
+            PetStoreMockError: the file can't be written, or ``base_url`` has no scheme or host.
+        """
+        as_path(path, "path")  # first: the text may take its time
+        text = json.dumps(har_document(self._all(), base_url=base_url), ensure_ascii=False, indent=2)
+        write_text(path, f"{text}\n")
+
+
+def _check_count(times: Any, least: int) -> None:  # noqa: ANN401  # checks whatever a test passes
+    is_count = (is_integer(times) and times >= least) or (times is None and least == 0)
+    require(is_count, f"times as a whole number of at least {least}", times=times)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _misses(asked: Criteria, kept: Sequence[Exchange], *, some_matched: bool) -> list[str]:
+    """Return a line for each of the nearest misses, with the reasons why it differs."""
+    missed = [(differences, one) for one in kept if (differences := asked.differences(one))]
+    # Another operation deserves a line only if the right one was never called.
+    right = [miss for miss in missed if asked.operation in {None, miss[1].operation}]
+    missed = right if right or some_matched else missed
+    missed.sort(key=lambda miss: (len(miss[0]), -miss[1].number))
+    lines = [
+        f"  {line(exchange, numbered=True, reason=False)}: {'; '.join(differences)}"
+        for differences, exchange in missed[:_SHOWN]
+    ]
+    more = [f"  and {len(missed) - _SHOWN} more"] if len(missed) > _SHOWN else []
+    return ["the nearest others:" if some_matched else "the nearest:", *lines, *more] if lines else []

@@ -1,0 +1,106 @@
+"""The documented outcomes of each operation (§4, §7), and which of them requests showed to a client."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from petstore_mock.common.guards import is_array
+from petstore_mock.faults.kinds import REQUEST_KINDS
+from petstore_mock.interface.schemas import parameters, schema
+from petstore_mock.interface.table import OPERATIONS, Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from petstore_mock.journal.exchange import Exchange
+
+_LONGEST_LIMIT: Final = 18  # digits; a longer number is no int64
+_PAGES: Final = ("empty page", "partial page", "full page")
+
+
+def _optional_fields(operation: Operation) -> list[str]:
+    if operation.response is None:
+        return []
+    found = schema(operation.response)
+    animal = cast("Mapping[str, Any]", found.get("items", found))
+    return [name for name in animal["properties"] if name not in animal["required"]]
+
+
+def _documented(operation: Operation) -> Iterator[str]:
+    pages = _PAGES if operation.effect == "lists" else ()
+    fields = [f"{name} {state}" for name in _optional_fields(operation) for state in ("present", "absent")]
+    for detail in (*pages, *fields) or ("",):
+        yield f"{operation.success} {detail}".rstrip()
+    yield from map(str, sorted(operation.errors))
+
+
+OUTCOMES: Final[Mapping[str, tuple[str, ...]]] = {
+    name: tuple(_documented(operation)) for name, operation in OPERATIONS.items()
+}
+
+
+def outcomes_of(exchange: Exchange) -> list[str]:
+    """Return what a request showed to the client: outcomes of its operation, and faults as ``fault reset``."""
+    shown = [f"fault {fault.kind}" for fault in (exchange.delayed_by, exchange.fault) if fault is not None]
+    operation = OPERATIONS.get(exchange.operation or "")
+    is_false = exchange.fault is not None and exchange.fault.breaks_contract  # no response of the interface
+    if operation is None or exchange.status is None or is_false:
+        return shown
+    if exchange.status in operation.errors:
+        return [*shown, str(exchange.status)]
+    if exchange.status != operation.success:
+        return shown
+    return [*shown, *(f"{exchange.status} {detail}".rstrip() for detail in _details(exchange, operation))]
+
+
+def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
+    fields = _optional_fields(operation)
+    if operation.effect != "lists" and not fields:
+        yield ""
+    if not exchange.response_body or exchange.cut_response:
+        return
+    body = json.loads(exchange.response_body)
+    animals = body if is_array(body) else [body]
+    for name in fields:
+        states = {"present" if name in animal else "absent" for animal in animals}
+        yield from (f"{name} {state}" for state in sorted(states))
+    if operation.effect == "lists":
+        yield _PAGES[0 if not animals else 1 + (len(animals) >= _page_limit(exchange, operation))]
+
+
+def _page_limit(exchange: Exchange, operation: Operation) -> int:
+    """Return how many animals a page holds (§8): the number that the client asked for, as far as it is valid."""
+    bounds: Mapping[str, int] | None = parameters(operation).get("limit")
+    if bounds is None:
+        return len(exchange.response_body)  # no page is full
+    text = exchange.query.get("limit", "")
+    if not text.isdecimal() or len(text) > _LONGEST_LIMIT:
+        return bounds["default"]
+    return min(max(int(text), bounds["minimum"]), bounds["maximum"])
+
+
+class Coverage:
+    """Counts how often outcomes and faults were shown."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()  # by operation and outcome
+
+    def add(self, exchange: Exchange) -> None:
+        """Count the outcomes of one exchange."""
+        self.counts.update((exchange.operation or "", outcome) for outcome in outcomes_of(exchange))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the counts as the door shows them."""
+        kinds = {kind: {name: self.counts[name, f"fault {kind}"] for name in OUTCOMES} for kind in REQUEST_KINDS}
+        return {
+            "outcomes": [
+                {"operation": name, "outcome": outcome, "shown": self.counts[name, outcome]}
+                for name, outcomes in OUTCOMES.items()
+                for outcome in outcomes
+            ],
+            "faults": [
+                {"fault": kind, "shown": sum(counts.values()), "operations": counts} for kind, counts in kinds.items()
+            ],
+        }

@@ -1,0 +1,266 @@
+"""``PetStoreMock``: the one object that people hold."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Self
+
+from petstore_mock.common.refusing import refuse
+from petstore_mock.common.values import counted
+from petstore_mock.core.options import Seed, checked, options_at
+from petstore_mock.core.world import Snapshot, World
+from petstore_mock.mock.face import PetStore
+from petstore_mock.mock.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import date, datetime
+    from os import PathLike
+
+    import requests
+
+    from petstore_mock.core.clock import Clock
+    from petstore_mock.core.fault_plan import FaultHandle
+    from petstore_mock.interface.behaviour import Behaviour
+    from petstore_mock.journal.journal import Journal
+    from petstore_mock.mock.tls import Tls
+    from petstore_mock.transport.asgi import AsgiApp
+    from petstore_mock.transport.listener import Listener
+    from petstore_mock.transport.wsgi import WsgiApp
+    from petstore_mock.verbs.verb import Verb
+
+
+class PetStoreMock(PetStore):
+    """A fake pet store service, in process.
+
+    ``with PetStoreMock() as petstore:`` listens on loopback. Leaving the block stops the listener, and raises for
+    everything that a test must answer for (:meth:`verify`). Without ``with``, :attr:`app` is usable alone.
+
+    Args:
+        host: the address to listen on.
+        port: the port; 0 takes a free one.
+        api_key: a fixed valid key; without it each world gets its own.
+        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
+        behaviour: what it does where the interface shows nothing: a ``Behaviour``, the name of a preset, a TOML file.
+        at: the fake's date at the start, such as ``"2030-12-06"``.
+        strict: whether a contract violation by the client fails the verification.
+        random_seed: the seed of everything that is drawn: ids, orders, probabilities.
+        mutant: the name of a mutant: a service that breaks one clause.
+        control: whether the control door is open on the same port.
+        cors: the origins whose pages may use the service in a browser, or ``"*"`` for any.
+        tls: whether to listen with TLS; needs the extra ``tls``.
+
+    Attributes:
+        service: its worlds and its listener; internal.
+        world: its world; internal.
+
+    Raises:
+        PetStoreMockError: an option can't be right.
+    """
+
+    def __init__(  # the options of the starting state, each by its name
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        api_key: str | None = None,
+        seed: Seed | None = None,
+        behaviour: Behaviour | str | PathLike[str] | None = None,
+        at: str | date | datetime | None = None,
+        strict: bool = False,
+        random_seed: int = 0,
+        mutant: str | None = None,
+        control: bool = False,
+        cors: Iterable[str] | None = None,
+        tls: bool = False,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name in options_at("world")}
+        listener = checked({"host": host, "port": port, "control": control, "cors": cors, "tls": tls}, "listener")
+        self.service = Service(listener, given)
+        self.world: World = self.service.worlds.default
+
+    def __repr__(self) -> str:
+        where = self.service.url if self.service.is_listening else "not listening"
+        return f"<PetStoreMock {where}, {counted(len(self.world.store), 'animal')}>"
+
+    # Listening
+
+    def start(self) -> Self:
+        """Listen. Returns the mock itself; harmless when it listens already.
+
+        Raises:
+            PetStoreMockError: the address is taken.
+        """
+        self.service.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop listening: connections are closed, and held responses end. Harmless when it does not listen.
+
+        The mock of a ``fresh()`` block ends its own held responses; it has no listener of its own.
+
+        Raises:
+            PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
+        """
+        if self._is_outermost:
+            self.service.stop()
+        else:
+            self.world.release()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        __tracebackhide__ = True
+        where = self.url if self.service.is_listening else "a mock that was stopped"
+        self.stop()
+        self._leave(error, where)
+
+    @property
+    def _is_outermost(self) -> bool:
+        return self.world is self.service.worlds.default
+
+    @property
+    def url(self) -> str:
+        """The base address, ending in ``/v1`` (§1).
+
+        Raises:
+            PetStoreMockError: the mock does not listen, or this process is the child of a fork.
+        """
+        return self.service.url
+
+    @property
+    def control_url(self) -> str:
+        """The address of the control door, ending in ``/__petstore/``.
+
+        Raises:
+            PetStoreMockError: the mock has no door, or does not listen.
+        """
+        return self.service.control_url
+
+    @property
+    def tls(self) -> Tls:
+        """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
+
+        Raises:
+            PetStoreMockError: the mock speaks plain HTTP.
+        """
+        return self.service.tls or refuse("expected a mock that speaks TLS: PetStoreMock(tls=True)")
+
+    @property
+    def httpserver(self) -> Listener:
+        """The pytest-httpserver object: its expectations serve the paths that the fake has no route for (§4.4)."""
+        return self.service.httpserver
+
+    def close_connections(self) -> None:
+        """Close the idle kept connections, as real services do now and then."""
+        self.service.server.close_connections()
+
+    def reset(self) -> None:
+        """Return to the starting state, expectations of :attr:`httpserver` included; see :meth:`PetStore.reset`."""
+        super().reset()
+        if self._is_outermost:
+            self.service.clear()
+
+    # How the world is reached
+
+    def _do(self, verb: Verb, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        if not verb.locks:
+            return verb(self.world, arguments)
+        with self.world.lock:
+            return verb(self.world, arguments)
+
+    def _handle(self, plan: Mapping[str, Any]) -> FaultHandle:
+        handle = self.world.plan.get(plan["id"])
+        assert handle is not None  # noqa: S101  # for the type checker: it was just planned
+        return handle
+
+    def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
+        outer = self.world
+        inner = copy.copy(self)  # of a subclass too, with everything that its __init__ has set
+        shared = {"strict": outer.verification.strict, "mutant": outer.start.mutant}
+        inner.world = World(self.service.host, {**shared, **options}, owner=outer.owner)
+        inner.world.at_end = outer.at_end
+        self.service.worlds.push(inner.world)
+        return inner
+
+    def _end_fresh(self) -> None:
+        self.service.worlds.remove(self.world)
+
+    def _problems(self) -> list[str]:
+        return [problem.text for problem in self.world.verification.report()]
+
+    def verify(self) -> None:
+        """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
+        __tracebackhide__ = True
+        self.world.verify()
+
+    @property
+    def api_key(self) -> str:
+        """A valid API key (§5)."""
+        return self.world.key
+
+    @property
+    def journal(self) -> Journal:
+        """Every request in order, with the decision about it."""
+        return self.world.journal
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the fake does where the interface shows nothing, as of now."""
+        return self.world.behaviour
+
+    @property
+    def clock(self) -> Clock:
+        """The fake's own time."""
+        return self.world.clock
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
+        return self.world.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a copy of the state; see :meth:`PetStore.restore`."""
+        self.world.restore(snapshot)
+
+    def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
+        """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
+        return self.world.expect_violation(pattern)
+
+    # In process
+
+    @property
+    def app(self) -> WsgiApp:
+        """The WSGI callable over the same state (PEP 3333)."""
+        return self.service.app
+
+    @property
+    def asgi(self) -> AsgiApp:
+        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
+        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
+
+        return AsgiApp(self.service.app)
+
+    def requests_session(self) -> requests.Session:
+        """Return a session of requests that calls this mock in process, whatever host a request names.
+
+        Raises:
+            PetStoreMockError: requests is not installed.
+        """
+        try:
+            import requests  # noqa: PLC0415  # the user's own
+
+            from petstore_mock.transport.requests_adapter import WsgiAdapter  # noqa: PLC0415
+        except ImportError:
+            refuse("expected requests to be installed: pip install requests; or use petstore.app")
+        session = requests.Session()
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, WsgiAdapter(self.service.app))
+        return session
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""
+        from petstore_mock.interface.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
+
+        return openapi_document(self.service.url if self.service.is_listening else None)

@@ -1,0 +1,1 @@
+"""The ways in: adapters between bytes, environs and the core."""
