@@ -65,7 +65,7 @@ class Service:
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
         self.worlds.default.verification.expectations = self._problems
-        self.app = WsgiApp(self.worlds)
+        self.app = WsgiApp(self)
         self.tls: Tls | None = None
         self._certificates = certificates
         if listener["tls"] and certificates is None:
@@ -75,6 +75,7 @@ class Service:
             self._certificates = self.tls.context
         self._server: Server | None = None
         self._httpserver: Listener | None = None
+        self._is_exempt = False  # from proxies, while it listens
 
     # Listening
 
@@ -116,6 +117,7 @@ class Service:
 
     @property
     def is_listening(self) -> bool:
+        """Whether clients can connect."""
         return self._server is not None and self._server.is_alive
 
     @property
@@ -128,7 +130,9 @@ class Service:
                 "of the mock: start processes by 'spawn', or start a mock in the child"
             )
         if server is None or not server.is_alive:
-            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither")
+            refuse(
+                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
+            )
         host = f"[{server.host}]" if ":" in server.host else server.host
         return f"http{'s' if self.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
@@ -136,15 +140,19 @@ class Service:
         """Listen; harmless when it listens already."""
         if not self.is_listening:
             self.server.start()
-            no_proxy.exempt(self.options["host"])
+            if not self._is_exempt:  # a listener whose thread has died left it so
+                no_proxy.exempt(self.options["host"])
+            self._is_exempt = True
             Thread(target=preload_judge, name="petstore-mock-judge", daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; harmless when it does not listen."""
         self.worlds.release()
-        if self.is_listening:
-            self.server.stop()
+        if self._server is not None:
+            self._server.stop()
+        if self._is_exempt:
             no_proxy.unexempt(self.options["host"])
+        self._is_exempt = False
 
     def clear(self) -> None:
         """Forget the expectations."""
@@ -160,16 +168,17 @@ class Service:
         """Respond to a whole request."""
         if self.door is not None and self.door.serves(request):
             return self.door.handle(request)
-        stubs = self._httpserver
-        if stubs is not None and stubs.expects and not self._has_route(request):
-            respond = stubs.match(request)
-            if respond is not None:
-                return self._stubbed(request, respond)
-        return self.worlds.handle(request)
+        stubs = self._stubs_for(request)
+        respond = None if stubs is None else stubs.match(request)
+        return self.worlds.handle(request) if respond is None else self._stubbed(request, respond)
 
-    def _has_route(self, request: ApiRequest) -> bool:
+    def _stubs_for(self, request: ApiRequest) -> Listener | None:
+        """Return the expectations if they may serve a request: one without a route, and no preflight of a browser."""
+        stubs, cors = self._httpserver, self.host.cors
+        if stubs is None or not stubs.expects or (cors is not None and cors.permits_preflight(request)):
+            return None
         world, _ = self.worlds.world_of(request)
-        return bool(world.rules.route(request.method, request.target).allow)
+        return None if world.rules.route(request.method, request.target).allow else stubs
 
     def _stubbed(self, request: ApiRequest, respond: Callable[[], tuple[Head, bytes]]) -> Blocking:
         """Journal a request that an expectation meets, and return what responds to it."""
@@ -195,16 +204,13 @@ class Service:
         """Say from its head whether a request's body is worth reading."""
         if self.door is not None and self.door.serves(request):
             return self.door.admits(request, length)
-        return self._may_stub(request) or self.worlds.admits(request, length)
+        return self._stubs_for(request) is not None or self.worlds.admits(request, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes."""
         if self.door is not None and self.door.serves(request):
             return self.door.body_limit(request)
-        return _STUB_BODY if self._may_stub(request) else self.worlds.body_limit(request)
-
-    def _may_stub(self, request: ApiRequest) -> bool:
-        return self._httpserver is not None and self._httpserver.expects and not self._has_route(request)
+        return self.worlds.body_limit(request) if self._stubs_for(request) is None else _STUB_BODY
 
     def generation(self) -> object:
         """Return a token of the present state."""
