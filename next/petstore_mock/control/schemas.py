@@ -167,6 +167,13 @@ def _criteria() -> Schema:
     return {**told, **dict.fromkeys(GENERAL, {}), "status": either}
 
 
+def _of(properties: Schema) -> Schema:
+    return _object(properties, set(), closed=False)
+
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_WHOLE: Final = {"type": "integer"}
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _GAPS: Final = {"type": "object", "properties": {**_chosen(), "preset": _PRESET}, "additionalProperties": False}
 
@@ -178,6 +185,13 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
     "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
     "GapChoices": _GAPS,
+    "Gaps": _of({"gaps": {"type": "array", "items": _of({**dict.fromkeys(("name", "step", "section", "sentence", "default", "do_not_assume"), _TEXT), "alternatives": _TEXTS})},
+                 "presets": {"type": "object"}}),
+    "Coverage": _of({
+        "outcomes": {"type": "array", "items": _of({"operation": _TEXT, "outcome": _TEXT, "shown": _WHOLE})},
+        "faults": {"type": "array", "items": _of({"fault": _TEXT, "shown": _WHOLE, "operations": {"type": "object"}})},
+    }),
+    "Archive": _of({"log": {"type": "object"}}),
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }

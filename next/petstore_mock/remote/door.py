@@ -150,7 +150,8 @@ def _carried(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Fault):
-        return {"kind": value.kind, **value.arguments}
+        data = value.to_data()
+        return data if isinstance(data, Mapping) else {"kind": value.kind, **value.arguments}  # criteria have no status
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]

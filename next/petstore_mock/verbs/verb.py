@@ -30,6 +30,9 @@ PetChanges = Annotated[Mapping[str, Any], Keywords("AnimalChanges")]
 Criteria = Annotated[Mapping[str, Any], Keywords("Criteria")]
 FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arguments
 BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
+GapsData = Annotated[dict[str, Any], Keywords("Gaps")]
+CoverageData = Annotated[dict[str, Any], Keywords("Coverage")]
+ArchiveData = Annotated[dict[str, Any], Keywords("Archive")]  # HAR 1.2
 GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # alternatives by gap, and `preset`
 
 
