@@ -139,7 +139,6 @@ def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def in_order(document: Mapping[str, Any]) -> Pet:
-    """Return an animal with its fields in the order of the table."""
     return {name: document[name] for name in (*FIELDS, *document) if name in document}
 
 
@@ -180,7 +179,6 @@ def _not_json(value: object) -> str:
 
 
 def animals_of_file(path: str | PathLike[str]) -> list[Any]:
-    """Return the list of animals in a JSON file."""
     try:
         content = as_path(path, "seed").read_bytes()
     except FileNotFoundError:

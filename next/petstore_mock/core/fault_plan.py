@@ -238,7 +238,6 @@ class FaultHandle:
         return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
 
     def preempt(self) -> None:
-        """Note that a request met a fault that was planned earlier."""
         self._preempted += 1
 
 

@@ -131,7 +131,6 @@ def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def flag_of(text: str) -> bool:
-    """Return a flag that a text stands for."""
     found = _FLAGS.get(text.strip().lower())
     if found is None:
         refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
@@ -139,18 +138,15 @@ def flag_of(text: str) -> bool:
 
 
 def seed_of(text: str) -> int | Path:
-    """Return a number of animals, or a file of them."""
     return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
 def number_of(text: str) -> int:
-    """Return a whole number."""
     require(_COUNT.fullmatch(text), "a whole number", got=text)
     return int(text)
 
 
 def seconds_of(text: str) -> float:
-    """Return a number of seconds."""
     try:
         return float(text)
     except ValueError:
@@ -231,7 +227,6 @@ OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
 
 
 def options_at(place: Place) -> dict[str, Option]:
-    """Return the options that hold at a place, by name."""
     return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
 
 

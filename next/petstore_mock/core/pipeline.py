@@ -164,7 +164,6 @@ class _Execution:
         self._pending = world.pending  # a reset replaces it
 
     def execute(self, *, commit: bool) -> Response:
-        """Execute the operation."""
         world, exchange = self._world, self._exchange
         drawn = world.random.drawn
         done = execute(Call(world, self._operation, self._route, self._request.base_path, self._body, commit))
@@ -224,7 +223,6 @@ class _Execution:
             return response
 
     def _instead(self, fault: Fault) -> Response | Deferred:
-        """Respond with the fault instead of the operation."""
         world = self._world
         if fault.row.responds:
             response = fault_response(world, fault, self._route)
@@ -233,7 +231,6 @@ class _Execution:
         return self._deferred(lambda: unsent, delivery=fault.delivery)
 
     def _corrupted(self, response: Response, fault: Fault) -> Response | Deferred:
-        """Corrupt the operation's response, or the way it goes out."""
         head, body = response.head, response.body
         if body:
             head, body = fault.corrupt(head, body)
@@ -244,7 +241,6 @@ class _Execution:
         return self._deferred(lambda: changed, delivery=fault.delivery)
 
     def _late(self, response: Response, fault: Fault) -> Deferred:
-        """Hold a finished response back."""
         _dress(self._world, self._exchange, response)
         return self._deferred(lambda: response, delay=fault.delay)
 

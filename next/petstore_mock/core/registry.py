@@ -48,7 +48,6 @@ _KEPT_TARGET: Final = 512  # characters
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` if a world by address can have it."""
     if not _NAME.fullmatch(name) or name in _REFUSED_NAMES:
         came = shown(name) if len(name) <= _LONGEST_NAME else f"{len(name)} characters"
         refuse(
@@ -69,8 +68,6 @@ class Leak:
 
 
 class _Generation(NamedTuple):
-    """The state of a world between two resets."""
-
     world: World
     number: int
     owner: str | None
@@ -104,7 +101,6 @@ class Worlds:
 
     @property
     def default(self) -> World:
-        """The outermost world at the root."""
         return self._stack[0]
 
     @property
@@ -113,11 +109,9 @@ class Worlds:
         return self._stack[-1]
 
     def push(self, world: World) -> None:
-        """Make a world the current one."""
         self._stack = [*self._stack, world]
 
     def remove(self, world: World) -> None:
-        """End a world at the root."""
         self._stack = [one for one in self._stack if one is not world]
         world.close()
 
@@ -307,7 +301,6 @@ class Worlds:
         return world, None if name is None else world.keys.get(name)
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether a request's body is worth reading."""
         world, key = self.world_of(request)
         return pipeline.admits(world, request, key, length)
 
@@ -348,7 +341,6 @@ class Worlds:
         return response
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception, which fails the test."""
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
     def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here

@@ -46,13 +46,10 @@ class Body:
         self._filters = filters_of(document)
 
     def row(self, pet_id: int) -> Row:
-        """Return the row of an animal with these members."""
         return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
 
 
 class Snapshot(NamedTuple):
-    """A copy of a store."""
-
     rows: dict[int, Row]
     ids: dict[Filter | None, list[int]]
     last: int
@@ -102,11 +99,9 @@ class Store:
         return None if row is None else json.loads(row.body)
 
     def bodies(self) -> list[bytes]:
-        """Return the JSON of all animals in the order of their ids."""
         return [self._rows[pet_id].body for pet_id in self._ids[_All]]
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return copies of all animals in the order of their ids."""
         return [json.loads(body) for body in self.bodies()]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
@@ -138,7 +133,6 @@ class Store:
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        """Hide an animal from so many further requests."""
         self.settle()
         self.hidden[pet_id] = self.turn + 1 + requests
 
@@ -174,7 +168,6 @@ class Store:
         self.responses.clear()
 
     def remove(self, pet_id: int) -> bool:
-        """Remove an animal; return whether there was one."""
         if pet_id not in self._rows:
             return False
         self._drop(pet_id)
