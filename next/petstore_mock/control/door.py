@@ -22,7 +22,7 @@ from petstore_mock.control.openapi import door_document
 from petstore_mock.control.problems import ProblemError, invalid, problem_of
 from petstore_mock.control.schemas import Schema, in_place, shape_of
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
-from petstore_mock.core.routing import CLOSED, DOOR_PATH, SERVER
+from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
@@ -51,7 +51,6 @@ _FIELDS: Final = {  # a page of another site may not frame, sniff or read the re
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    **dict([SERVER]),
 }
 _log = logging.getLogger("petstore_mock")
 
@@ -184,6 +183,12 @@ class Door:
         if page is not None:
             self._worlds.find(name or DEFAULT_WORLD)
             return _response(page[0], page[1], dict(page[2]))
+        return self._told(request, path, name, verbs, given)
+
+    def _told(
+        self, request: ApiRequest, path: str, name: str | None, verbs: dict[str, Verb], given: dict[str, str]
+    ) -> Response | Stream:
+        """Respond to a request that may come in."""
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
             came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
@@ -230,8 +235,8 @@ class Door:
         if verb.status == 204:
             return _response(204)
         content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
-        replaced = verb is worlds.make_world and "previous" in result  # RFC 9110 §9.3.4
-        return _response(200 if replaced else verb.status, content, fields)
+        status = verb.replaced if verb.replaced and "previous" in result else verb.status  # RFC 9110 §9.3.4
+        return _response(status, content, fields)
 
     def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
         if verb.of == "worlds":

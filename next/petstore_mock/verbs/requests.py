@@ -20,7 +20,18 @@ from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.journal.waiting import wait_blocking
-from petstore_mock.verbs.verb import ArchiveData, Count, CoverageData, Criteria, Keywords, Nothing, OperationName, Positive, WorldName, verb
+from petstore_mock.verbs.verb import (
+    ArchiveData,
+    Count,
+    CoverageData,
+    Criteria,
+    Keywords,
+    Nothing,
+    OperationName,
+    Positive,
+    WorldName,
+    verb,
+)
 
 HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
 _LONGEST_WAIT: Final = 25  # seconds; clients and proxies give a request little more
@@ -167,7 +178,7 @@ def _ending(world: World) -> Generator[Callable[[], bool]]:
         world.host.unwatch(changed)
 
 
-@verb("POST", "requests/assert", locks=False, conflicts=True)
+@verb("POST", "requests/assert", locks=False)
 def assert_requests(world: World, arguments: AssertRequests) -> AssertedData:
     """Check that requests came: exactly so many, or at least one."""
     times = arguments.get("times", arguments.get("count"))

@@ -156,7 +156,7 @@ def list_pets(world: World, _: Nothing) -> PetsData:
     return {"pets": [json.loads(body) for body in bodies]}
 
 
-@verb("POST", "pets", 201, body="pets", conflicts=True)
+@verb("POST", "pets", 201, body="pets")
 def add_pets(world: World, arguments: AddPets) -> PetsData:
     """Add an animal, several, or so many; all or none."""
     pets: Any = arguments["pets"]

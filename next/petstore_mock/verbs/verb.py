@@ -12,6 +12,7 @@ from petstore_mock.interface.table import OPERATIONS
 Origin = NewType("Origin", str)
 WorldName = NewType("WorldName", str)
 
+
 class Keywords:
     """Further keywords of the JSON Schema of a type, or the component that stands for it."""
 
@@ -63,7 +64,7 @@ class Verb:
         root_only: whether it stands at the root alone.
         locks: whether the carrier holds the world's lock meanwhile; a verb that waits does not.
         media_type: the media type of the response.
-        conflicts: whether it may refuse with 409.
+        replaced: its status where it has replaced something; 0 for the same.
     """
 
     function: Callable[[Any, Any], Any]
@@ -75,7 +76,7 @@ class Verb:
     root_only: bool = False
     locks: bool = True
     media_type: str = "application/json"
-    conflicts: bool = False
+    replaced: int = 0
 
     @property
     def name(self) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import json
 
-
 import pytest
 
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import run
-
 
 
 def command(*arguments: str) -> tuple[int, str, str]:
@@ -70,10 +68,18 @@ def test_the_environment_stands_in_for_options(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_misspelt_variable_is_one_line_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PETSTORE_MOCK_PRT", "PETSTORE_MOCK_SERVICE_HOST", "PETSTORE_MOCK_PORT_8080_TCP", "PETSTORE_MOCK_SERVICE_PORT"):
+    for name in (
+        "PETSTORE_MOCK_PRT",
+        "PETSTORE_MOCK_SERVICE_HOST",
+        "PETSTORE_MOCK_PORT_8080_TCP",
+        "PETSTORE_MOCK_SERVICE_PORT",
+    ):
         monkeypatch.setenv(name, "1")
     code, _, err = command("gaps")
-    assert (code, err) == (0, "petstore-mock: the environment has PETSTORE_MOCK_PRT; did you mean PETSTORE_MOCK_PORT?\n")
+    assert (code, err) == (
+        0,
+        "petstore-mock: the environment has PETSTORE_MOCK_PRT; did you mean PETSTORE_MOCK_PORT?\n",
+    )
 
 
 def test_gaps_are_printed_for_people_and_programs() -> None:

@@ -112,18 +112,18 @@ def test_a_token_is_asked_if_given_or_made_up() -> None:
     with stub("--control-token", "secret", "--quiet") as running:
         door = f"{root_of(running)}/__petstore"
         assert (ask(f"{door}/world"), ask(f"{door}/health"), ask(f"{door}/")) == (401, 200, 200)
-        assert ask(f"{door}/world", Petstore_Control_Token="secret") == 200  # noqa: S106
+        assert ask(f"{door}/world", Petstore_Control_Token="secret") == 200
         with pytest.raises(PetStoreMockError, match="token"):
             connect(running.url)
-        with connect(running.url, token="secret") as petstore:  # noqa: S106
+        with connect(running.url, token="secret") as petstore:
             assert petstore.pets == []
 
 
-@pytest.mark.parametrize("options", [("--no-control",), ("--host", "0.0.0.0")])  # noqa: S104
+@pytest.mark.parametrize("options", [("--no-control",), ("--host", "0.0.0.0")])
 def test_a_closed_door_tells_its_health_alone(options: tuple[str, ...]) -> None:
     with stub(*options, "--log-format", "json", lines=1) as running:
         assert "control_url" not in json.loads(running.first[0])
-        door = f"{root_of(running).replace('0.0.0.0', '127.0.0.1')}/__petstore"  # noqa: S104
+        door = f"{root_of(running).replace('0.0.0.0', '127.0.0.1')}/__petstore"
         assert (ask(f"{door}/health"), ask(f"{door}/world"), ask(f"{door}/")) == (200, 404, 404)
         assert running.end()[1] == ""  # nothing under the door is logged
 
@@ -139,7 +139,11 @@ def test_the_door_has_a_port_of_its_own_if_asked() -> None:
 
 
 def test_the_environment_says_what_the_command_line_leaves_out() -> None:
-    environment = {"PETSTORE_MOCK_API_KEY": f"{KEY} other", "PETSTORE_MOCK_SEED": "2", "PETSTORE_MOCK_NO_CONTROL": "yes"}
+    environment = {
+        "PETSTORE_MOCK_API_KEY": f"{KEY} other",
+        "PETSTORE_MOCK_SEED": "2",
+        "PETSTORE_MOCK_NO_CONTROL": "yes",
+    }
     with stub(environment=environment, lines=None) as running:
         assert (ask(f"{running.url}/pets"), ask(f"{running.url}/pets", "other")) == (200, 200)
         assert ask(f"{root_of(running)}/__petstore/world") == 404
@@ -159,8 +163,8 @@ def test_a_stub_of_tls_is_ready_for_those_who_trust_it(tmp_path: Any) -> None:  
     ca = str(tmp_path / "ca.pem")
     with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
         asked = [*COMMAND, "ready", "--url", running.url, "--timeout", "20"]
-        assert subprocess.run([*asked, "--tls-ca", ca], check=False, capture_output=True).returncode == 0  # noqa: S603
-        assert subprocess.run(asked, check=False, capture_output=True).returncode == 1  # noqa: S603
+        assert subprocess.run([*asked, "--tls-ca", ca], check=False, capture_output=True).returncode == 0
+        assert subprocess.run(asked, check=False, capture_output=True).returncode == 1
         with connect(running.url, ca_path=ca) as petstore:
             assert petstore.tls.ca_path == ca
             assert petstore.url.startswith("https://")
@@ -176,12 +180,12 @@ def test_a_signal_stops_it_with_0_while_clients_hold_on(number: signal.Signals) 
 def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
     with stub("--quiet") as running:
         other = [*COMMAND, "serve", "--port", str(running.address[1])]
-        found = subprocess.run(other, check=False, capture_output=True, text=True, timeout=PATIENCE)  # noqa: S603
+        found = subprocess.run(other, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
 def test_a_reader_that_goes_ends_a_printing_command_quietly() -> None:
-    with subprocess.Popen([*COMMAND, "gaps"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603
+    with subprocess.Popen([*COMMAND, "gaps"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         _, err = process.communicate(timeout=PATIENCE)

@@ -21,8 +21,8 @@ def test_a_mock_has_a_door_if_asked(door: Door) -> None:
     assert door.petstore.control_url == f"http://{door.address}/__petstore/"
     with PetStoreMock() as other, pytest.raises(PetStoreMockError, match="control=True"):
         assert other.control_url
-    with pytest.raises(PetStoreMockError, match="loopback|127"):
-        PetStoreMock(control=True, host="0.0.0.0")  # noqa: S104
+    with pytest.raises(PetStoreMockError, match="127"):
+        PetStoreMock(control=True, host="0.0.0.0")
 
 
 def test_health_says_status_version_and_uptime_alone(door: Door) -> None:
@@ -232,7 +232,11 @@ def test_the_page_stands_at_every_world_and_loads_nothing_from_elsewhere(door: D
             page = door("GET", path, world=world)
             nonce = page.fields["Content-Security-Policy"].partition("'nonce-")[2].partition("'")[0]
             assert page.body.count(f'nonce="{nonce}"'.encode()) >= 2
-            assert b"http" not in page.body.replace(b'http-equiv', b"")
-    for name, media_type in (("main.js", "text/javascript"), ("console.css", "text/css"), ("icon.svg", "image/svg+xml")):
+            assert b"http" not in page.body.replace(b"http-equiv", b"")
+    for name, media_type in (
+        ("main.js", "text/javascript"),
+        ("console.css", "text/css"),
+        ("icon.svg", "image/svg+xml"),
+    ):
         assert door("GET", name).fields["Content-Type"].startswith(media_type)
     assert [door("GET", name).status for name in ("index.html", "../door.py", "%2e%2e/door.py")] == [404] * 3

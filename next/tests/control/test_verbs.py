@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,7 +73,10 @@ def test_an_ended_world_leaks_until_the_leaks_are_cleared(door: Door) -> None:
     assert door("GET", "/v1/pets", world="a").status == 404
     assert door("GET", "/v1/pets", Authorization=f"Bearer {key}").status == 401
     leaks = door("GET", "leaks").json
-    assert [(leak["world"], leak["status"], leak["by_key"]) for leak in leaks["leaks"]] == [("a", 404, False), ("a", 401, True)]
+    assert [(leak["world"], leak["status"], leak["by_key"]) for leak in leaks["leaks"]] == [
+        ("a", 404, False),
+        ("a", 401, True),
+    ]
     assert leaks["total"] == 2
     assert door("DELETE", "leaks").status == 204
     assert door("GET", "leaks").json == {"leaks": [], "total": 0}
@@ -145,7 +149,7 @@ def test_a_fault_is_planned_shown_as_sent_and_cancelled(door: Door) -> None:
 def test_every_kind_of_the_description_can_be_planned(door: Door) -> None:
     schemas = door("GET", "openapi.json").json["components"]["schemas"]
     mapping = schemas["Fault"]["anyOf"][1]["discriminator"]["mapping"]
-    needed = {"respond": {"status": 418}, "delay": {"seconds": 0}, "dribble": {"bytes_per_second": 9}}
+    needed: dict[str, dict[str, Any]] = {"respond": {"status": 418}, "delay": {"seconds": 0}, "dribble": {"bytes_per_second": 9}}
     needed["sequence"] = {"faults": [503, {"kind": "reset"}]}
     for kind, name in mapping.items():
         assert set(schemas[name.rpartition("/")[2]]["required"]) == {"kind", *needed.get(kind, {})}
@@ -345,10 +349,11 @@ def test_a_stop_ends_streams_and_waits() -> None:
     with PetStoreMock(control=True) as petstore:
         door = Door(petstore)
         Events(door)
-        threading.Thread(target=lambda: pytest.raises(OSError, door, "POST", "requests/wait", {"timeout": 25})).start()
+        waiting = ThreadPoolExecutor().submit(door, "POST", "requests/wait", {"timeout": 25})
         time.sleep(0.1)
         began = time.monotonic()
     assert time.monotonic() - began < 2
+    assert isinstance(waiting.exception(20), OSError)
 
 
 # The description
