@@ -51,7 +51,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 CONVENTION: Final = {"petstore": "PetStoreMock", "journal": "Journal"}
 MAKERS: Final = {"PetStoreMock": "PetStoreMock", "RemotePetStore": "PetStoreMock", "connect": "PetStoreMock"}
 # Options that the rewrite takes away. `tests/observer.py` does what self_check did.
-LEAVING: Final = frozenset({"schemas", "self_check"})
+LEAVING: Final = frozenset({"self_check"})
 # The type of what an attribute is, or of what a method returns.
 GIVES: Final[dict[tuple[str | None, str], str]] = {
     ("PetStoreMock", "journal"): "Journal",
@@ -113,6 +113,8 @@ class _Checker(ast.NodeVisitor):
             self._check_path(node, [*(node.module or "").split("."), alias.name])
             if node.module == "petstore_mock" and alias.name in MAKERS:
                 self._makers.add(alias.name)
+            if node.module == "petstore_mock" and alias.name in TYPES and alias.name != "connect":
+                self._types[alias.asname or alias.name] = TYPES[alias.name]  # the class has what its objects have
             if node.module == "petstore_mock" and alias.name in MODULES:
                 self._modules[alias.asname or alias.name] = alias.name
 

@@ -70,7 +70,9 @@ def test_the_files_are_found() -> None:
         "from petstore_mock import faults\nfaults.to_data(fault)",
         "from petstore_mock import stateful as machine\nmachine.search",
         "PetStoreMock(seed=3, self_check=True)",
-        "petstore_mock.PetStoreMock(schemas=folder)",
+        "from petstore_mock import PetStoreMock\nPetStoreMock.tenant",
+        "from petstore_mock import Entry\npatch.object(Entry, 'weigh')",
+        "petstore_mock.PetStoreMock(self_check=False)",
         # Attributes of public objects that are not public.
         "petstore.tenant",
         "client.petstore.tenant",

@@ -106,7 +106,7 @@ def test_a_name_that_no_world_can_have_is_refused(stub: PetStoreMock, world: Any
         connect(f"{stub.url.removesuffix('/v1')}/w/one/v1", world="two")
 
 
-def test_a_closed_door_and_no_stub_are_told_apart() -> None:
+def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
     with PetStoreMock() as closed:
         url = closed.url
         with pytest.raises(PetStoreMockError, match="closed"):
@@ -133,7 +133,7 @@ def test_a_snapshot_of_another_world_is_refused(stub: PetStoreMock) -> None:
         two.restore(one.snapshot())
 
 
-def test_somebody_else_s_reset_is_seen(stub: PetStoreMock) -> None:
+def test_a_reset_by_another_process_is_seen(stub: PetStoreMock) -> None:
     with connect(stub.url, world="shared") as one, connect(stub.url, world="shared") as two, Client(one) as client:
         for _ in range(3):
             client.list()

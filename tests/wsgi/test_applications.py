@@ -85,7 +85,7 @@ def test_another_scope_is_refused(petstore: PetStoreMock) -> None:
 def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
     petstore: PetStoreMock, status: int, name: str
 ) -> None:
-    """PEP 3333 leaves them to the server, and that of the standard library answers 500 for them."""
+    """PEP 3333 leaves them to the server; that of the standard library responds with 500 to them."""
     assert is_hop_by_hop(name)
     petstore.inject(status, off_contract=True)
     environ: dict[str, Any] = {"PATH_INFO": "/v1/pets", "HTTP_AUTHORIZATION": petstore.headers["Authorization"]}

@@ -65,7 +65,6 @@ class Time:
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
     def begin_request(self) -> float:
-        """Return the time, which is ``present`` until the next request."""
         self.present = now = wall_clock() + self.offset if self.frozen is None else self.frozen
         second = now // 1
         if second != self._second:

@@ -16,8 +16,6 @@ _ODD_BEFORE, _ODD_AFTER = "Aa-._~+/", "=="
 
 
 class KeyState(NamedTuple):
-    """What a snapshot keeps of a key."""
-
     expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
     revoked: bool = False
     uses: int = 0  # requests that it has authenticated (gap key_rotation)
@@ -73,7 +71,6 @@ class KeyIndex:
         return key
 
     def hold(self, key: str, world: object) -> None:
-        """Let a key lead to a world."""
         self.retired.pop(key, None)
         self.worlds[key] = [*self.worlds.get(key, ()), world]
 

@@ -29,7 +29,6 @@ class Call(NamedTuple):
 
 
 def execute(call: Call) -> Response | Refusal:
-    """Execute an operation, unless it is removed by now (§4.3)."""
     removed_at = call.operation.removed_at
     if removed_at is not None and call.world.time.present >= removed_at.timestamp():
         condition = call.world.rules.policies.after_removal

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from petstore_mock.common.dates import moment_of
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 
 if TYPE_CHECKING:
@@ -112,7 +112,13 @@ def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
         return None
     from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
 
-    return one_of(value, MUTANTS, "mutant")
+    if not isinstance(value, str) or value not in MUTANTS:
+        example = next(iter(MUTANTS))
+        refuse(
+            f"expected the name of one of {len(MUTANTS)} mutants, such as {example}; "
+            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
+        )
+    return str(value)
 
 
 def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
@@ -125,7 +131,6 @@ def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def flag_of(text: str) -> bool:
-    """Return a flag that a text stands for."""
     found = _FLAGS.get(text.strip().lower())
     if found is None:
         refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
@@ -133,18 +138,15 @@ def flag_of(text: str) -> bool:
 
 
 def seed_of(text: str) -> int | Path:
-    """Return a number of animals, or a file of them."""
     return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
 def number_of(text: str) -> int:
-    """Return a whole number."""
     require(_COUNT.fullmatch(text), "a whole number", got=text)
     return int(text)
 
 
 def seconds_of(text: str) -> float:
-    """Return a number of seconds."""
     try:
         return float(text)
     except ValueError:
@@ -225,7 +227,6 @@ OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
 
 
 def options_at(place: Place) -> dict[str, Option]:
-    """Return the options that hold at a place, by name."""
     return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
 
 

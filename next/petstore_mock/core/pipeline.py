@@ -84,7 +84,10 @@ def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, pro
     if key is not None:
         problem = world.use_key(key)
     if problem:  # §5: it comes before everything else
-        return Refusal(problem, detail=key_fault(problem, request.values("authorization"), world.secrets()))
+        detail = key_fault(problem, request.values("authorization"), world.secrets())
+        if problem == "revoked_key" and world.owner is not None:
+            detail = f"the world of {world.owner} revoked it"
+        return Refusal(problem, detail=detail)
     judged = validate(world.rules, request, route)
     if isinstance(judged, Refusal):
         return judged
@@ -161,7 +164,6 @@ class _Execution:
         self._pending = world.pending  # a reset replaces it
 
     def execute(self, *, commit: bool) -> Response:
-        """Execute the operation."""
         world, exchange = self._world, self._exchange
         drawn = world.random.drawn
         done = execute(Call(world, self._operation, self._route, self._request.base_path, self._body, commit))
@@ -201,6 +203,7 @@ class _Execution:
             return response
         exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
         exchange.fault = fault
+        exchange.response = response  # reports tell what was lost
         if fault.kind == "delay":
             return self._late(response, fault)
         return self._instead(fault) if fault.row.loses_response else self._corrupted(response, fault)
@@ -220,7 +223,6 @@ class _Execution:
             return response
 
     def _instead(self, fault: Fault) -> Response | Deferred:
-        """Respond with the fault instead of the operation."""
         world = self._world
         if fault.row.responds:
             response = fault_response(world, fault, self._route)
@@ -229,8 +231,9 @@ class _Execution:
         return self._deferred(lambda: unsent, delivery=fault.delivery)
 
     def _corrupted(self, response: Response, fault: Fault) -> Response | Deferred:
-        """Corrupt the operation's response, or the way it goes out."""
-        head, body = fault.corrupt(response.head, response.body)
+        head, body = response.head, response.body
+        if body:
+            head, body = fault.corrupt(head, body)
         changed = Response(head, body, response.date, response.wire_format)  # the store may keep the other
         if fault.delivery is None:
             return changed
@@ -238,7 +241,6 @@ class _Execution:
         return self._deferred(lambda: changed, delivery=fault.delivery)
 
     def _late(self, response: Response, fault: Fault) -> Deferred:
-        """Hold a finished response back."""
         _dress(self._world, self._exchange, response)
         return self._deferred(lambda: response, delay=fault.delay)
 

@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
 from petstore_mock.common.masking import cut, request_line
@@ -28,7 +28,7 @@ from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from petstore_mock.core.host import Host
     from petstore_mock.core.keys import Key
@@ -48,7 +48,6 @@ _KEPT_TARGET: Final = 512  # characters
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` if a world by address can have it."""
     if not _NAME.fullmatch(name) or name in _REFUSED_NAMES:
         came = shown(name) if len(name) <= _LONGEST_NAME else f"{len(name)} characters"
         refuse(
@@ -66,6 +65,12 @@ class Leak:
     request: str  # its method and target, keys masked
     status: int
     by_key: bool = True  # whether the key told its owner
+
+
+class _Generation(NamedTuple):
+    world: World
+    number: int
+    owner: str | None
 
 
 class Worlds:
@@ -110,13 +115,11 @@ class Worlds:
         return self._stack
 
     def push(self, world: World) -> None:
-        """Make a world the current one."""
         if not self._stack:
             self._default = world
         self._stack = [*self._stack, world]
 
     def remove(self, world: World) -> None:
-        """End a world at the root."""
         self._stack = [one for one in self._stack if one is not world]
         world.close()
 
@@ -197,7 +200,7 @@ class Worlds:
         return [world.name for world in over if world.name is not None]
 
     @contextmanager
-    def visiting(self, world: World) -> Iterator[None]:
+    def visiting(self, world: World) -> Generator[None]:
         """Keep a world alive for a block, such as a wait or a stream."""
         with self._lock:
             world.visitors += 1
@@ -224,11 +227,12 @@ class Worlds:
                 return self._leaked(world, request, owner)
         world.lock.acquire()  # a `with` takes twice as long, and every request comes here
         try:
-            key = None
-            if name is not None:
-                key = world.keys.get(name)
-                if key is None:
-                    problem = "unknown_key"
+            key = None if name is None else world.keys.get(name)
+            if name is not None and key is None:
+                owner = None if request.mount else self.host.keys.retired.get(name)
+                if owner is not None:  # retired since the look-up above
+                    return self._leaked(world, request, owner)
+                problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
         finally:
             world.lock.release()
@@ -305,7 +309,6 @@ class Worlds:
         return world, None if name is None else world.keys.get(name)
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether a request's body is worth reading."""
         world, key = self.world_of(request)
         return pipeline.admits(world, request, key, length)
 
@@ -317,7 +320,7 @@ class Worlds:
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
-        return world, world.generation, world.owner
+        return _Generation(world, world.generation, world.owner)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
@@ -331,11 +334,10 @@ class Worlds:
         world, owner = self._of_key(name)
         if owner is not None:
             return self._leaked(world, request, owner)
-        if isinstance(generation, tuple) and (name is None or name not in world.keys):
-            began, number, owner = generation
-            if began.generation != number:
-                return self._left_over(world, refusal, request, owner)
-            world = began
+        if isinstance(generation, _Generation) and (name is None or name not in world.keys):
+            if generation.world.generation != generation.number:
+                return self._left_over(world, refusal, request, generation.owner)
+            world = generation.world
         return pipeline.refuse(world, refusal, request)
 
     def _left_over(self, world: World, refusal: Refusal, request: ApiRequest, owner: str | None) -> Response:
@@ -347,7 +349,6 @@ class Worlds:
         return response
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception, which fails the test."""
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
     def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here

@@ -43,8 +43,6 @@ _SHOWN_PART: Final = 80  # of a query
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused."""
-
     condition: str  # a name of ``CONDITIONS``
     violations: tuple[Violation, ...] = ()
     detail: str = ""
@@ -54,13 +52,11 @@ class Refusal:
 
 @dataclass(slots=True, eq=False)  # compared by identity: the store keeps responses by route
 class Route:
-    """Where a method and a target lead."""
-
     operation: Operation | None = None
     refusal: Refusal | None = None  # what is wrong with path or method; such a request needs no key
     allow: str = ""  # the methods of the path
     invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
-    arguments: dict[str, Any] = field(default_factory=dict)  # the values of the parameters, defaults included
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # which animals a list has
 
     @property
@@ -198,7 +194,6 @@ class Rules:
 
 @lru_cache(maxsize=512)
 def rules_for(behaviour: Behaviour) -> Rules:
-    """Return the rules of a behaviour, compiled once."""
     return Rules(behaviour)
 
 
@@ -220,7 +215,6 @@ def _broken(name: str, given: Mapping[str, Any], location: str, path: str = "") 
 
 
 def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
-    """Return the values of a query by name, and what is wrong with its encoding."""
     values: dict[str, list[str]] = {}
     violations: list[Violation] = []
     for part in query.split("&"):

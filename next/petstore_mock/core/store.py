@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 
@@ -45,13 +46,10 @@ class Body:
         self._filters = filters_of(document)
 
     def row(self, pet_id: int) -> Row:
-        """Return the row of an animal with these members."""
         return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
 
 
 class Snapshot(NamedTuple):
-    """A copy of a store."""
-
     rows: dict[int, Row]
     ids: dict[Filter | None, list[int]]
     last: int
@@ -65,7 +63,7 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
     for name in _FILTERED:
         value = document.get(name)
         if value is not None:
-            found += [(name, one) for one in dict.fromkeys(value if isinstance(value, list) else [value])]
+            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
     return tuple(found)
 
 
@@ -101,11 +99,9 @@ class Store:
         return None if row is None else json.loads(row.body)
 
     def bodies(self) -> list[bytes]:
-        """Return the JSON of all animals in the order of their ids."""
         return [self._rows[pet_id].body for pet_id in self._ids[_All]]
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return copies of all animals in the order of their ids."""
         return [json.loads(body) for body in self.bodies()]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
@@ -137,7 +133,6 @@ class Store:
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        """Hide an animal from so many further requests."""
         self.settle()
         self.hidden[pet_id] = self.turn + 1 + requests
 
@@ -173,7 +168,6 @@ class Store:
         self.responses.clear()
 
     def remove(self, pet_id: int) -> bool:
-        """Remove an animal; return whether there was one."""
         if pet_id not in self._rows:
             return False
         self._drop(pet_id)

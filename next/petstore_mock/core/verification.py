@@ -26,8 +26,6 @@ _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of tim
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that a test must answer for."""
-
     kind: Literal["error", "unfired_fault", "violation"]
     text: str  # keys masked
     source: object = None  # the exception, handle or exchange; by it a later verification knows the problem again
@@ -63,12 +61,10 @@ class Verification:
         self._more_kept = 0
 
     def note(self, error: BaseException) -> None:
-        """Note an exception inside the fake."""
         if len(self.errors) < _MOST_KEPT:
             self.errors.append(error)
 
     def verify(self, *, again: bool = True) -> None:
-        """Raise for what the test must answer for; see :meth:`report`."""
         __tracebackhide__ = True
         problems = self.report(again=again)
         if problems:
@@ -90,7 +86,6 @@ class Verification:
             return [*self._from_resets(), *self._present()]
 
     def excuse(self) -> None:
-        """Count all problems so far as reported."""
         self.report()
 
     def keep(self) -> None:
@@ -209,7 +204,6 @@ class ExpectedViolation:
             raise VerificationError(f"expected a contract violation{wanted} in this block; {came}")
 
     def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
-        """Return the violations of the block, and those that match."""
         journal = self._journal
         with self._lock:
             before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew

@@ -120,7 +120,7 @@ class World:
         with self.lock:
             former, self.start = self.start, start
             try:
-                self._give_keys(owner)
+                self._give_keys()
                 self._go_back()
             except PetStoreMockError:
                 self.start = former
@@ -163,7 +163,6 @@ class World:
         self.release()
 
     def release(self) -> None:
-        """End the waiting of every response that is held back."""
         pending, self.pending = self.pending, Pending()
         pending.release()
 
@@ -227,21 +226,18 @@ class World:
         return Animals(self.store, self.assign_id, self.random)
 
     def assign_id(self) -> int:
-        """Return a free id, as the behaviour assigns them."""
         return self.store.free_id(self.rules.policies.id_assignment, self.random)
 
     # Keys (§5)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return its keys, which must not show."""
         return tuple(self.keys)
 
-    def _give_keys(self, owner: str | None = None) -> None:
-        """Give the world the keys of its starting state, or a new one; those that it loses are of its former owner."""
-        former = self.owner
+    def _give_keys(self) -> None:
+        """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
         names = self.start.keys or (self.host.keys.new_key(),)
         for name in [name for name in self.keys if name not in names]:
-            self._retire(name, former or owner)
+            self._retire(name, self.owner)
         for name in names:
             if name not in self.keys:
                 self._add_key(name)
@@ -276,8 +272,8 @@ class World:
     def revoke_key(self, name: str | None = None) -> None:
         """Make a key invalid from now on; without a name, the world's own."""
         with self.lock:
-            wanted: object = self.key if name is None else name
-            key = self.keys.get(wanted) if isinstance(wanted, str) else None
+            wanted = self.key if name is None else name
+            key = next((one for one in self.keys.values() if one.name == wanted), None)
             if key is None:
                 raise NotFoundError("expected a key of this world; got one that it never had")
             key.revoked = True
@@ -308,7 +304,6 @@ class World:
     # Faults, behaviour, verification
 
     def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of Rule
-        """Plan a fault; see :meth:`petstore_mock.PetStoreMock.inject`."""
         handle = FaultHandle(fault=coerce(fault), **rule)
         if handle.at == "handshake":
             self._check_handshakes(handle.fault)
@@ -331,7 +326,6 @@ class World:
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
         return self.rules.behaviour
 
     def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
@@ -351,14 +345,11 @@ class World:
         self.host.announce(self, "cleared")
 
     def verify(self, *, again: bool = True) -> None:
-        """Raise for what the test must answer for."""
         __tracebackhide__ = True
         self.verification.verify(again=again)
 
     def problems(self) -> list[Problem]:
-        """Return what the test must answer for by now."""
         return self.verification.problems()
 
     def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose."""
         return ExpectedViolation(self.lock, self.journal, pattern)

@@ -98,11 +98,6 @@ def test_key_that_no_client_can_send_is_refused_unseen(key: object) -> None:
         KeyIndex().check(key, None, shared=False)
 
 
-def test_odd_key_can_be_sent() -> None:
-    index = KeyIndex()
-    assert index.check(index.new_key(odd=True), None, shared=False)
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "default", "a/b", "a b", "x" * 101])
 def test_name_of_a_world_is_one_segment(name: str) -> None:
     with pytest.raises(PetStoreMockError):
@@ -148,11 +143,6 @@ def test_own_options_of_a_test_win_over_those_of_the_session() -> None:
     start = options.own_start(base, {"gaps": {"list_order": "by_name"}, "seed": 1, "strict": None})
     assert (start.keys, start.seed, start.added, start.strict) == (("k",), 3, 1, True)
     assert start.behaviour == Behaviour.preset("lenient").replace(list_order="by_name")
-
-
-@pytest.mark.parametrize(("text", "flag"), [("1", True), ("Yes", True), ("off", False), ("false", False)])
-def test_flag_is_read_from_text(text: str, flag: bool) -> None:
-    assert options.flag_of(text) is flag
 
 
 # Faults

@@ -111,7 +111,6 @@ def test_copy_can_be_restored_twice() -> None:
 def test_reset_returns_to_the_marked_start() -> None:
     store = filled(pet(1))
     store.mark_start()
-    store.remove(1)
     store.put(pet(9))
     store.reset()
     assert (store.documents(), store.last) == ([pet(1)], 1)
