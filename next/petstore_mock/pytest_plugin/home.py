@@ -46,6 +46,13 @@ class Home:
         self._service.worlds.bring_forward(self.world)
         self._service.clear()
 
+    def verify(self, *, again: bool) -> None:
+        __tracebackhide__ = True
+        self.world.verify(again=again)
+
+    def excuse(self) -> None:
+        self.world.verification.excuse()
+
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many requests of finished tests there were, and those behind the first ``count``."""
         worlds = self._service.worlds

@@ -115,9 +115,9 @@ class Session:
         was_judged = phase == "call" and run.by_example  # the last example may have been thrown away by assume()
         if isinstance(error, _ENDS) or (error is None and was_judged):
             run.warnings.clear()
-            run.home.world.verification.excuse()
+            run.home.excuse()
         elif phase == "setup" and error is not None:
-            run.home.world.verification.excuse()  # the body never ran: no fault could meet it
+            run.home.excuse()  # the body never ran: no fault could meet it
         elif phase != "setup":
             self._verify(run, error, again=phase == "call")
 
@@ -127,7 +127,7 @@ class Session:
         assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
         try:
-            run.home.world.verify(again=again)
+            run.home.verify(again=again)
             if noted:
                 run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:

@@ -256,7 +256,7 @@ class RemotePetStore(PetStore):
                 self._do(worlds.show_world, {})
                 return
         self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
-        self._do(worlds.make_world, _carried_options(options))
+        self._do(worlds.make_world, carried_options(options))
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         handle = self.handles[plan["id"]] = RemoteHandle(self, plan)
@@ -325,7 +325,7 @@ class RemotePetStore(PetStore):
         return RemoteExpectation(self._journal, pattern, self._do)
 
 
-def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
     key = options.get("api_key")
