@@ -115,7 +115,7 @@ class Elsewhere:
 
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many leaks the stub knows, and those of this session behind the first ``count``."""
-        found = self._door.send(worlds.list_leaks, None, {})
+        found: worlds.LeaksData = self._door.send(worlds.list_leaks, None, {})
         new = found["leaks"][count - found["total"] :] if found["total"] > count else []
         return found["total"], [
             Leak(self._owners[one["world"]], one["request"], one["status"], by_key=one["by_key"])
