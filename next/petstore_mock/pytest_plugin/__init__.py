@@ -92,7 +92,8 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """  # noqa: D205  # `pytest --fixtures` shows the first paragraph alone
     session = _sessions[-1]  # by a fixture of pytest's own, each test would take 20 µs longer
     home = settings.start_fake(session.config, petstore_options)
-    session.begin(home)
+    session.home = home
+    session.begin()
     yield home.petstore
     session.home = None
     home.stop()

@@ -176,8 +176,9 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     """Say which choices of the fake the client relies on, although the interface does not show them."""
     from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
 
-    explored, broken = ledger.by_fact("multiplied").get("", []), ledger.tests("failed")
-    telling = [test for test in explored if test not in broken]
+    explored = ledger.by_fact("multiplied").get("", [])
+    broken = sorted({*explored} & {*ledger.tests("failed")})
+    telling = {*explored}.difference(broken)
     found: list[str] = []
     for gap in GAPS.values():
         rows: list[str] = []
@@ -202,7 +203,7 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
 
 
 def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str, Any]]:
-    """Say which mutants no test noticed, the weakest spots first."""
+    """Say which mutants no test noticed."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
     noticed = [mutant for mutant in chosen if mutant["noticed"]]
     missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["asked_by"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
@@ -48,11 +47,7 @@ class Session:
 
     # The fake and its worlds
 
-    def begin(self, home: Home) -> None:
-        self.home = home
-        self._begin()
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Begin a world for the present test, or for an example of it."""
         home, run = self.home, self._run
         if home is None or run is None or run.start_error:
@@ -137,22 +132,11 @@ class Session:
 
     # Hypothesis
 
-    @contextmanager
-    def _each_example(self, run: Run) -> Generator[None]:
-        """Give each example of a Hypothesis test a world, by the hook that Hypothesis keeps for plugins."""
-        handle: Any = getattr(getattr(run.item, "obj", None), "hypothesis", None)
-        inner = getattr(handle, "inner_test", None)
-        # A test that names `request` may ask for the fixture by getfixturevalue().
-        if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(run.item, "fixturenames", ())):
-            yield
-            return
-        handle.inner_test = self._example_of(run, inner)
-        try:
-            yield
-        finally:
-            handle.inner_test = inner  # other items share the function: parameters, variants
+    def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a test function of Hypothesis whose every example has a world, and is verified."""
+        run = self._run
+        assert run is not None  # noqa: S101  # for the type checker: its setup made it
 
-    def _example_of(self, run: Run, inner: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
@@ -174,7 +158,7 @@ class Session:
         if run.home is not None:
             self._look(run.home)
         run.warnings.clear()  # of an example that was thrown away
-        self._begin()
+        self.begin()
 
     def _end_example(self, run: Run) -> None:
         __tracebackhide__ = True
@@ -199,7 +183,7 @@ class Session:
     def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
         __tracebackhide__ = True
         self._run = run = Run(item)
-        self._begin()
+        self.begin()
         if run.start_error:  # its fixtures would meet the world of another test; a mark `skip` wins
             item.setup = run.require_start  # type: ignore[method-assign]
         return (yield from self._phase("setup", item))
@@ -208,9 +192,16 @@ class Session:
     def pytest_runtest_call(self, item: pytest.Item) -> Wrapper:
         """Verify a test in the main thread once its body is done, so that it fails rather than errs."""
         __tracebackhide__ = True
-        assert self._run is not None  # noqa: S101  # for the type checker: its setup made it
-        with self._each_example(self._run):
+        handle: Any = getattr(getattr(item, "obj", None), "hypothesis", None)
+        inner = getattr(handle, "inner_test", None)
+        # A test that names `request` may ask for the fixture by getfixturevalue().
+        if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(item, "fixturenames", ())):
             return (yield from self._phase("call", item))
+        handle.inner_test = self._example_of(inner)  # the hook that Hypothesis keeps for plugins
+        try:
+            return (yield from self._phase("call", item))
+        finally:
+            handle.inner_test = inner  # other items share the function: parameters, variants
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Wrapper:
