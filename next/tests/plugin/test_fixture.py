@@ -208,36 +208,6 @@ def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, 
     inner(source).assert_outcomes(passed=3)
 
 
-def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytester) -> None:
-    source = """
-        import socket
-        from urllib.parse import urlsplit
-
-        @pytest.fixture(scope="session")
-        def open_sockets():
-            opened = []
-            yield opened
-            for one in opened:  # after the fixture petstore, which was set up later
-                one.close()
-
-        def test_writes_its_port(open_sockets, petstore):
-            petstore.inject(__import__("petstore_mock").faults.hang(), on="listPets")
-            parts = urlsplit(petstore.url)
-            hanging = socket.create_connection((parts.hostname, parts.port), timeout=10)
-            open_sockets.append(hanging)
-            head = f"GET /v1/pets HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {petstore.api_key}\\r\\n\\r\\n"
-            hanging.sendall(head.encode())
-            petstore.journal.wait_for("listPets")
-            with open("port", "w") as file:
-                file.write(str(parts.port))
-    """
-    inner(source).assert_outcomes(passed=1)
-    import socket  # noqa: PLC0415
-
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", int((pytester.path / "port").read_text()))) != 0
-
-
 def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:
     """Each name in them is one of the mock's: what is renamed is renamed there, too."""
     shown = inner("", "--fixtures").stdout.str()

@@ -182,23 +182,6 @@ def test_warnings_can_be_errors_that_fail_the_test(inner: Inner, output: Output)
     assert "test_inner.py:17: DeprecatedOperationWarning" in output(result)
 
 
-def test_hypothesis_shrinks_a_warning_that_is_an_error(inner: Inner, output: Output) -> None:
-    source = """
-        from hypothesis import given, settings, strategies as st
-
-        @given(limit=st.integers(1, 1000))
-        @settings(database=None)
-        def test_limits(petstore, limit):
-            call(petstore, path=f"/pets?limit={limit}")
-    """
-    result = inner(source, "-Werror::petstore_mock.ContractWarning")
-    result.assert_outcomes(failed=1)
-    assert "limit=101," in output(result)
-    result = inner(source)
-    result.assert_outcomes(passed=1, warnings=result.parseoutcomes()["warnings"])
-    assert result.parseoutcomes()["warnings"] <= 20
-
-
 def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Output) -> None:
     source = """
         @pytest.mark.petstore(strict=True)
@@ -269,43 +252,6 @@ def test_a_reset_hides_nothing_that_a_test_must_answer_for(inner: Inner, output:
     for limit in ("1000", "2000"):
         assert re.search(rf"(?m)^E .*before a reset\(\): GET /v1/pets\?limit={limit} broke the contract", text)
     assert "also: before a reset(): GET /v1/pets?limit=3000 broke the contract" in text
-
-
-_MACHINE = """
-    from hypothesis import settings
-    from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
-    from hypothesis import strategies as st
-
-    def test_machine(petstore):
-        class Shop(RuleBasedStateMachine):
-            def __init__(self):
-                super().__init__()
-                petstore.reset()
-
-            @rule(limit=st.integers(1, 1000))
-            def list_pets(self, limit):
-                call(petstore, path=f"/pets?limit={limit}")
-
-            pass
-
-        few = settings(database=None, deadline=None, max_examples=30, stateful_step_count=5)
-        run_state_machine_as_test(Shop, settings=few)
-"""
-
-
-def test_a_state_machine_that_verifies_is_judged_and_shrunk_in_its_example(inner: Inner, output: Output) -> None:
-    result = inner(
-        _MACHINE.replace("pass", "teardown = lambda self: petstore.verify()"), settings="petstore_strict = true"
-    )
-    result.assert_outcomes(failed=1)
-    text = output(result)
-    assert "state.list_pets(limit=101)" in text
-    assert "ContractViolationError: GET /v1/pets?limit=101 broke the contract" in text
-    told = re.findall(r"state = Shop\(\)\n(.*?)state\.teardown\(\)", text, re.DOTALL)
-    assert told, text
-    for steps in told:  # however often Hypothesis tells it
-        assert re.findall(r"state\.(.*)", steps) == ["list_pets(limit=101)"]
-    assert "before a reset()" not in text, "what was told in its example is not told again"
 
 
 _TEARDOWNS = """

@@ -112,28 +112,3 @@ def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
     result = inner(_LEAK, settings="petstore_leaks = maybe")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*one of error, warn, ignore; got 'maybe'*"])
-
-
-def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        import socket
-
-        left = []
-
-        def test_leaves_half_a_request(petstore):
-            server = petstore.httpserver
-            left.append(socket.create_connection((server.host, server.port), timeout=10))
-            left[0].sendall(b"GET /v1/pets HTTP/1.1\\r\\nHost: a\\r\\n")
-            call(petstore)
-            call(petstore)
-
-        def test_fails(petstore):
-            left[0].shutdown(socket.SHUT_WR)
-            answer = left[0].recv(9999)
-            left[0].close()
-            assert answer[9:12] == b"200"
-        """
-    )
-    line = "GET /v1/pets (malformed_request) (400) began in test_inner.py::test_leaves_half_a_request, which is over"
-    assert line in output(result)

@@ -91,25 +91,6 @@ def test_the_command_line_wins_over_options(inner: Inner) -> None:
     assert len(starts) == 3
 
 
-def test_what_a_client_reads_from_the_environment_is_not_ours(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "PETSTORE_HOST": "petstore.example.com",
-        "PETSTORE_PORT": "nonsense",
-        "PETSTORE_API_KEY": "the key of the client",
-        "PETSTORE_LEAKS": "nonsense",
-        "PETSTORE_MOCK_PORT": "tcp://10.0.0.1:8080",  # what Kubernetes says of a service called petstore-mock
-    }.items():
-        monkeypatch.setenv(name, value)
-    source = """
-        def test_it(petstore):
-            assert petstore.url.startswith("http://127.0.0.1:")
-            assert petstore.api_key != "the key of the client"
-    """
-    result = inner(source)
-    result.assert_outcomes(passed=1)
-    assert not any(line.startswith("petstore-mock:") for line in result.outlines)
-
-
 def test_the_header_says_which_settings_came_from_where(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "the-key-of-the-team")
     monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")

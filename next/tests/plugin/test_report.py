@@ -119,36 +119,6 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     assert "limit=7" in entry["request"]["url"]
 
 
-def test_a_world_of_wider_scope_is_told_of_by_the_test_that_asked_it(inner: Inner, output: Output) -> None:
-    """A fixture of class scope keeps one from its first test on; each test has its own part of the journal."""
-    result = inner(
-        """
-        @pytest.fixture(scope="class")
-        def world(petstore):
-            with petstore.fresh() as world:
-                yield world
-
-        class TestWorld:
-            def test_first(self, world):
-                call(world, path="/pets?first=1")
-
-            def test_second(self, world):
-                call(world, path="/pets?second=1")
-                assert False
-
-            def test_third(self, world):
-                assert False
-        """
-    )
-    result.assert_outcomes(passed=1, failed=2, warnings=2)
-    result.stdout.fnmatch_lines(["in a world of fresh():", "2  GET /v1/pets[?]second=1  400 *"])
-    text = output(result)
-    assert "1  GET /v1/pets?first=1" not in text, "another test's"
-    assert text.count("no requests came to") == 1, "of the third"
-    assert text.count("ContractWarning: GET /v1/pets?first=1 ") == 1
-    assert text.count("ContractWarning: GET /v1/pets?second=1 ") == 1
-
-
 # --dist loadscope gives the functions to one worker, and the class to another.
 _WORKERS = """
     kept = []
@@ -255,17 +225,6 @@ def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake:
     assert "Error: expected" in shown
     assert "petstore_mock/" not in shown.partition("short test summary")[0]
     assert "direct cause" not in shown
-
-
-def test_full_trace_shows_our_frames_too(inner: Inner) -> None:
-    result = inner(
-        """
-        def test_mistake(petstore):
-            petstore.inject(99)
-        """,
-        "--full-trace",
-    )
-    result.stdout.fnmatch_lines(["*petstore_mock/*.py:*"])
 
 
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["here", "xdist"])

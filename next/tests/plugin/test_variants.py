@@ -119,36 +119,6 @@ def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> No
     assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
 
 
-def test_a_client_of_wider_scope_shows_and_notices_nothing(inner: Inner, output: Output) -> None:
-    source = """
-        @pytest.fixture(scope="module")
-        def headers(petstore):
-            return petstore.headers
-
-        def test_list(petstore, headers):
-            assert call(petstore, key=headers["Authorization"].removeprefix("Bearer "))[0] == 200
-    """
-    text = output(inner(source, "--petstore-explore=3", "--petstore-mutants=40", "--tb=no"))
-    assert "No test shows that the client relies on" in text
-    assert "The tests noticed 0 of 40" in text
-    assert "a client of wider scope than the test: set petstore_api_key" in text
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'def test_by_name(request): assert call(request.getfixturevalue("petstore"))[0] == 200',
-        "@pytest.mark.xfail\ndef test_fails(petstore): assert petstore is None",
-        "def test_alone(): pass",
-    ],
-    ids=["getfixturevalue", "fails", "none"],
-)
-def test_where_nothing_could_be_explored_nothing_is_claimed(inner: Inner, output: Output, source: str) -> None:
-    text = output(inner(source, "--petstore-explore=3", "--tb=no"))
-    assert "Nothing is known of the client" in text
-    assert ("test_inner.py::test_by_name" in text.partition("No variants")[2]) == ("getfixturevalue" in source)
-
-
 def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner, output: Output) -> None:
     explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
     listed = [line for line in output(inner(_RELYING, "--collect-only", *explore)).splitlines() if "::" in line]
