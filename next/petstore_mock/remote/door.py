@@ -8,7 +8,7 @@ import re
 import ssl
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.guards import is_object
@@ -153,7 +153,6 @@ def _carried(value: object) -> object:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        parts: Iterable[Any] = value
-        return list(parts)
+        return list(cast("Any", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)
