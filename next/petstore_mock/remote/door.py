@@ -37,15 +37,7 @@ _REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 4
 class RemoteDoor:
     """The way to the doors of one stub. Thread-safe: each call has a connection of its own.
 
-    Args:
-        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
-        token: the value of ``Petstore-Control-Token``, where the stub asks for one.
-        ca_path: a PEM file of the authority to trust; Python's defaults for None.
-
-    Attributes:
-        root: the address of the stub.
-        name: the world that the address names; None without one.
-        ca_path: the same.
+    ``root`` is the address of the stub, ``name`` the world that the address names.
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
@@ -161,6 +153,6 @@ def _carried(value: object) -> object:
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        return list(cast("Iterable[Any]", value))
+        return list(cast("Any", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

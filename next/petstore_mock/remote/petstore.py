@@ -80,13 +80,7 @@ class RemoteSnapshot:
 
 
 class RemoteHandle:
-    """A planned fault in a world elsewhere; see :class:`FaultHandle`.
-
-    Attributes:
-        id: its number in its world.
-        fault: the fault.
-        is_over: whether it was cancelled, or the world was reset.
-    """
+    """A planned fault in a world elsewhere; see :class:`FaultHandle`. It is over when it was cancelled or reset."""
 
     def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
         self._do = do
@@ -145,12 +139,10 @@ class RemoteClock(Clock):
         self._do = do
 
     def now(self) -> float:
-        """Return the fake's time in seconds since 1970, to the millisecond."""
         return moment_of(self._do(state.show_clock, {})["now"])
 
     @property
     def frozen(self) -> bool:
-        """Whether the fake's time stands still."""
         return bool(self._do(state.show_clock, {})["frozen"])
 
     def _change(self, **change: Any) -> None:  # noqa: ANN401  # moment, step and freeze
@@ -161,13 +153,7 @@ class RemoteClock(Clock):
 
 
 class RemotePetStore(PetStore):
-    """A world of a stub in another process; :func:`connect` makes one.
-
-    Args:
-        door: the way to the stub.
-        name: the world; None for one of its own, which ends with the block.
-        options: of the world, if it is to be made.
-    """
+    """A world of a stub in another process; :func:`connect` makes one. Without a name it is its own, and ends."""
 
     def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
         self._door = door
@@ -275,7 +261,6 @@ class RemotePetStore(PetStore):
         self.stop()
 
     def reset(self) -> None:
-        """Return to the starting state; see :meth:`PetStore.reset`."""
         for handle in self._handles:
             handle.refresh()
             handle.is_over = True
@@ -290,43 +275,35 @@ class RemotePetStore(PetStore):
         return [words for _, words in self._report()]
 
     def verify(self) -> None:
-        """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
         __tracebackhide__ = True
         if problems := self._report():
             raise error_of(problems)
 
     @property
     def api_key(self) -> str:
-        """A valid API key (§5)."""
         return self._key
 
     @property
     def journal(self) -> RemoteJournal:
-        """Every request in order, with the decision about it."""
         return self._journal
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
         return Behaviour().replace(self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> RemoteClock:
-        """The fake's own time."""
         return self._clock
 
     def snapshot(self) -> RemoteSnapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
         return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
-        """Return to a copy of the state; see :meth:`PetStore.restore`."""
         if getattr(snapshot, "world", "") != self.url:
             refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
         self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
         return RemoteExpectation(self._journal, pattern, self._do)
 
 
