@@ -8,10 +8,10 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import TOKEN_HEADER, check_token
@@ -21,7 +21,11 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
-from petstore_mock.verbs import Verb
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from petstore_mock.verbs import Verb
 
 _PATIENCE: Final = 30.0  # seconds for a response, beyond those that the verb itself takes
 _SHOWN: Final = 300  # characters of a response that no door sends
@@ -82,10 +86,10 @@ class RemoteDoor:
             content = _encoded(given[verb.body] if verb.body else given)
         status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
         try:
-            value = json.loads(body) if body else None
+            value: Any = json.loads(body) if body else None
         except ValueError:
             value, kind = None, ""
-        if kind == "application/problem+json" and isinstance(value, dict):
+        if kind == "application/problem+json" and is_object(value):
             raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
         if status >= http.client.BAD_REQUEST or not (kind == "application/json" or not body):
             refuse(
@@ -105,13 +109,15 @@ class RemoteDoor:
         fields |= {} if content is None else {"Content-Type": "application/json"}
         fields |= {} if self._token is None else {TOKEN_HEADER: self._token}
         try:
-            connection.request(method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields)
+            connection.request(
+                method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields
+            )
             response = connection.getresponse()
             return response.status, response.headers.get_content_type(), response.read()
         except ssl.SSLCertVerificationError as error:
             refuse(
-                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, which "
-                "serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
+                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, "
+                "which serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
             )
         except (OSError, http.client.HTTPException) as error:
             refuse(
@@ -147,13 +153,13 @@ def _encoded(value: object) -> bytes:
 
 def _carried(value: object) -> object:
     """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         return dict(value)
     if isinstance(value, Fault):
         return {"kind": value.kind, **value.arguments}
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
-        return list(value)
+        return list(cast("Iterable[object]", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)
