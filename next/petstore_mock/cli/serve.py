@@ -102,7 +102,7 @@ class _Stub:
         self.service = Service(
             {**listener, "loop": "uvloop" if find_spec("uvloop") else "asyncio"},
             {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
-            keys=options["api_key"],
+            keys=options["api_key"] or (),
             certificates=certificates,
             max_worlds=options["max_worlds"],
             ttl=options["world_ttl"],

@@ -76,7 +76,7 @@ class RemoteDoor:
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
         where = given.get("where")
-        if where and isinstance(where.get("body"), bytes):
+        if is_object(where) and isinstance(where.get("body"), bytes):
             given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
         path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
@@ -156,7 +156,8 @@ def _carried(value: object) -> object:
     if is_object(value):
         return dict(value)
     if isinstance(value, Fault):
-        return {"kind": value.kind, **value.arguments}
+        data = value.to_data()
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from petstore_mock.core.clock import Clock
 from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.errors import VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
@@ -60,7 +60,7 @@ def connect(
             certificate is not trusted.
     """
     door = RemoteDoor(url, token, ca_path)
-    require(world != "", "the name of a world", world=world)
+    require(world is None or (isinstance(world, str) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
@@ -253,7 +253,12 @@ class RemotePetStore(PetStore):
         """Take over the world as it is; make it if it is not there."""
         if self._is_own or not self._is_there():
             self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
-            self._do(worlds.make_world, _carried_options(options))
+            try:
+                self._do(worlds.make_world, _carried_options(options))
+            except PetStoreMockError as error:
+                if isinstance(seed := options.get("seed"), (str, PathLike)):
+                    refuse(f"{seed}: {error}")
+                raise
 
     def _is_there(self) -> bool:
         try:
