@@ -18,6 +18,7 @@ from petstore_mock.control.admission import TOKEN_HEADER, check_token
 from petstore_mock.core.refusals import ConflictError, NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
 from petstore_mock.verbs import Verb
@@ -44,7 +45,7 @@ class RemoteDoor:
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
-        if not is_base_url(url):
+        if not is_base_url(url) or not _has_port(url):
             example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
             refuse(f"expected {example}; got url={shown(url)}")
         parts = urlsplit(url)
@@ -70,7 +71,10 @@ class RemoteDoor:
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
-        path = _IN_PATH.sub(lambda name: quote(str(given.pop(name[1])), safe=""), verb.path)
+        where = given.get("where")
+        if where and isinstance(where.get("body"), bytes):
+            given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
+        path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
         if verb.method in {"GET", "DELETE"}:
             path += f"?{urlencode({name: _in_query(value) for name, value in given.items()})}" if given else ""
@@ -118,6 +122,18 @@ class RemoteDoor:
             connection.close()
 
 
+def _has_port(url: str) -> bool:
+    """Say whether an address has a port that can be, or none."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def _in_path(name: str, value: object) -> str:
+    return str(value) if name == "api_key" else _encoded(value).decode()  # "7" is no identifier
+
+
 def _in_query(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
@@ -130,13 +146,13 @@ def _encoded(value: object) -> bytes:
 
 
 def _carried(value: object) -> object:
-    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and text as bytes."""
+    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Fault):
+        return {"kind": value.kind, **value.arguments}
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
         return list(value)
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"

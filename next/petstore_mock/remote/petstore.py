@@ -19,6 +19,7 @@ from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.errors import VerificationError
+from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -82,9 +83,14 @@ class RemoteHandle:
         self._plan = plan
         self._cancelled = False
         self.id: int = plan["id"]
+        self.fault = from_data(plan["fault"])
 
     def __repr__(self) -> str:
-        return f"<{self._refreshed()['words']} hits={self._plan['hits']}>"
+        return f"<{self} hits={self.hits}>"
+
+    def __str__(self) -> str:
+        words: str = self._plan["words"]
+        return words
 
     def _refreshed(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
@@ -119,10 +125,10 @@ class RemoteHandle:
 
     def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True
-        why_not = self._refreshed()["why_not"] if not self._cancelled else None
-        self._cancel(required=kind is not None)
+        why_not = None if self._cancelled or self.hits else self._plan["why_not"]
+        self._cancel(required=bool(why_not) and kind is not None)
         if why_not and kind is None:
-            raise VerificationError(f"{self._plan['words']} {why_not.replace(':', ' within its block:', 1)}")
+            raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
 
 class RemoteClock(Clock):
@@ -159,7 +165,7 @@ class RemotePetStore(PetStore):
         self._name = None if name == DEFAULT_WORLD else name
         self._is_own = is_own
         self._url = self._key = ""
-        self._strict = False
+        self._lasting: dict[str, Any] = {}  # options that worlds of fresh() have too
         self._further_keys: list[str] = []
         self.handles: dict[int, RemoteHandle] = {}
         self._clock = RemoteClock(self)
@@ -248,7 +254,7 @@ class RemotePetStore(PetStore):
                 raise NotFoundError
             self._do(worlds.show_world, {})
         except NotFoundError:
-            self._strict = bool(options.get("strict"))
+            self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
             self._do(worlds.make_world, _carried_options(options))
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
@@ -257,7 +263,7 @@ class RemotePetStore(PetStore):
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
         inner = type(self)(self._door, f"py-{secrets.token_hex(8)}", is_own=True)
-        inner._adopt({"strict": self._strict, **options})  # noqa: SLF001
+        inner._adopt({**self._lasting, **options})  # noqa: SLF001
         return inner
 
     def _end_fresh(self) -> None:
@@ -321,6 +327,8 @@ class RemotePetStore(PetStore):
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
+    key = options.get("api_key")
+    require(key is None or isinstance(key, str), "an API key as text", type=type(key).__name__)
     told = {name: value for name, value in options.items() if value is not None}
     if "behaviour" in told:
         told["behaviour"] = dict(as_behaviour(told["behaviour"]))
