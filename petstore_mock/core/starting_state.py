@@ -121,8 +121,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
         mark: whether :meth:`World.reset` is to return to them.
 
     Raises:
-        PetStoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong, and
-            in a file on which line.
+        PetStoreMockError: ``seed`` is neither a count, animals nor a JSON file of them; says which one is wrong.
     """
     if seed is None:
         pass
@@ -133,6 +132,7 @@ def fill(world: World, seed: Seed | None, *, mark: bool = True) -> None:
     elif isinstance(seed, (str, PathLike)):
         each_of_file(seed, lambda pet: world.animals.seed(pet, {}))
     else:
+        check_lasts(seed)
         seed_each(world, seed, "seed")
     if mark:
         world.mark_start()
@@ -183,21 +183,21 @@ def check_animals(pets: object, source: str) -> None:
         )
 
 
-def check_lasts(seed: Seed | None) -> None:
-    """Refuse an iterator as the animals of a test: it would be used up by the first of several resets, or examples.
+def check_lasts(seed: object) -> None:
+    """Refuse an iterator as a seed, which several resets and examples read.
 
     Raises:
         PetStoreMockError: it is one.
     """
     if isinstance(seed, Iterator):
-        raise PetStoreMockError("expected a list of animals as the seed of a test; got an iterator, which lasts once")
+        raise PetStoreMockError(f"expected a list of animals, or how many, for seed; got {type(seed).__name__}")
 
 
 def each_of_file(path: str | PathLike[str], take: Callable[[dict[str, Any]], object]) -> None:
     """Call ``take`` with each animal of a JSON file that holds a list of them.
 
     Raises:
-        PetStoreMockError: it is no such file, or ``take`` raises; says which line is wrong.
+        PetStoreMockError: it is no such file, or ``take`` raises; says which animal is wrong.
     """
     try:
         text = as_path(path, "seed").read_text(encoding="utf-8-sig")  # RFC 8259 §8.1: a reader may overlook the mark
@@ -216,7 +216,7 @@ def each_of_file(path: str | PathLike[str], take: Callable[[dict[str, Any]], obj
         try:
             take(_object(animal))
         except PetStoreMockError as error:
-            raise PetStoreMockError(f"{path}, line {_line_of_item(text, index)}, item [{index}]: {error}") from None
+            raise PetStoreMockError(f"{path}, item [{index}]: {error}") from None
 
 
 def _object(animal: object) -> dict[str, Any]:
@@ -225,20 +225,3 @@ def _object(animal: object) -> dict[str, Any]:
     if isinstance(animal, RepeatedMembers):  # the last of them was kept
         raise PetStoreMockError(f"expected each field once; got {', '.join(map(repr, animal.repeated))} twice")
     return animal
-
-
-def _line_of_item(text: str, index: int) -> int:
-    """Return the line on which an item of a valid JSON array begins."""
-    decoder = json.JSONDecoder()
-    position = text.index("[") + 1
-    for _ in range(index + 1):
-        position = _after_blanks(text, position)
-        start = position
-        position = _after_blanks(text, decoder.raw_decode(text, position)[1]) + 1  # past the comma
-    return text.count("\n", 0, start) + 1
-
-
-def _after_blanks(text: str, position: int) -> int:
-    while text[position] in " \t\r\n":
-        position += 1
-    return position

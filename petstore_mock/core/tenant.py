@@ -13,7 +13,6 @@ from petstore_mock.core.starting_state import (
     Seed,
     as_behaviour,
     check_count,
-    check_lasts,
     check_type,
     fill,
     seed_each,
@@ -363,7 +362,6 @@ class Tenant:
         world.start_behaviour = chosen.replace(start.get("gaps"))
         world.clock.start_at(self._base_at if at is None else at)
         self.strict = self._base_strict if strict is None else strict
-        check_lasts(start.get("seed"))
         self._added = start.get("seed")
         world.owner = owner
         world.mutation = _mutation(self._base_mutant if mutant is None else mutant)

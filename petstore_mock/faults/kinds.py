@@ -477,11 +477,8 @@ class HandshakeFault(Fault):
 
 _EFFECTS: Final[Mapping[Flaw, str]] = {
     "expired": "the service's certificate had expired (RFC 5280 §4.1.2.5)",
-    "not_yet_valid": "the service's certificate was not valid yet (RFC 5280 §4.1.2.5)",
     "wrong_host": "the service's certificate was for another host (RFC 9110 §4.3.4)",
-    "self_signed": "the service's certificate was signed by itself (RFC 5280 §6.1)",
     "untrusted_root": "the service's certificate led to an unknown root (RFC 5280 §6.1)",
-    "incomplete_chain": "the service left out the certificate that signed its own (RFC 8446 §4.4.2)",
     "handshake_reset": "the service reset the connection in the TLS handshake",
     "handshake_hang": "the service never answered in the TLS handshake",
 }

@@ -13,9 +13,6 @@ __all__ = [
     "expired",
     "handshake_hang",
     "handshake_reset",
-    "incomplete_chain",
-    "not_yet_valid",
-    "self_signed",
     "untrusted_root",
     "wrong_host",
 ]
@@ -26,29 +23,14 @@ def expired() -> HandshakeFault:
     return HandshakeFault("expired")
 
 
-def not_yet_valid() -> HandshakeFault:
-    """Show a certificate that is valid from 2090 on."""
-    return HandshakeFault("not_yet_valid")
-
-
 def wrong_host() -> HandshakeFault:
     """Show a sound certificate of another host."""
     return HandshakeFault("wrong_host")
 
 
-def self_signed() -> HandshakeFault:
-    """Show a certificate for this host that it has signed itself."""
-    return HandshakeFault("self_signed")
-
-
 def untrusted_root() -> HandshakeFault:
     """Show a certificate for this host by an authority that nobody trusts, and that authority's own."""
     return HandshakeFault("untrusted_root")
-
-
-def incomplete_chain() -> HandshakeFault:
-    """Show a certificate by an intermediate authority, and leave that one's out."""
-    return HandshakeFault("incomplete_chain")
 
 
 def handshake_reset() -> HandshakeFault:

@@ -13,14 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["CERTIFICATE_FLAWS", "Flaw", "Handshake"]
 
 # The cases of badssl.com; then those that need no certificate.
-CertificateFlaw = Literal[
-    "expired",
-    "not_yet_valid",
-    "wrong_host",
-    "self_signed",
-    "untrusted_root",
-    "incomplete_chain",
-]
+CertificateFlaw = Literal["expired", "wrong_host", "untrusted_root"]
 Flaw = Literal[CertificateFlaw, "handshake_reset", "handshake_hang"]
 CERTIFICATE_FLAWS: Final[tuple[CertificateFlaw, ...]] = get_args(CertificateFlaw)
 _RUNNING: Final = "running"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Never, Self
 from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.common.wording import counted
-from petstore_mock.contract.interface import BASE_PATH
 from petstore_mock.contract.schemas import Schemas, default_schemas
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.fault_plan import FaultHandle
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from os import PathLike
 
-    import httpx
     import requests
 
     from petstore_mock.contract.behaviour import Behaviour
@@ -47,7 +45,7 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         host: the address to listen on.
         port: the port; 0 takes a free one.
         api_key: a fixed valid key; without one each world gets its own.
-        seed: animals of the starting state: how many, an iterable of them, or a JSON file.
+        seed: animals of the starting state: how many, a list of them, or a JSON file.
         behaviour: what it does where the interface shows nothing: a ``Behaviour``, a preset's name, a TOML file.
         at: the fake's date at the start, such as ``"2030-12-06"``.
         strict: whether a contract violation by the client fails the verification.
@@ -213,23 +211,6 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
-
-    def httpx_client(self, **options: Any) -> httpx.Client:  # noqa: ANN401  # those of httpx.Client
-        """Return a client of httpx that calls this mock in process, whatever host a request names.
-
-        Args:
-            options: those of ``httpx.Client``; ``base_url`` is an address that ends in ``/v1`` unless given.
-
-        Raises:
-            PetStoreMockError: httpx is not installed.
-        """
-        with _installed("httpx"):
-            import httpx  # noqa: PLC0415  # the user's own
-
-            from petstore_mock.transport.httpx_transport import CoreTransport  # noqa: PLC0415
-
-        base = self.url if self.host.is_listening else f"http://petstore.test{BASE_PATH}"
-        return httpx.Client(transport=CoreTransport(self.host.worlds), **{"base_url": base, **options})
 
     @property
     def httpserver(self) -> Listener:

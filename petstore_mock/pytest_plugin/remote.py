@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Unpack
 
 from petstore_mock.contract.behaviour import Behaviour
-from petstore_mock.core.starting_state import as_behaviour, check_lasts
+from petstore_mock.core.starting_state import as_behaviour
 from petstore_mock.core.world_registry import Leak
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.remote.door import Door, NotThereError
@@ -74,7 +74,6 @@ class _SessionWorld(RemoteWorld):
             PetStoreMockError: an option can't be right, or the stub is gone.
         """
         behaviour, seed = start.get("behaviour"), start.get("seed")
-        check_lasts(seed)
         told = {**self._base, **world_options({name: start.get(name) for name in ("seed", "at", "strict", "mutant")})}
         chosen = Behaviour(**self._base.get("behaviour", {})) if behaviour is None else as_behaviour(behaviour)
         told["behaviour"] = dataclasses.asdict(chosen.replace(start.get("gaps")))

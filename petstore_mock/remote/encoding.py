@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.dates import as_moment
 from petstore_mock.common.suggestions import did_you_mean
-from petstore_mock.core.starting_state import as_behaviour, check_animals, check_count, each_of_file
+from petstore_mock.core.starting_state import as_behaviour, check_animals, check_count, check_lasts, each_of_file
 from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def _seed(seed: Seed) -> int | list[Any]:
         check_count("seed", seed)
         return seed
     if not isinstance(seed, (str, PathLike)):
+        check_lasts(seed)
         return animals_of(seed, "seed")
     animals: list[Any] = []
     each_of_file(seed, animals.append)

@@ -23,7 +23,6 @@ _SAME_PROCESS: Final = {
     "asgi": "give the client petstore.url, and steer a PetStoreMock() of the test's own for ASGI",
     "httpserver": "plan faults.respond(...) with where=, or use a PetStoreMock() of the test's own",
     "requests_session": "give the client petstore.url",
-    "httpx_client": "give the client petstore.url",
     "host": "it is the stub's own",
 }
 

@@ -15,7 +15,7 @@ as one sentence, a test to paste, and what went over the wire.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
 
@@ -76,7 +76,6 @@ __all__ = [
 
 _EXAMPLES: Final = 200
 _ENDLESS: Final = 10**9
-_T = TypeVar("_T")
 
 
 def client_machine(
@@ -87,9 +86,6 @@ def client_machine(
     methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
-    names: SearchStrategy[str] | None = None,
-    category_ids: SearchStrategy[int] | None = None,
-    limits: SearchStrategy[int] | None = None,
     patience: float = 2.0,
     max_seconds: float | None = None,
     tls: bool = False,
@@ -110,10 +106,6 @@ def client_machine(
             of the client and the arguments.
         vary: the gaps that vary; all of them unless given.
         faults: draws the faults; ``st.nothing()`` for none.
-        names: draws the names that the client is given; any text unless given.
-        category_ids: draws the categories that it is given; any int64 unless given.
-        limits: draws the limits that it is given, apart from none; those from 1 to 100 unless given. What it makes of
-            another is its own affair (0 may stand for none), unless it is drawn: then it asks for no more than that.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_seconds: seconds after which no further example begins.
         tls: whether the service speaks TLS (the extra ``tls``), and the client is asked first whether it checks
@@ -148,13 +140,7 @@ def client_machine(
         if seconds is not None and not _is_positive(seconds):
             raise PetStoreMockError(f"expected {name} to be seconds, more than 0; got {name}={seconds!r}")
     varied = _differences(vary)
-    chosen = st.builds(
-        Restrictions,
-        faults=_some("faults", faults),
-        names=_some("names", names),
-        category_ids=_some("category_ids", category_ids),
-        limits=_some("limits", limits),
-    )
+    chosen = st.builds(Restrictions, faults=_some(faults))
     seconds = max_seconds  # within the class the name is taken
     environments = check_environments(environment)
     run_of_all = CheckRun(
@@ -190,15 +176,13 @@ def client_machine(
     return Machine
 
 
-def _some(name: str, strategy: SearchStrategy[_T] | None) -> SearchStrategy[tuple[_T, ...] | None]:
-    """Return what draws some of the values that a strategy draws; None without one."""
-    if strategy is None:
+def _some(faults: SearchStrategy[Fault] | None) -> SearchStrategy[tuple[Fault, ...] | None]:
+    """Return what draws some of the faults that a strategy draws; None without one."""
+    if faults is None:
         return st.none()
-    if not isinstance(strategy, st.SearchStrategy):
-        raise PetStoreMockError(f"expected {name} to be a strategy; got {name}={strategy!r}: pass st.just(...)")
-    if strategy.is_empty and name != "faults":
-        raise PetStoreMockError(f"expected {name} to draw something; got {name}={strategy!r}")
-    return st.just(()) if strategy.is_empty else st.lists(strategy, min_size=1, max_size=3).map(tuple)
+    if not isinstance(faults, st.SearchStrategy):
+        raise PetStoreMockError(f"expected faults to be a strategy; got faults={faults!r}: pass st.just(...)")
+    return st.just(()) if faults.is_empty else st.lists(faults, min_size=1, max_size=3).map(tuple)
 
 
 def _differences(vary: Collection[str] | None) -> list[tuple[str, str]]:
@@ -232,9 +216,6 @@ def check_client(
     methods: Mapping[str, str | Callable[..., Any]] | None = None,
     vary: Collection[str] | None = None,
     faults: SearchStrategy[Fault] | None = None,
-    names: SearchStrategy[str] | None = None,
-    category_ids: SearchStrategy[int] | None = None,
-    limits: SearchStrategy[int] | None = None,
     patience: float = 2.0,
     max_examples: int | None = None,
     max_seconds: float | None = None,
@@ -256,9 +237,6 @@ def check_client(
         methods: the client's own names of the three methods.
         vary: the gaps that vary.
         faults: draws the faults.
-        names: draws the names that the client is given.
-        category_ids: draws the categories that it is given.
-        limits: draws the limits that it is given; ``st.integers(0, 100)`` for a client that is not to take 0 for none.
         patience: seconds after which a client that waits for an answer has no timeout.
         max_examples: how many examples are tried: 200, or as many as ``max_seconds`` allow.
         max_seconds: seconds after which no further example begins; shrinking comes after them.
@@ -285,9 +263,6 @@ def check_client(
         methods=methods,
         vary=vary,
         faults=faults,
-        names=names,
-        category_ids=category_ids,
-        limits=limits,
         patience=patience,
         max_seconds=max_seconds,
         tls=tls,

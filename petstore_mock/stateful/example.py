@@ -121,17 +121,8 @@ class Example:
         if last is not None:
             self.call(last.operation, **last.arguments)
 
-    def allowed(self, name: str, category_id: int) -> tuple[str, int]:
-        """Return the name and the category, or others in their place if the client must not be given them."""
-        return self._beginning.restrictions.allowed(name, category_id)
-
-    def list_pets(self, limit: int | None, status: str | None) -> None:
-        """Let the client list animals, with a limit that it may be given."""
-        self.call("listPets", limit=self._beginning.restrictions.limit(limit), status=status)
-
     def create(self, name: str, category_id: int, status: str | None) -> None:
-        """Let the client add an animal, of a name and a category that it may be given."""
-        name, category_id = self.allowed(name, category_id)
+        """Let the client add an animal."""
         self.call("createPet", name=name, category_id=category_id, status=status)
 
     def plain_call(self, operation: OperationName) -> None:
@@ -356,8 +347,6 @@ class Example:
     ) -> Problem | None:
         oracle, reader, own_faults = self.oracle, self._run.reader, self._beginning.any_fault
         read = observe(call, outcome, entries, oracle)
-        if not call.is_allowed:  # whatever comes of it
-            return None
         problem = answer_problem(call, outcome, entries, oracle, read, reader=reader, own_faults=own_faults)
         if problem is None or not shared:
             return problem

@@ -8,7 +8,7 @@ takes time goes first, and a gap that is left is one that matters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.gaps import GAPS
@@ -28,7 +28,6 @@ __all__ = ["LONGEST_SHRINKING", "UNRESTRICTED", "Play", "Restrictions", "Scenari
 LONGEST_SHRINKING: Final = 7.0  # seconds, for what waits; a scenario of thirty steps takes one or two without
 _LONGEST_CHECK: Final = 4.0  # seconds that it may take to see whether a gap is needed; 9 with what came before
 _LONGEST: Final = 9.0
-_T = TypeVar("_T")
 _PLAIN_CALLS: Final = dict(zip(("listPets", "getPet", "createPet"), PLAIN, strict=True))
 _USUALLY: Final[Mapping[str, Any]] = {"odd_keys": False, "time_zone": None, "environment": None, "hours_ahead": 0}
 _PROVOCATIONS: Final = 12  # failures in a row, which no client meets without a word
@@ -42,34 +41,15 @@ class Restrictions:
 
     Attributes:
         faults: the faults that happen.
-        names: the names that the client is given.
-        category_ids: the categories that it is given.
-        limits: the limits that it is given, apart from none.
     """
 
     faults: tuple[Fault, ...] | None = None
-    names: tuple[str, ...] | None = None
-    category_ids: tuple[int, ...] | None = None
-    limits: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return f"Restrictions({', '.join(f'{name}={code_of(value)}' for name, value in given.items())})"
-
-    def allowed(self, name: str, category_id: int) -> tuple[str, int]:
-        """Return the name and the category, or others in the place of those that the client must not be given."""
-        return _one_of(self.names, name), _one_of(self.category_ids, category_id)
-
-    def limit(self, limit: int | None) -> int | None:
-        """Return the limit, or another in the place of one that the client must not be given."""
-        return None if limit is None else _one_of(self.limits, limit)
+        return f"Restrictions({'' if self.faults is None else f'faults={code_of(self.faults)}'})"
 
 
 UNRESTRICTED: Final = Restrictions()
-
-
-def _one_of(values: tuple[_T, ...] | None, value: _T) -> _T:
-    return value if values is None or value in values else values[0]
 
 
 @dataclass(frozen=True)

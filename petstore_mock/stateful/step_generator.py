@@ -7,7 +7,6 @@ world.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle, islice, product
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -204,18 +203,7 @@ class StepGenerator:
 
     def step(self, restrictions: Restrictions) -> Step:
         """Choose a step, from what may be chosen."""
-        step = self._step(restrictions.faults)
-        if isinstance(step, steps.ListPets) and step.limit is not None and restrictions.limits is not None:
-            return replace(step, limit=self._random.choice(restrictions.limits))
-        if not isinstance(step, steps.CreatePet):
-            return step
-        names, category_ids = restrictions.names, restrictions.category_ids
-        if names is not None:
-            step = replace(step, name=self._random.choice(names))
-        return step if category_ids is None else replace(step, category_id=self._random.choice(category_ids))
-
-    def _step(self, faults: Sequence[Fault] | None) -> Step:
-        random = self._random
+        random, faults = self._random, restrictions.faults
         has_faults = faults is None or len(faults) > 0
         injections = _INJECTIONS if has_faults else 0
         place = random.randrange(_FROM_TABLE + _CREATIONS + injections + self._meetings)

@@ -22,10 +22,7 @@ from petstore_mock.transport.tls_connection import server_context
 try:
     import trustme
     from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 except ImportError as error:
     raise PetStoreMockError(
         'expected trustme to be installed, which makes certificates: pip install "petstore-mock[tls]"; '
@@ -42,7 +39,6 @@ __all__ = ["Authority", "authority"]
 _IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
 # By the real calendar, whatever time a test has frozen: it is the client's clock that counts.
 _LONG_AGO = (datetime(2015, 1, 1, tzinfo=UTC), datetime(2016, 1, 1, tzinfo=UTC))
-_STILL_TO_COME = (datetime(2090, 1, 1, tzinfo=UTC), datetime(2091, 1, 1, tzinfo=UTC))
 # Names of the domain name system (RFC 1123 §2.1); those beyond ASCII are written as xn--...
 _HOST_NAME: Final = re.compile(
     r"(?:\*\.)?(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*", re.ASCII | re.IGNORECASE
@@ -101,19 +97,12 @@ class Authority:
         match flaw:
             case "expired":
                 before, after = _LONG_AGO
-            case "not_yet_valid":
-                before, after = _STILL_TO_COME
             case "wrong_host":
                 identities = (_WRONG_HOST,)
-            case "self_signed":
-                return _self_signed(identities)
             case "untrusted_root":
                 ca = trustme.CA(organization_name="nobody knows this root")
                 more = [ca.cert_pem.bytes()]
-            case "incomplete_chain":
-                ca = ca.create_child_ca()
         leaf = ca.issue_cert(*identities, organization_name=_SHOWN_NAME, not_before=before, not_after=after)
-        # The first alone: trustme adds the intermediate one, which a chain that is incomplete lacks.
         return leaf.private_key_pem.bytes(), b"".join((leaf.cert_chain_pems[0].bytes(), *more))
 
 
@@ -121,42 +110,6 @@ class Authority:
 def authority() -> Authority:
     """Return the authority of this process: its keys are made once."""
     return Authority()
-
-
-def _self_signed(identities: tuple[str, ...]) -> tuple[bytes, bytes]:
-    """Return a key and a certificate that nobody but itself vouches for, which trustme does not make."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"{_SHOWN_NAME}, by itself")])
-    names = [_general_name(identity) for identity in identities]
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))
-        .not_valid_after(datetime(2038, 1, 1, tzinfo=UTC))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    )
-    certificate = builder.sign(key, hashes.SHA256())
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return pem, certificate.public_bytes(Encoding.PEM)
 
 
 def _spki_hash(certificate: bytes) -> str:
@@ -176,13 +129,6 @@ def _identity(host: str) -> str:
             f"expected a host name of letters, digits, '-' and '.', or an address, for a certificate; got {host!r}"
         )
     return host.lower()
-
-
-def _general_name(identity: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(identity))
-    except ValueError:
-        return x509.DNSName(identity)
 
 
 def _remove(directory: str, process: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
-
 from tests.clients.shapes import AsyncPets
 from tests.clients.trackers_kept import KEPT
 from tests.clients.trackers_shown import SHOWN
@@ -20,7 +18,6 @@ __all__ = ["ASKED_FOR", "KEPT", "SHOWN", "make_reported"]
 ASKED_FOR: dict[str, dict[str, Any]] = {
     "SleepsAsLongAsTold": {"longest_wait": 2},
     "WaitsByItsOwnClock": {"longest_wait": 2},
-    "ZeroIsNoLimit": {"limits": st.integers(0, 100)},
 }
 
 

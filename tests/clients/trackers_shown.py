@@ -409,13 +409,6 @@ class PastIsNegative(HttpClientPets):
         return super().ask(method, path, body)
 
 
-class ZeroIsNoLimit(HttpClientPets):
-    """Takes a limit of zero for none (girder/girder#3309)."""
-
-    def query(self, limit: int | None, status: str | None) -> str:
-        return super().query(limit or None, status)
-
-
 class OptionalIsRequired(HttpClientPets):
     """Looks up a field that needs not be there (nylas/nylas-python#382)."""
 
@@ -493,7 +486,6 @@ SHOWN = (
     SleepsAsLongAsTold,
     WaitsByItsOwnClock,
     PastIsNegative,
-    ZeroIsNoLimit,
     OptionalIsRequired,
     PostBecomesGet,
     CacheWithoutTheKey,

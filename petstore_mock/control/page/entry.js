@@ -1,7 +1,7 @@
 // One request: why it was answered as it was, what was sent, what came back, and how to do it again.
 
 import { $, attempt, make, notice, pretty, visible } from "./dom.js";
-import { curlOf, testOf } from "./copies.js";
+import { curlOf } from "./copies.js";
 import { isLost, isPending, kindOf, reason, result, target } from "./words.js";
 
 export function showEntry(entry, number) {
@@ -154,7 +154,6 @@ function copies(entry) {
   }, `Copy ${name}`);
   return make("div", { class: "copies" },
     copy("copy-curl", "as curl", () => curlOf(entry)),
-    copy("copy-test", "as a pytest test", () => testOf(entry)),
     copy("copy-link", "the link", () => `${location.origin}${location.pathname.replace(/latest$/, "")}#/requests/${entry.number}`),
     shown);
 }

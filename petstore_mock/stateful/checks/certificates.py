@@ -33,10 +33,7 @@ __all__ = [
 FLAWS: Final[dict[str, str]] = {
     "wrong_host": "was for another host",
     "expired": "had expired",
-    "not_yet_valid": "was not valid yet",
-    "self_signed": "had signed itself",
     "untrusted_root": "led to a root that nobody trusts",
-    "incomplete_chain": "came without the one that had signed it",
 }
 
 

@@ -88,7 +88,7 @@ def _see(call: Call, entry: Entry, document: Any, oracle: Oracle) -> None:  # no
     """Let the oracle see what one request was answered."""
     if entry.operation == "createPet":
         oracle.created(document, call.body, entry.number)
-    elif entry.operation == "listPets" and call.is_allowed:
+    elif entry.operation == "listPets":
         query = entry.query
         oracle.saw_list(document, int(query.get("limit", DEFAULT_LIMIT)), query.get("status"), entry.number)
     elif entry.operation == "getPet":

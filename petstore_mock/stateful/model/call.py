@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from petstore_mock.common.masking import mask_text
-from petstore_mock.contract.interface import LARGEST_LIMIT
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.stateful.model.adapter import METHODS, AdaptedClient
 
@@ -134,12 +133,6 @@ class Call:
             return f"get_pet({self.arguments['pet_id']})"
         given = ", ".join(f"{name}={show(value)}" for name, value in self.arguments.items())
         return f"{_METHODS[self.operation]}({given})"
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether the interface allows it: a limit from 1 to 100 (§8). What else is given was asked for."""
-        limit: int = self.arguments.get("limit", 1)
-        return 1 <= limit <= LARGEST_LIMIT
 
     @property
     def body(self) -> dict[str, Any]:

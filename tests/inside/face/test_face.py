@@ -87,16 +87,23 @@ def test_seed_refuses_what_is_no_mapping(petstore: Face, wrong: object) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[{"name": "Tom"},\n{"name": "A", "name": "B"}]', r"line 2, item \[1\]: expected each field once; got 'name'"),
-        ('[{"name": "Tom"},\n7]', r"line 2, item \[1\]: expected an animal as a JSON object"),
+        ('[{"name": "Tom"},\n{"name": "A", "name": "B"}]', r"json, item \[1\]: expected each field once; got 'name'"),
+        ('[{"name": "Tom"},\n7]', r"json, item \[1\]: expected an animal as a JSON object"),
         ('{"name": "Tom"}', "a JSON array of animals"),
         ("[", "expected JSON in"),
     ],
 )
-def test_seed_from_a_file_says_which_line_is_wrong(petstore: Face, tmp_path: Path, text: str, words: str) -> None:
+def test_seed_from_a_file_says_which_animal_is_wrong(petstore: Face, tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "pets.json"
     file.write_text(text)
     with pytest.raises(PetStoreMockError, match=words), petstore.fresh(seed=file):
+        pass
+
+
+def test_an_iterator_is_no_seed(petstore: Face) -> None:
+    seed = ({"name": name} for name in ("A", "B"))
+    words = "expected a list of animals, or how many, for seed; got generator"
+    with pytest.raises(PetStoreMockError, match=words), petstore.fresh(seed=seed):
         pass
 
 

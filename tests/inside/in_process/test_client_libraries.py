@@ -1,4 +1,4 @@
-"""The session of requests and the client of httpx that call the fake without a socket."""
+"""The session of requests that calls the fake without a socket, and a client of httpx that calls the WSGI app."""
 
 from __future__ import annotations
 
@@ -32,10 +32,14 @@ def petstore() -> Iterator[PetStoreMock]:
     petstore.reset()
 
 
+def over_wsgi(petstore: PetStoreMock) -> httpx.Client:
+    return httpx.Client(transport=httpx.WSGITransport(app=petstore.app))
+
+
 @pytest.fixture(params=["requests", "httpx"])
 def call(request: pytest.FixtureRequest, petstore: PetStoreMock) -> Caller:
     """Give ``call(method, url, ...)``; both libraries take the same keywords."""
-    client: Any = petstore.requests_session() if request.param == "requests" else petstore.httpx_client()
+    client: Any = petstore.requests_session() if request.param == "requests" else over_wsgi(petstore)
 
     def call(method: str, url: str = URL, **options: Any) -> tuple[int, dict[str, str], bytes]:  # noqa: ANN401
         headers = {**petstore.headers, **options.pop("headers", {})}
@@ -84,8 +88,8 @@ def test_a_body_may_be_a_stream(petstore: PetStoreMock) -> None:
     bodies: list[Any] = [io.BytesIO(whole), iter([whole[:5], whole[5:]]), whole.decode(), bytearray(whole)]
     for body in bodies:
         assert session.post(URL, data=body, headers=json_type).status_code == 201
-    client = petstore.httpx_client()
-    assert client.post("/pets", content=iter([whole[:5], whole[5:]]), headers=json_type).status_code == 201
+    client = over_wsgi(petstore)
+    assert client.post(URL, content=iter([whole[:5], whole[5:]]), headers=json_type).status_code == 201
     assert len(petstore.pets) == 8
 
 
@@ -97,10 +101,10 @@ def test_a_delay_is_waited_for(petstore: PetStoreMock, call: Caller) -> None:
     assert petstore.journal.last.outcome == "delayed"
 
 
-def test_a_delay_beyond_the_timeout_is_a_timeout(petstore: PetStoreMock, call: Caller) -> None:
+def test_a_delay_beyond_the_timeout_is_a_timeout(petstore: PetStoreMock) -> None:
     petstore.inject(faults.delay(PATIENCE), on="createPet", times=1)
-    with pytest.raises((requests.ReadTimeout, httpx.ReadTimeout)):
-        call("POST", json=REX, timeout=0.02)
+    with pytest.raises(requests.ReadTimeout):
+        petstore.requests_session().post(URL, json=REX, headers=petstore.headers, timeout=0.02)
     assert len(petstore.pets) == 3
     assert petstore.journal.last.outcome == "client gone"
 
@@ -117,19 +121,10 @@ def test_a_fault_of_the_connection_raises(petstore: PetStoreMock, call: Caller) 
         call("GET")
 
 
-def test_httpx_has_a_base_address_of_its_own(petstore: PetStoreMock) -> None:
-    assert petstore.httpx_client(headers=petstore.headers).get("/pets").status_code == 200
-    assert petstore.httpx_client(base_url="https://x.test").get("/v1/pets").status_code == 401
-    with PetStoreMock() as listening:
-        assert str(listening.httpx_client().base_url) == f"{listening.url}/"
-
-
-@pytest.mark.parametrize("library", ["requests", "httpx"])
-def test_a_missing_library_is_named(petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
-    make = petstore.requests_session if library == "requests" else petstore.httpx_client
-    with pytest.raises(PetStoreMockError, match=f"pip install {library}"):
-        make()
+def test_a_missing_library_is_named(petstore: PetStoreMock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "requests", None)
+    with pytest.raises(PetStoreMockError, match="pip install requests"):
+        petstore.requests_session()
 
 
 # The same answers as over the socket
@@ -190,8 +185,16 @@ def _ask(client: Any, url: str, asked: str, headers: dict[str, str]) -> tuple[in
     return response.status_code, fields, text
 
 
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("library", ["requests", "httpx"])
+# httpx's transport decodes the path, and so loses that it was wrong.
+@pytest.mark.parametrize(
+    ("library", "asked"),
+    [
+        (library, asked)
+        for library in ("requests", "httpx")
+        for asked in ASKED
+        if (library, asked) != ("httpx", "no percent")
+    ],
+)
 def test_an_answer_is_the_same_over_the_socket(library: str, asked: str) -> None:
     told = []
     for over_socket in (False, True):
@@ -199,7 +202,7 @@ def test_an_answer_is_the_same_over_the_socket(library: str, asked: str) -> None
             if over_socket:
                 client: Any = requests.Session() if library == "requests" else httpx.Client()
             else:
-                client = petstore.requests_session() if library == "requests" else petstore.httpx_client()
+                client = petstore.requests_session() if library == "requests" else over_wsgi(petstore)
             with client:
                 told.append(_ask(client, petstore.url.removesuffix("/v1"), asked, petstore.headers))
             petstore.tenant.excuse()

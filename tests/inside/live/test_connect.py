@@ -186,7 +186,7 @@ def test_a_token_is_sent_and_a_wrong_one_refused() -> None:
         listener.stop()
 
 
-@pytest.mark.parametrize("name", ["app", "asgi", "httpserver", "requests_session", "httpx_client"])
+@pytest.mark.parametrize("name", ["app", "asgi", "httpserver", "requests_session"])
 def test_what_needs_the_same_process_says_what_to_do_instead(stub: PetStoreMock, name: str) -> None:
     with connect(stub.url) as petstore:
         with pytest.raises(PetStoreMockError, match="expected the process of the stub"):

@@ -107,7 +107,7 @@ def test_a_fault_that_met_no_connection_is_answered_for(petstore: RemotePetStore
     petstore.inject(faults.tls.wrong_host())
     with pytest.raises(VerificationError, match=r"inject\(tls.wrong_host\(\)\) never fired: no connection met it"):
         petstore.verify()
-    with pytest.raises(VerificationError, match="within its block"), petstore.inject(faults.tls.self_signed()):
+    with pytest.raises(VerificationError, match="within its block"), petstore.inject(faults.tls.untrusted_root()):
         pass
 
 
@@ -136,7 +136,7 @@ def test_a_handshake_that_is_still_running_says_so(petstore: RemotePetStore, doo
 
 
 def test_other_languages_read_the_handshakes_at_the_door(petstore: RemotePetStore, door_url: str) -> None:
-    assert ask_door(door_url, "POST", "/__petstore/faults", {"fault": {"kind": "tls.self_signed"}})[0] == 201
+    assert ask_door(door_url, "POST", "/__petstore/faults", {"fault": {"kind": "tls.untrusted_root"}})[0] == 201
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(petstore)
     status, told = ask_door(door_url, "GET", "/__petstore/handshakes?wait=25")
@@ -146,7 +146,7 @@ def test_other_languages_read_the_handshakes_at_the_door(petstore: RemotePetStor
     assert connection >= 1
     assert handshake == {
         "outcome": "alert",
-        "fault": "tls.self_signed",
+        "fault": "tls.untrusted_root",
         "alert": "unknown_ca",
         "server_name": None,
         "version": None,

@@ -21,8 +21,6 @@ from tests.peers.tools import HERE, NODE_MODULES, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.contract.interface import OperationName
-    from petstore_mock.core.fault_rule import CommitPoint
     from tests.peers.conftest import Console
 
 expect = pytest.importorskip("playwright.sync_api", reason="no pytest-playwright here: 'make peers' has it").expect
@@ -158,56 +156,6 @@ def test_a_copy_as_curl_shows_no_key(visit: Callable[..., Console]) -> None:
         copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("curl -i -X 'POST' -H \"authorization: Bearer $PETSTORE_KEY\"")
     assert "Bella" in copied
-
-
-def test_a_copy_as_a_test_shows_the_same_again(visit: Callable[..., Console], pytester: pytest.Pytester) -> None:
-    with PetStoreMock(control=True, self_check=True, seed=2) as petstore:
-        tom = {"name": 'Tom "T" \U0001f431', "categoryId": 2**53 + 1, "status": "available"}
-        call(petstore, "GET", "/pets?limit=2&status=available")
-        call(petstore, "POST", "/pets", {"name": "Bella", "categoryId": "three"})
-        call(petstore, "GET", "/pets/99")
-        call(petstore, "GET", "/pets", Authorization="Bearer nobodys-key")
-        planned: tuple[tuple[faults.Fault, OperationName, CommitPoint], ...] = (
-            (faults.server_error(503), "listPets", "before_commit"),
-            (faults.delay(0.3), "createPet", "before_commit"),
-            (faults.reset(), "createPet", "after_commit"),
-            (faults.rate_limited(7), "createPet", "after_commit"),
-            (faults.truncate(0.5), "getPet", "before_commit"),
-            (faults.empty_reply(), "getPet", "before_commit"),
-            (faults.respond(502, body=b"\xffdown"), "listPets", "before_commit"),
-            (faults.not_found(), "listPets", "before_commit"),
-        )
-        for fault, operation, at in planned:
-            petstore.inject(fault, on=operation, at=at, times=1, off_contract=True)
-            if operation == "createPet":
-                call(petstore, "POST", "/pets", tom)
-            else:
-                call(petstore, "GET", "/pets/1" if operation == "getPet" else "/pets")
-        petstore.configure(invalid_limit="clamp")
-        petstore.clock.travel_to("2030-12-06")
-        call(petstore, "GET", "/pets/1")
-        expected = [entry.status for entry in petstore.journal]
-        console = visit(petstore.control_url)
-        copied = []
-        for number in range(1, len(expected) + 1):
-            page = console.open(f"#/requests/{number}")
-            expect(console.entry.get_by_role("heading", level=2)).to_have_text(re.compile(rf"^{number}\b"))
-            page.get_by_role("button", name="Copy as a pytest test").click()
-            copy = page.get_by_role("region", name="The copy")
-            expect(copy).to_be_visible()
-            copied.append(copy.text_content())
-        expect(page.get_by_role("status")).to_have_text("Copied as a pytest test.")
-        assert page.evaluate("navigator.clipboard.readText()") == copied[-1]
-        assert petstore.api_key not in "".join(copied)
-    asserted = [re.findall(r"status == (\d+)$", text, re.MULTILINE) for text in copied]
-    assert asserted == [[] if status is None else [str(status)] for status in expected]
-    assert expected.count(None) == 2
-    assert 'faults.reset(), on="createPet", times=1, at="after_commit"' in copied[6]
-    assert 'petstore.configure(invalid_limit="clamp")' in copied[-1]
-    assert f'"categoryId\\": {2**53 + 1}' in copied[6]
-    pytester.makepyfile(**{f"test_{number}": text for number, text in enumerate(copied)})
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")
-    result.assert_outcomes(passed=len(expected))
 
 
 def test_the_list_follows_answers_that_come_late_and_a_world_that_begins_anew(visit: Callable[..., Console]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import time
-import warnings
 from typing import Any
 
 import pytest
@@ -73,8 +72,9 @@ def test_a_bug_is_found_within_max_seconds() -> None:
         def list_pets(self, **query: Json) -> Json:
             return super().list_pets(**query)[1:]
 
+    same = settings(ONCE, derandomize=True)  # another example may tell of it in other words
     with pytest.raises(ClientBugError, match="animals, and the service answered"):
-        check_client(by_key(Drops), max_seconds=20, settings=ONCE)
+        check_client(by_key(Drops), max_seconds=20, settings=same)
 
 
 @pytest.mark.parametrize("value", [0, -1, True, "10"])
@@ -135,22 +135,14 @@ class NoBreeds(HttpClientPets):
         return super().create_pet(category_id=category_id, **given)
 
 
-@pytest.mark.parametrize(("client", "hint"), [(HouseRule, "names="), (OwnRule, "names="), (NoBreeds, "category_ids=")])
-def test_a_refusal_of_its_own_is_a_question_and_no_bug(client: type[HttpClientPets], hint: str) -> None:
+@pytest.mark.parametrize("client", [HouseRule, OwnRule, NoBreeds])
+def test_a_refusal_of_its_own_is_a_question_and_no_bug(client: type[HttpClientPets]) -> None:
     with pytest.warns(ClientQuestionWarning, match="is that a rule of the client's own") as asked:
         report = check_client(by_key(client), max_examples=10, settings=ONCE)
     assert [str(warning.message) for warning in asked] == report.questions
     assert 1 <= len(report.questions) <= 3, "each once, for the values that may be meant"
-    assert all(hint in one.rpartition(";")[2] for one in report.questions)
+    assert all(one.endswith("; if it is, ignore ClientQuestionWarning") for one in report.questions)
     assert "question: create_pet(" in str(report)
-
-
-@pytest.mark.untraced
-def test_what_is_not_drawn_raises_no_question() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_client(by_key(HouseRule), names=st.sampled_from(["Rex", "Tom"]), max_examples=10, settings=ONCE)
-        check_client(by_key(NoBreeds), category_ids=st.integers(1, 9), max_examples=10, settings=ONCE)
 
 
 class RefusesRex(HouseRule):
@@ -175,36 +167,11 @@ def test_an_ordinary_name_and_one_that_can_not_be_encoded_are_bugs(client: type[
         check_client(by_key(client), max_examples=50, settings=ONCE)
 
 
-def test_the_client_is_given_only_the_names_and_categories_that_are_drawn() -> None:
-    given: set[tuple[str, int]] = set()
-
-    class Remembers(HttpClientPets):
-        def create_pet(self, *, name: str, category_id: int, **more: Json) -> Json:
-            given.add((name, category_id))
-            pet = super().create_pet(name=name, category_id=category_id, **more)
-            return {**pet, "name": "x"} if len(given) > 3 else pet
-
-    with pytest.raises(ClientBugError) as caught:
-        check_client(
-            by_key(Remembers),
-            names=st.sampled_from(["Bello", "Waldi"]),
-            category_ids=st.integers(40, 42),
-            settings=ONCE,
-        )
-    assert {name for name, _ in given} == {"Bello", "Waldi"}
-    assert {number for _, number in given} <= {40, 41, 42}
-    assert "create_pet(name='Rex'" not in caught.value.test
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"names": ["Rex"]}, r"expected names to be a strategy; got names=\['Rex'\]"),
-        ({"names": st.nothing()}, "expected names to draw something"),
-        ({"names": st.just(3)}, r"expected names to draw text; got 3 \(int\)"),
-        ({"category_ids": st.just("1")}, r"expected category_ids to draw integers; got '1' \(str\)"),
-        ({"category_ids": st.booleans()}, r"expected category_ids to draw integers; got (True|False) \(bool\)"),
         ({"faults": faults.reset()}, "expected faults to be a strategy"),
+        ({"faults": st.just(3)}, r"expected faults to draw objects of petstore_mock.faults; got 3 \(int\)"),
     ],
 )
 def test_what_can_not_be_drawn_from_is_the_test_authors_mistake(options: dict[str, Any], words: str) -> None:

@@ -276,10 +276,10 @@ def seed_file(tmp_path: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[\n {"name": "Rex"},\n\n {"name": "Tom",\n  "categoryId": 1.5}\n]', "line 4, item [1]: "),
-        ('[{"name": "Rex"},\n 7]', "line 2, item [1]: expected an animal as a JSON object; got 7 (integer)"),
-        ('[{"id": 4},\n{"id": 4}]', "line 2, item [1]: expected an id that is free"),
-        ('[\n{"nme": "Rex"}]', "line 2, item [0]: "),
+        ('[\n {"name": "Rex"},\n\n {"name": "Tom",\n  "categoryId": 1.5}\n]', "animals.json, item [1]: "),
+        ('[{"name": "Rex"},\n 7]', "animals.json, item [1]: expected an animal as a JSON object; got 7 (integer)"),
+        ('[{"id": 4},\n{"id": 4}]', "animals.json, item [1]: expected an id that is free"),
+        ('[\n{"nme": "Rex"}]', "animals.json, item [0]: "),
         ('[{"name": "Rex"\n "id": 1}]', "line 2 column 2"),
         ('{"name": "Rex"}', "animals.json; got object"),
         ("null", "animals.json; got null"),
@@ -287,7 +287,7 @@ def seed_file(tmp_path: Path, text: str) -> str:
         ("[" * 100_000, "expected JSON"),
     ],
 )
-def test_a_wrong_seed_file_is_refused_with_line_and_reason(tmp_path: Path, text: str, words: str) -> None:
+def test_a_wrong_seed_file_is_refused_with_place_and_reason(tmp_path: Path, text: str, words: str) -> None:
     assert words in complaint("serve", "--seed", seed_file(tmp_path, text))
 
 

@@ -76,7 +76,7 @@ def test_seed_comes_as_count_animals_or_file(tmp_path: Path) -> None:
         {"id": 1, "name": "Rex", "categoryId": 2**63 - 1},
         {"id": 9, "name": "Luna", "categoryId": 2, "status": "sold"},
     ]
-    for seed in (animals, iter(animals), tuple(animals), path, str(path)):
+    for seed in (animals, tuple(animals), path, str(path)):
         petstore = PetStoreMock(seed=seed)
         assert petstore.pets == expected
         petstore.remove(9)
@@ -124,18 +124,18 @@ def test_wrong_animal_of_a_seed_is_named_by_its_place() -> None:
         (b"{", "line 1"),
         (b"{}", "a JSON array of animals"),
         (b"\xff", "a readable JSON file"),
-        (b'[\n {"name": "Rex"},\n\n {"name": 5}]', "line 4"),
-        (b'[{"name": "Rex"},\n {"name": "\\ud800"}]', "line 2"),
-        (b'[{"id": 1},\n{"id": 1}]', "line 2"),
-        (b'[{"id":1},{"id":2},\n{"id":2}]', "line 2, item [2]"),
-        (b'[{},\n{"name":"b","id":5,"name":"b"}]', "line 2, item [1]: expected each field once; got 'name' twice"),
-        (b"[5]", "line 1"),
-        (b'[{"categoryId": NaN}]', "line 1"),
+        (b'[\n {"name": "Rex"},\n\n {"name": 5}]', "json, item [1]: "),
+        (b'[{"name": "Rex"},\n {"name": "\\ud800"}]', "json, item [1]: "),
+        (b'[{"id": 1},\n{"id": 1}]', "json, item [1]: "),
+        (b'[{"id":1},{"id":2},\n{"id":2}]', "json, item [2]: "),
+        (b'[{},\n{"name":"b","id":5,"name":"b"}]', "json, item [1]: expected each field once; got 'name' twice"),
+        (b"[5]", "json, item [0]: "),
+        (b'[{"categoryId": NaN}]', "json, item [0]: "),
         (b"[" * 100_000, "JSON"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else ascii(value[:20].decode("latin-1")).replace("\\", ""),
 )
-def test_wrong_seed_file_is_named_with_line_and_reason(tmp_path: Path, text: bytes, words: str) -> None:
+def test_wrong_seed_file_is_named_with_place_and_reason(tmp_path: Path, text: bytes, words: str) -> None:
     path = tmp_path / "pets.json"
     path.write_bytes(text)
     with pytest.raises(PetStoreMockError) as caught:

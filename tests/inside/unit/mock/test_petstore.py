@@ -595,7 +595,7 @@ def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
 
 
 def test_an_iterator_as_the_seed_of_a_test_is_refused(petstore: PetStoreMock) -> None:
-    with pytest.raises(PetStoreMockError, match="lasts once"):
+    with pytest.raises(PetStoreMockError, match="expected a list of animals, or how many, for seed; got list_iterator"):
         petstore.tenant.renew("test_a", seed=iter([{"name": "Rex"}]))
 
 
