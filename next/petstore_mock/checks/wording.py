@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_object
+from petstore_mock.common.masking import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
