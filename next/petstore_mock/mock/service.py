@@ -74,6 +74,7 @@ class Service:
             from petstore_mock.transport.listener import Listener  # noqa: PLC0415
 
             self._httpserver = Listener(self.server)
+        self._httpserver.port = self.server.port
         return self._httpserver
 
     @property

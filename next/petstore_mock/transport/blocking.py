@@ -69,6 +69,7 @@ class BlockingCall:
     def eof(self) -> bool:
         """Learn that the client sends no more; say whether to keep our half of the connection."""
         if self._blocking.streams:  # such a client waits for nothing
+            self.gone()
             self._line.transport.abort()
         return not self._blocking.streams
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
 _KNOWN: Final = 4096  # requests that are remembered ...
 _KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
+_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 _KEPT_WIRE: Final = 16 * 1024  # bytes of a response that is kept as one write
 
 
@@ -111,7 +112,10 @@ class Connection(Line):
     def eof_received(self) -> bool | None:
         self._eof = True
         if self._held is not None:
-            return self._held.eof() and not self._shared.over_tls  # TLS has no half-closed connection
+            keeps = self._held.eof()
+            if not keeps:
+                self._held = None
+            return keeps and not self._shared.over_tls  # TLS has no half-closed connections
         if self._blocked and self._reader.buffer:
             return True
         if (self._reader.in_head or self._incoming) and not self.draining:
@@ -189,7 +193,7 @@ class Connection(Line):
                 self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         self.touched = perf_counter()
         body = reader.take_body()
-        if head.length < 0 and reader.received > UNASKED_BODY and not self._fits(request, reader.received):
+        if head.length < 0 and reader.body.size > UNASKED_BODY and not self._fits(request, reader.body.size):
             return self._without_body(head, request, oversized=True)
         if body is None:
             return None
@@ -199,7 +203,7 @@ class Connection(Line):
     def _request(self, head: Head, body: bytes) -> ApiRequest:
         self._exchange = exchange = self._exchange + 1
         return ApiRequest(
-            head.method, head.target, head.fields, body, self.number, exchange, self._started, head.version
+            head.method, head.target, head.fields, body, self.number, exchange, self._started, _VERSIONS[head.modern]
         )
 
     def _fits(self, request: ApiRequest, size: int) -> bool:

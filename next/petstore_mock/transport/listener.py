@@ -49,11 +49,6 @@ class Listener(HTTPServer):
         """Stop listening."""
         self._server.stop()
 
-    def url_for(self, suffix: str) -> str:
-        """Return the address of a path."""
-        self.port = self._server.port
-        return str(super().url_for(suffix))
-
     def clear(self) -> None:
         """Forget the expectations, and the problems with them; a handler that is still at work adds no more."""
         self._clears += 1
@@ -132,14 +127,13 @@ def _constant(response: tuple[Head, bytes]) -> Callable[[], tuple[Head, bytes]]:
 
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
     path, _, query = request.target.partition("?")
-    builder = EnvironBuilder(
-        path,
-        f"http://{request.header('host') or f'{server.host}:{server.port}'}",
-        query,
-        request.method,
-        data=request.body,
-        headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.fields],
-    )
-    asked = Request(builder.get_environ())
+    fields = {
+        name.decode("latin-1"): (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
+        for name, values in request.fields.by_name.items()
+        if b"_" not in name and name not in {b"content-length", b"transfer-encoding"}  # the body is decoded
+    }
+    base = f"http://{request.header('host') or f'{server.host}:{server.port}'}"
+    environ = EnvironBuilder(path, base, query, request.method, data=request.body, headers=fields).get_environ()
+    asked = Request({**environ, "SERVER_PROTOCOL": request.version})
     asked.get_data()
     return asked

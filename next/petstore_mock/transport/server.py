@@ -180,7 +180,7 @@ class Server:
             loop.remove_reader(sock)
             sock.close()
         while self._shared.connections or self._tasks:
-            for task in self._tasks:
+            for task in self._tasks if self._tls is not None else ():  # handshakes; else a connection is made in a turn
                 task.cancel()
             for connection in list(self._shared.connections):
                 connection.shut()
