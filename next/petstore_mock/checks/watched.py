@@ -34,6 +34,7 @@ CHECKS: Final[dict[str, Check]] = {
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _STANDSTILL: Final = 5.0  # seconds that a call may take beyond its patience
+_RUNAWAY: Final = 200  # requests of a call that goes on
 _LOOK: Final = 0.1  # seconds between two looks at a call that goes on
 _KEPT: Final = 2  # results that are compared with their copies
 
@@ -137,10 +138,12 @@ class WatchedClient:
 
     def _ended(self, seconds: float) -> Outcome | None:
         """Return the outcome of a call that has run for so long and does not end; None while it may go on."""
-        journal = self._petstore.journal
-        if len(journal) > self._seen and journal.last.outcome == "hang" and seconds > self._options.patience:
+        journal, patience = self._petstore.journal, self._options.patience
+        sent = len(journal) - self._seen
+        if sent and journal.last.outcome == "hang" and seconds > patience:
             return Outcome(seconds=seconds, ended="hung")
-        return Outcome(seconds=seconds, ended="stood still") if seconds > _STANDSTILL + self._options.patience else None
+        is_endless = sent > _RUNAWAY or seconds > _STANDSTILL + patience
+        return Outcome(seconds=seconds, ended="stood still") if is_endless else None
 
     def close(self) -> None:
         """Close the client.
