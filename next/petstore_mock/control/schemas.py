@@ -9,6 +9,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.core.options import WorldOptions, options_at
 from petstore_mock.faults.fault import schema_of as fault_schema
 from petstore_mock.faults.kinds import KINDS
@@ -30,6 +31,7 @@ _PLAIN: Final[Mapping[object, str]] = {
     str: "string",
 }
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_UNTOLD: Final = dict.fromkeys(("Behaviour", "date", "datetime"), object)  # types that only a type checker imports
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
@@ -58,7 +60,8 @@ def shape_of(verb: Verb) -> Shape:
     hints = get_type_hints(verb.function, include_extras=True)
     result = hints.pop("return")
     arguments: Any = [*hints.values()][-1]
-    members, optional = _members(arguments)
+    members, said = _members(arguments)
+    optional = said | arguments.__optional_keys__
     carried = frozenset(name for name, hint in members.items() if hint in {Origin, WorldName})
     told = {name: schema(hint) for name, hint in members.items() if name not in carried and not _is_function(hint)}
     path = {name: told.pop(name) for name in _IN_PATH.findall(verb.path)}
@@ -69,13 +72,13 @@ def shape_of(verb: Verb) -> Shape:
 
 
 def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a TypedDict
-    """Return the types of the members of a TypedDict, and the names of those that may be missing."""
-    hints: dict[str, Any] = get_type_hints(kind, localns={"Behaviour": object}, include_extras=True)
-    if WorldOptions in getattr(kind, "__orig_bases__", ()):
+    """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
+    hints: dict[str, Any] = get_type_hints(kind, localns=_UNTOLD, include_extras=True)
+    if hints.keys() >= WorldOptions.__annotations__.keys():
         hints |= {name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()}
     said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     members = {name: get_args(hint)[0] if name in said else hint for name, hint in hints.items()}
-    return members, said | kind.__optional_keys__
+    return members, said
 
 
 def _is_function(hint: Any) -> bool:  # noqa: ANN401  # any type
@@ -110,35 +113,26 @@ def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any 
 
 
 def _component(kind: Any, *, closed: bool) -> Schema:  # noqa: ANN401  # a TypedDict
+    """Add a TypedDict to the components. A result has all members of the arguments that its type builds on."""
     name: str = kind.__name__.removesuffix("Data")
     if name not in COMPONENTS:
         members, optional = _members(kind)
-        optional -= set() if closed else _of_arguments(kind)
-        COMPONENTS[name] = _object({one: schema(hint, closed=closed) for one, hint in members.items()}, optional, closed=closed)
+        optional |= kind.__optional_keys__ if closed else set()
+        properties = {one: schema(hint, closed=closed) for one, hint in members.items()}
+        COMPONENTS[name] = _object(properties, optional, closed=closed)
     return {"$ref": REF + name}
 
 
-def _of_arguments(kind: Any) -> set[str]:  # noqa: ANN401  # a TypedDict
-    """Return the members that a result has from a type of arguments: it has all of them."""
-    bases = [base for base in getattr(kind, "__orig_bases__", ()) if hasattr(base, "__optional_keys__")]
-    return {name for base in bases for name in base.__optional_keys__}
-
-
-def judged(rules: Schema) -> Schema:
+def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
     """Return a schema with the components in place, as the judge takes it."""
-    found: Any = _in_place(rules)
-    return found
-
-
-def _in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
-    if isinstance(node, list):
-        return [_in_place(part) for part in node]
-    if not isinstance(node, dict):
+    if is_array(node):
+        return [in_place(part) for part in node]
+    if not is_object(node):
         return node
     if "$ref" in node:
         name = node["$ref"].removeprefix(REF)
-        return {} if name in _CHECKED_BY_CORE else _in_place(COMPONENTS[name])
-    return {name: _in_place(part) for name, part in node.items()}
+        return {} if name in _CHECKED_BY_CORE else in_place(COMPONENTS[name])
+    return {name: in_place(part) for name, part in node.items()}
 
 
 # What types can't say
