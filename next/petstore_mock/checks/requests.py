@@ -191,6 +191,8 @@ def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 
 def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     """Whether two values are equal and of the same types: to Python alone, ``1 == True`` and ``1 == 1.0``."""
+    if type(found) is type(wanted) and isinstance(found, (str, int)):
+        return bool(found == wanted)
     if is_object(wanted) and is_object(found):
         return found.keys() == wanted.keys() and all(same(found[name], value) for name, value in wanted.items())
     if is_array(wanted) and is_array(found):
