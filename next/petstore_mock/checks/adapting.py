@@ -17,7 +17,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from petstore_mock.checks.observation import Call, python_names
+from petstore_mock.checks.observation import Call
 from petstore_mock.checks.reading import as_sequence
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
@@ -196,15 +196,16 @@ class AdaptedClient:
 
 def checked_methods(methods: object) -> Methods:
     """Return ``methods`` if it maps methods of the interface to names or functions; refuse anything else."""
+    if methods is None:
+        return {}
     known = [row.client_method for row in OPERATIONS.values()]
-    given: object = {} if methods is None else methods
-    if not is_object(given):
+    if not is_object(methods):
         refuse(f"expected methods as a mapping of {in_words(known)} to names; got methods={shown(methods)}")
-    for name, target in given.items():
+    for name, target in methods.items():
+        one_of(name, known, "name in methods=")
         fits = callable(target) or (isinstance(target, str) and target)
-        wanted = {one_of(name, known, "method"): target}
-        require(fits, "methods= with names of methods or functions of the client", **wanted)
-    return given
+        require(fits, f"methods[{name!r}] to be the name of a method or a function of the client", target=target)
+    return methods
 
 
 def argument_names(row: Operation) -> dict[str, bool]:
@@ -218,22 +219,30 @@ def argument_names(row: Operation) -> dict[str, bool]:
 
 
 def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the arguments that a method takes, by the interface's names; refuse one that lacks a required argument."""
-    names = argument_names(row)
-    required = [name for name, is_required in names.items() if is_required]
+    """Return the arguments that a method takes, by the interface's names; refuse a method that lacks a required one."""
+    required = [name for name, is_required in argument_names(row).items() if is_required]
+    optional = [name for name in argument_names(row) if name not in required]
+    problem = _misfit(row, required, method)
+    if problem is not None:
+        name = row.client_method
+        refuse(
+            f"expected a client whose {name} takes {in_words(required)}; {problem}: methods={{{name!r}: ...}} takes a "
+            "function of the client and these arguments"
+        )
+    return (*required, *(name for name in optional if _misfit(row, [*required, name], method) is None))
+
+
+def _misfit(row: Operation, names: list[str], method: Callable[..., Any]) -> str | None:
+    positional, keywords = Call(row.name, dict.fromkeys(names)).python
     try:
         signature = inspect.signature(method)
-        positional, keywords = Call(row.name, dict.fromkeys(required)).python
+    except (TypeError, ValueError):  # written in C, for example
+        return None
+    try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
-        refuse(
-            f"expected a client whose {row.client_method} takes {in_words(required)} (or pass methods=); got {error}"
-        )
-    except ValueError:  # a function in C has no signature
-        return tuple(names)
-    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
-    python = python_names(row)
-    return tuple(name for name in names if name in required or takes_any or python[name] in signature.parameters)
+        return f"got {row.client_method}{signature}: {error}"
+    return None
 
 
 def _of(call: Call, value: Any) -> Any:  # noqa: ANN401

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 Need = Literal["journal", "outcome", "process"]
 
 
-def python_names(row: Operation) -> dict[str, str]:
-    """Return the names of an operation's arguments in Python, by the interface's names."""
-    names = {field.name: field.python for field in FIELDS.values()}
-    return names | {parameter.name: parameter.python for parameter in row.parameters}
-
-
 @dataclass(frozen=True)
 class Call:
     """One call of a client's method.
@@ -62,7 +56,9 @@ class Call:
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a Python client takes them: a path parameter by position, others by keyword."""
-        names, path = python_names(self.row), self.row.path_parameter
+        names = {field.name: field.python for field in FIELDS.values()}
+        names |= {parameter.name: parameter.python for parameter in self.row.parameters}
+        path = self.row.path_parameter
         others = {name: value for name, value in self.arguments.items() if path is None or name != path.name}
         keywords = {names.get(name, name): value for name, value in others.items()}
         return ([] if path is None else [self.path_value]), keywords

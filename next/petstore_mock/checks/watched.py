@@ -11,11 +11,11 @@ from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt, python_names
+from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
 from petstore_mock.common.real import Thread, monotonic
-from petstore_mock.interface.table import OPERATIONS, Operation
+from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -100,7 +100,8 @@ class WatchedClient:
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
-        names = {python: name for name, python in python_names(row).items()}
+        names = {field.python: field.name for field in FIELDS.values()}
+        names |= {parameter.python: parameter.name for parameter in row.parameters}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
         if row.path_parameter is not None and positional:
             arguments[row.path_parameter.name] = positional[0]
