@@ -83,11 +83,6 @@ def loses_its_connection(petstore: PetStoreMock, client: Any) -> None:  # noqa: 
     petstore.cancel_faults()
 
 
-class SendsAnAmericanDate(HttpClientPets):
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Date": "11/25/2026"}
-
-
 class RetriesAtOnce(HttpClientPets):
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.send(method, path, body)
