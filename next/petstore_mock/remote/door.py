@@ -8,8 +8,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.masking import cut
@@ -21,7 +20,11 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
-from petstore_mock.verbs import Verb
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from petstore_mock.verbs import Verb
 
 _PATIENCE: Final = 30.0  # seconds for a response, beyond those that the verb itself takes
 _SHOWN: Final = 300  # characters of a response that no door sends
@@ -105,7 +108,9 @@ class RemoteDoor:
         fields |= {} if content is None else {"Content-Type": "application/json"}
         fields |= {} if self._token is None else {TOKEN_HEADER: self._token}
         try:
-            connection.request(method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields)
+            connection.request(
+                method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields
+            )
             response = connection.getresponse()
             return response.status, response.headers.get_content_type(), response.read()
         except ssl.SSLCertVerificationError as error:
@@ -150,7 +155,8 @@ def _carried(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Fault):
-        return {"kind": value.kind, **value.arguments}
+        data = value.to_data()
+        return data if isinstance(data, Mapping) else {"kind": value.kind, **value.arguments}  # criteria have no status
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.refusing import refuse, require, shown
@@ -27,6 +26,9 @@ from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.journal import RemoteExpectation, RemoteJournal
 from petstore_mock.verbs import Verb, requests, state, worlds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SAME_PROCESS: Final = {
     "app": "give the client petstore.url, and use a PetStoreMock() of your own for WSGI",
@@ -58,7 +60,7 @@ def connect(
             certificate is not trusted.
     """
     door = RemoteDoor(url, token, ca_path)
-    require(world is None or (isinstance(world, str) and world), "the name of a world", world=world)
+    require(world != "", "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
@@ -249,13 +251,12 @@ class RemotePetStore(PetStore):
 
     def _adopt(self, options: Mapping[str, Any]) -> None:
         """Take over the world as it is; make it if it is not there."""
-        try:
-            if self._is_own:
-                raise NotFoundError
-            self._do(worlds.show_world, {})
-        except NotFoundError:
-            self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
-            self._do(worlds.make_world, _carried_options(options))
+        if not self._is_own:
+            with suppress(NotFoundError):
+                self._do(worlds.show_world, {})
+                return
+        self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
+        self._do(worlds.make_world, _carried_options(options))
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         handle = self.handles[plan["id"]] = RemoteHandle(self, plan)
@@ -315,7 +316,7 @@ class RemotePetStore(PetStore):
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
         """Return to a copy of the state; see :meth:`PetStore.restore`."""
-        if not isinstance(snapshot, RemoteSnapshot) or snapshot.world != self.url:
+        if getattr(snapshot, "world", "") != self.url:
             refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
         self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
 
@@ -337,4 +338,3 @@ def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(told.get("seed"), (str, PathLike)):
         told["seed"] = animals_of_file(told["seed"])
     return told
-
