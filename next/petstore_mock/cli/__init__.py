@@ -20,8 +20,7 @@ UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 
-# Each has a module of its name with `DESCRIPTION`, `add_options(parser)` and `run(options, stdout, stderr)`, which
-# returns the exit code.
+# Each has a module of its name with DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
 COMMANDS: Final = {
     "serve": "respond to requests on a port until Ctrl-C",
     "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",

@@ -43,9 +43,7 @@ def check_token(token: str) -> str:
 
 def check_host(host: str) -> str:
     """Return a value that a Host field can have (RFC 9110 §7.2)."""
-    require(
-        _HOST.fullmatch(host), "a host as the field Host has it, without scheme or path, such as proxy:8080", got=host
-    )
+    require(_HOST.fullmatch(host), "a Host as its field has it, without scheme or path, such as proxy:8080", host=host)
     return host
 
 

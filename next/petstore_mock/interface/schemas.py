@@ -102,7 +102,7 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
     A value of the wrong type breaks the type alone: its other violations follow from it. ``location`` is the first
     part of each path, such as ``body``.
     """
-    errors: list[Any] = list(judge_class()(rules).iter_errors(value))
+    errors = [one for error in judge_class()(rules).iter_errors(value) for one in _told(error)]
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
     # A client can add unknown members without end: they take the room that the others leave.
@@ -116,10 +116,6 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
 def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
     path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
     match rule:
-        case "anyOf" | "oneOf" if error.context:
-            for one in _meant(error):
-                _add(found, one, location)
-            return
         case "required":
             missing = [name for name in error.validator_value if name not in value]
             made = [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
@@ -136,8 +132,17 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
     found += [violation for violation in dict.fromkeys(made) if violation not in found]
 
 
+def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+    """Yield an error, or those of the form that was meant, of several."""
+    forms = error.validator in {"anyOf", "oneOf"} and error.context
+    for one in _meant(error) if forms else ():
+        yield from _told(one)
+    if not forms:
+        yield error
+
+
 def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
-    """Return the errors of the form that was meant: its type fits, and the fewest of its rules are broken."""
+    """Return the errors of the form that was meant, of several: of those whose type fits, the nearest."""
     forms: dict[int, list[Any]] = {}
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
@@ -149,8 +154,11 @@ def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
 
 def _weight(error: Any) -> int:  # noqa: ANN401  # as above
     """Return how many rules an error stands for: each unknown name breaks one."""
-    is_unknown_name = error.validator == "additionalProperties"
-    return len(error.instance.keys() - error.schema["properties"].keys()) if is_unknown_name else 1
+    return (
+        len(error.instance.keys() - error.schema["properties"].keys())
+        if error.validator == "additionalProperties"
+        else 1
+    )
 
 
 _WORDS: Final[Mapping[str, str]] = {
