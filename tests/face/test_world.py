@@ -308,9 +308,9 @@ def test_configure_chooses_alternatives_until_a_reset(petstore: Face, client: Cl
     petstore.reset()
     assert petstore.behaviour == Behaviour()
     for arguments, named in (({"list_ordr": "by_name"}, "list_order"), ({"list_order": "by_nam"}, "by_name")):
-        with pytest.raises(PetStoreMockError, match=f"you mean '?{named}"):
+        with pytest.raises(PetStoreMockError, match=rf"you mean '?{named}"):
             petstore.configure(**arguments)
-    with pytest.raises(PetStoreMockError, match="you mean '?helpful"):
+    with pytest.raises(PetStoreMockError, match=r"you mean '?helpful"):
         petstore.configure("helpfull")
     assert petstore.behaviour == Behaviour()
 

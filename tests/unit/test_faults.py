@@ -50,7 +50,7 @@ def test_a_fault_reads_as_it_was_written_and_shows_no_body(fault: faults.Fault, 
 @not_in_the_old_tree("house: a fault is a value")
 def test_the_repr_of_a_fault_is_the_call_that_makes_it() -> None:
     calls = [repr(fault) for fault, _ in TEXTS]
-    assert [eval(call, {"faults": faults}) for call in calls] == [fault for fault, _ in TEXTS]  # noqa: S307
+    assert [eval(call, {"faults": faults}) for call in calls] == [fault for fault, _ in TEXTS]
 
 
 @pytest.mark.parametrize(("fault", "text"), TEXTS, ids=str)

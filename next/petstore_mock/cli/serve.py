@@ -31,7 +31,7 @@ from petstore_mock.transport.tls import ServerTls, own_context
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 DESCRIPTION: Final = (
     "Respond to requests in the foreground until Ctrl-C or SIGTERM. The environment stands in for options that are not "
@@ -206,7 +206,7 @@ def _origin(server: Server, *, secure: bool) -> str:
 
 
 @contextmanager
-def _until_signalled(ended: threading.Event) -> Iterator[None]:
+def _until_signalled(ended: threading.Event) -> Generator[None]:
     """Set an event at the first SIGINT or SIGTERM; a second one of the same kind meets the former handler."""
     former: dict[int, Any] = {}
 

@@ -97,11 +97,11 @@ class Door:
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
         uptime = round(monotonic() - self._started, 3)
-        return {"status": "ok", "version": petstore_mock.__version__, "uptime": uptime}
+        return {"status": "ok", "version": __version__, "uptime": uptime}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), petstore_mock.__version__)
+        return door_document(self._verbs, arguments.get("origin", ""), __version__)
 
     @property
     def _admission(self) -> Admission:

@@ -108,7 +108,7 @@ def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: boo
     return {**made, "additionalProperties": False} if closed else made
 
 
-def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401, PLR0911  # any type; one return a form
+def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
     """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}

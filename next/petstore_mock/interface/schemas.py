@@ -127,8 +127,8 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
             words = partial(no_such_name, known=known, kind="field here", given=value)
             made = [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
         case _:
-            words = _words(rule, error.validator_value, error.schema)
-            made = [Violation(path, rule, words + _hint(rule, error.validator_value, value), value)]
+            expected = _words(rule, error.validator_value, error.schema) + _hint(rule, error.validator_value, value)
+            made = [Violation(path, rule, expected, value)]
     found += [violation for violation in dict.fromkeys(made) if violation not in found]
 
 

@@ -8,7 +8,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from petstore_mock.common.guards import is_object
@@ -157,7 +157,7 @@ def _carried(value: object) -> object:
         return dict(value)
     if isinstance(value, Fault):
         data = value.to_data()
-        return data if isinstance(data, Mapping) else {"kind": value.kind, **value.arguments}  # criteria have no status
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria have no status
     if isinstance(value, (date, datetime)):
         return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]

@@ -256,7 +256,12 @@ class RemotePetStore(PetStore):
                 self._do(worlds.show_world, {})
                 return
         self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
-        self._do(worlds.make_world, _carried_options(options))
+        try:
+            self._do(worlds.make_world, _carried_options(options))
+        except PetStoreMockError as error:
+            if isinstance(seed := options.get("seed"), (str, PathLike)):
+                refuse(f"{seed}: {error}")
+            raise
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         handle = self.handles[plan["id"]] = RemoteHandle(self, plan)

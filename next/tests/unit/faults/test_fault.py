@@ -51,7 +51,7 @@ def test_forms_of_a_fault(call: str) -> None:
     assert pickle.loads(pickle.dumps(fault)) == fault == copy.deepcopy(fault)
     assert len({fault, from_data(data)}) == 1
     if isinstance(data, dict):
-        components = {"components": {"schemas": {"Fault": {}}}}  # a sequence refers to it
+        components: dict[str, Any] = {"components": {"schemas": {"Fault": {}}}}  # a sequence refers to it
         assert violations(schema_of(fault.kind) | components, data, "fault") == []
 
 
