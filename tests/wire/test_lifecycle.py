@@ -208,7 +208,7 @@ def test_nothing_is_left_after_a_stop() -> None:
         with PetStoreMock(api_key=KEY) as petstore:
             petstore.inject(faults.hang(), on="listPets")
             clients = [Raw(petstore).send(part) for part in (get(), b"GET /half", b"") * 5]
-            eventually(lambda: len(petstore.journal) == 5, "what hangs")  # noqa: B023  # at once
+            eventually(lambda: len(petstore.journal) == 5, "what hangs")  # at once
         for client in clients:
             client.socket.close()
         eventually(lambda: threading.active_count() <= threads, "all threads ended")  # noqa: B023
@@ -458,9 +458,10 @@ def test_proxies_are_kept_away_while_a_mock_listens(
 
 
 def test_unmet_fault_is_told_when_the_block_ends_and_the_port_is_closed() -> None:
-    petstore = PetStoreMock()
+    petstore = PetStoreMock().start()
+    address = address_of(petstore)
+    petstore.inject(503, times=1)
     with pytest.raises(VerificationError), petstore:
-        address = address_of(petstore)
-        petstore.inject(503, times=1)
+        pass
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address)

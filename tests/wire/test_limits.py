@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from petstore_mock import Behaviour, PetStoreMock, faults
-from tests.wire.raw import AUTH, KEY, OTHER, PATIENCE, Raw, eventually, get, post
+from tests.wire.raw import AUTH, KEY, OTHER, Raw, eventually, get, post
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -273,15 +273,17 @@ def test_reset_behind_large_responses_is_survived(
     petstore.inject(faults.reset(), after=2, times=1)
     client = dial(receive_buffer=65536)
     client.send(large * 3)
-    with pytest.raises((ConnectionResetError, EOFError)):
-        for _ in range(3):
-            client.response()
+    with pytest.raises(ConnectionResetError):
+        client.rest()
     assert [entry.outcome for entry in petstore.journal] == [None, None, "reset"]
 
 
 def test_draining_is_bounded(client: Raw) -> None:
     client.send(post(b"", framing="Content-Length: 2000000000"))
-    began = time.monotonic()
-    with pytest.raises(ConnectionError):
-        while time.monotonic() - began < PATIENCE:
+
+    def flood() -> None:
+        for _ in range(1000):
             client.send(b"a" * 1_000_000)
+
+    with pytest.raises(ConnectionError):
+        flood()

@@ -124,7 +124,9 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "code", "condition"), FORBIDDEN, ids=[repr(one[0].replace(POST, b"POST "))[:80] for one in FORBIDDEN]
+    ("sent", "status", "code", "condition"),
+    FORBIDDEN,
+    ids=[repr(one[0].replace(POST, b"POST "))[:80] for one in FORBIDDEN],
 )
 def test_what_http_forbids_is_refused_and_ends_the_connection(
     client: Raw, petstore: PetStoreMock, sent: bytes, status: int, code: str, condition: str
@@ -271,9 +273,7 @@ def test_client_that_sends_on_after_a_refusal_reads_it(client: Raw) -> None:
     [b"G", GET, post()[:-1], CHUNKED + b"5\r\nab", CHUNKED + b"1d\r\n" + REX + b"\r\n0\r\n"],
     ids=["line", "fields", "length", "chunk", "trailers"],
 )
-def test_request_cut_short_is_400_when_the_client_still_reads(
-    client: Raw, petstore: PetStoreMock, part: bytes
-) -> None:
+def test_request_cut_short_is_400_when_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
     client.send(part).half_close()
     assert client.response().status == 400
     assert client.is_closed()
