@@ -40,9 +40,9 @@ def one_of(name: object, known: Iterable[str], kind: str) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return " (did you mean x?)", or nothing where no name is near."""
+    """Return " (did you mean 'x'?)", or nothing where no name is near."""
     meant = nearest(name, known)
-    return "" if meant is None else f" (did you mean {meant}?)"
+    return "" if meant is None else f" (did you mean {meant!r}?)"
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:

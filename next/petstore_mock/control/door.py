@@ -8,10 +8,10 @@ import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
+from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
@@ -92,11 +92,12 @@ class Door:
 
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": _version(), "uptime": round(monotonic() - self._started, 3)}
+        uptime = round(monotonic() - self._started, 3)
+        return {"status": "ok", "version": __version__, "uptime": uptime}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), _version())
+        return door_document(self._verbs, arguments.get("origin", ""), __version__)
 
     @property
     def _admission(self) -> Admission:
@@ -309,11 +310,6 @@ def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  #
 
 
 # Responses
-
-
-def _version() -> str:
-    version: str = import_module("petstore_mock").__version__  # no static import: the package names the rooms above
-    return version
 
 
 def _check_method(method: str, allowed: Mapping[str, object]) -> None:

@@ -48,9 +48,8 @@ _PLAIN: Final[Mapping[object, str]] = {
 }
 _OF_TYPES: Final = frozenset({Union, UnionType, list, dict, Mapping})
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
-_UNTOLD: Final[dict[str, Any]] = dict.fromkeys(
-    ("Behaviour", "date", "datetime"), object
-)  # types that only a type checker imports
+# Types that only a type checker imports.
+_UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 

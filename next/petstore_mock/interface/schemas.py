@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from petstore_mock.common.refusing import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.violations import (
     MOST_VIOLATIONS,
@@ -126,7 +127,8 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
             words = partial(no_such_name, known=known, kind="field here", given=value)
             made = [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
         case _:
-            made = [Violation(path, rule, _words(rule, error.validator_value, error.schema), value)]
+            expected = _words(rule, error.validator_value, error.schema) + _hint(rule, error.validator_value, value)
+            made = [Violation(path, rule, expected, value)]
     found += [violation for violation in dict.fromkeys(made) if violation not in found]
 
 
@@ -181,6 +183,12 @@ def _words(rule: str, wanted: Any, rules: Schema) -> str:  # noqa: ANN401  # the
     if rule == "enum":
         return f"must be {_one_of(wanted)}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted, s="" if wanted == 1 else "s")
+
+
+def _hint(rule: str, wanted: Any, value: object) -> str:  # noqa: ANN401  # as above
+    """Return the allowed value that may be meant, in words."""
+    meant = nearest(value, map(str, wanted)) if rule == "enum" and isinstance(value, str) else None
+    return f" (did you mean {meant}?)" if meant else ""
 
 
 def _one_of(allowed: Iterable[Any]) -> str:

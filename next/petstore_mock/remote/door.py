@@ -78,7 +78,7 @@ class RemoteDoor:
             content = _encoded(given[verb.body] if verb.body else given)
         status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
         try:
-            value = json.loads(body) if body else None
+            value: Any = json.loads(body) if body else None
         except ValueError:
             value, kind = None, ""
         if kind == "application/problem+json" and is_object(value):

@@ -18,7 +18,7 @@ from petstore_mock.core.clock import Clock
 from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.errors import VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
