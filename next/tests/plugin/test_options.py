@@ -277,7 +277,9 @@ def test_a_wrong_mark_fails_its_own_test_alone(
     assert inner(wrong, "--collect-only").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize(("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")])
+@pytest.mark.parametrize(
+    ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
+)
 def test_wrong_options_say_so(inner: Inner, output: Output, given: object, words: str) -> None:
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
     result.assert_outcomes(errors=1)
