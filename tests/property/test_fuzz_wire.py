@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from petstore_mock import PetStoreMock
-from tests.property.grammar import KEY, pieces, streams
+from tests.property.grammar import pieces, streams
 from tests.property.reference import Verdict, read_responses, reason_to_refuse, reason_to_take, verdicts
-from tests.wire.raw import Raw, Received
+from tests.wire.raw import KEY, Raw, Received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
