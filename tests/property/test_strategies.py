@@ -145,8 +145,8 @@ def test_names_and_category_ids_reach_their_edges() -> None:
 @pytest.mark.parametrize(
     ("drawn", "words"),
     [
-        (strategies.invalid_new_pets().filter(lambda drawn: drawn.rule == "enum"), "InvalidNewPet(body={"),
-        (strategies.invalid_list_queries().filter(lambda drawn: drawn.rule == "enum"), "InvalidListQuery(query={"),
+        (strategies.invalid_new_pets().filter(lambda drawn: drawn.rule == "enum"), "InvalidNewPet("),
+        (strategies.invalid_list_queries().filter(lambda drawn: drawn.rule == "enum"), "InvalidListQuery("),
         (strategies.faults().filter(lambda drawn: drawn.kind == "hang"), "faults.hang()"),
         (strategies.faults().filter(lambda drawn: drawn.kind == "respond"), "faults.respond(403)"),
     ],
