@@ -63,7 +63,7 @@ settings.load_profile("few")
 # Hypothesis's plugin imports all of Hypothesis, which takes a second.
 NO_HYPOTHESIS = "-pno:hypothesispytest"
 # These parts of the old documents have other columns or other words.
-OF_THE_NEW_TREE = {"door", "learnable gaps", "clauses", "fidelity figures"}
+OF_THE_NEW_TREE = {"door", "checks", "learnable gaps", "clauses", "fidelity figures"}
 
 
 def each(found: Iterable[Block]) -> pytest.MarkDecorator:

@@ -189,6 +189,7 @@ PARTS: Final[dict[str, Part]] = {
     "keywords": Part(_DOCS / "reference" / "options.md", tables.keywords),
     "settings": Part(_DOCS / "reference" / "options.md", tables.settings),
     "door": Part(_DOCS / "reference" / "door.md", tables.door),
+    "checks": Part(_DOCS / "reference" / "api" / "checks.md", tables.checks),
     "learnable gaps": Part(_DOCS / "reference" / "clauses.md", tables.learnable),
     "clauses": Part(_DOCS / "reference" / "clauses.md", tables.clauses_table),
     "mutants": Part(_DOCS / "reference" / "mutants.md", tables.mutants_table),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import os
@@ -179,6 +180,13 @@ def _members(schema: dict[str, Any]) -> list[str]:
         return [schema["$ref"].rpartition("/")[2]]
     members = list(schema.get("properties", {}))
     return members or [name for one in schema.get("anyOf", ()) for name in _members(one)]
+
+
+def checks() -> str:
+    """Return every check, with the rule that it follows from."""
+    known = importlib.import_module("petstore_mock.checks").CHECKS  # the package under next/ has it
+    rows = [(f"`{name}`", one.section, _cell(one.words), ", ".join(sorted(one.needs))) for name, one in known.items()]
+    return table("check", "§ or RFC", "what it says", "looks at", rows=rows)
 
 
 # What `verify` and `learn` show
