@@ -240,7 +240,7 @@ class PetStoreMock(PetStore):
         """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
         from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
 
-        return AsgiApp(self.service.app)
+        return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
         """Return a session of requests that calls this mock in process, whatever host a request names.
@@ -251,12 +251,12 @@ class PetStoreMock(PetStore):
         try:
             import requests  # noqa: PLC0415  # the user's own
 
-            from petstore_mock.transport.requests_adapter import WsgiAdapter  # noqa: PLC0415
+            from petstore_mock.transport.requests_adapter import InProcessAdapter  # noqa: PLC0415
         except ImportError:
             refuse("expected requests to be installed: pip install requests; or use petstore.app")
         session = requests.Session()
         for scheme in ("http://", "https://"):
-            session.mount(scheme, WsgiAdapter(self.service.app))
+            session.mount(scheme, InProcessAdapter(self.service))
         return session
 
     def openapi(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Service:
             require(listener["host"] in _LOOPBACK, needs, host=listener["host"])
             self.mount()
         self.worlds.default.verification.expectations = self._problems
-        self.app = WsgiApp(self.worlds)
+        self.app = WsgiApp(self)
         self.tls: Tls | None = None
         self._certificates = certificates
         if listener["tls"] and certificates is None:
@@ -128,7 +128,9 @@ class Service:
                 "of the mock: start processes by 'spawn', or start a mock in the child"
             )
         if server is None or not server.is_alive:
-            refuse("expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither")
+            refuse(
+                "expected a mock that listens: use 'with PetStoreMock() as petstore:' or start(); .app needs neither"
+            )
         host = f"[{server.host}]" if ":" in server.host else server.host
         return f"http{'s' if self.host.tls else ''}://{host}:{server.port}{BASE_PATH}"
 
