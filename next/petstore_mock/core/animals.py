@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.common.values import as_path, is_integer
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
@@ -74,12 +75,13 @@ class Animals:
 
     def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
         """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
-        if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
+        is_list = isinstance(pets, Iterable) and not isinstance(pets, (Mapping, str, bytes))
+        if not is_list:
             advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
             refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
         before, state = self._store.snapshot(), self._draws.state()
         added: list[Pet] = []
-        for index, pet in enumerate(pets):
+        for index, pet in enumerate(cast("Iterable[object]", pets)):
             try:
                 added.append(self.seed(pet))
             except PetStoreMockError as error:
@@ -193,6 +195,6 @@ def animals_of_file(path: str | PathLike[str]) -> list[Any]:
     for one in repeated:
         _, index, name = one.path.split(".", 2)
         refuse(f"{path}, item [{index}]: expected each member once; got {name!r} twice")
-    if not isinstance(animals, list):
+    if not is_array(animals):
         refuse(f"expected a JSON array of animals in {path}; got {describe(animals)}")
-    return animals
+    return list(animals)

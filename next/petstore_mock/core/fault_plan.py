@@ -7,12 +7,12 @@ passes it on while ``after`` or ``probability`` says so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -20,6 +20,7 @@ from petstore_mock.interface.table import OPERATIONS, in_words, require_operatio
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from petstore_mock.common.real import RLock
@@ -120,8 +121,8 @@ class FaultHandle:
         require(self.when is None or callable(self.when), "when as a function of an ApiRequest", when=self.when)
         if iscoroutinefunction(self.when):  # nothing awaits its result, which would always be true
             refuse(f"expected when as a plain function, without async; got when={shown(self.when)}")
-        where: object = self.where
-        names = where is None or (isinstance(where, Mapping) and all(isinstance(name, str) for name in where))
+        where = self.where
+        names = where is None or (is_object(where) and all(isinstance(name, str) for name in where))
         require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=where)
 
     def _check_handshake(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from petstore_mock.common.dates import moment_of
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 
 if TYPE_CHECKING:
@@ -112,7 +112,13 @@ def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
         return None
     from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
 
-    return one_of(value, MUTANTS, "mutant")
+    if not isinstance(value, str) or value not in MUTANTS:
+        example = next(iter(MUTANTS))
+        refuse(
+            f"expected the name of one of {len(MUTANTS)} mutants, such as {example}; "
+            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
+        )
+    return str(value)
 
 
 def _cors(_: str, value: Any) -> Any:  # noqa: ANN401

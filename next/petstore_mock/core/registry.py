@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
 from petstore_mock.common.masking import cut, request_line
@@ -28,7 +28,7 @@ from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from petstore_mock.core.host import Host
     from petstore_mock.core.keys import Key
@@ -66,6 +66,14 @@ class Leak:
     request: str  # its method and target, keys masked
     status: int
     by_key: bool = True  # whether the key told its owner
+
+
+class _Generation(NamedTuple):
+    """The state of a world between two resets."""
+
+    world: World
+    number: int
+    owner: str | None
 
 
 class Worlds:
@@ -190,7 +198,7 @@ class Worlds:
         return [world.name for world in over if world.name is not None]
 
     @contextmanager
-    def visiting(self, world: World) -> Iterator[None]:
+    def visiting(self, world: World) -> Generator[None]:
         """Keep a world alive for a block, such as a wait or a stream."""
         with self._lock:
             world.visitors += 1
@@ -310,7 +318,7 @@ class Worlds:
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
-        return world, world.generation, world.owner
+        return _Generation(world, world.generation, world.owner)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
@@ -324,11 +332,10 @@ class Worlds:
         world, owner = self._of_key(name)
         if owner is not None:
             return self._leaked(world, request, owner)
-        if isinstance(generation, tuple) and (name is None or name not in world.keys):
-            began, number, owner = generation
-            if began.generation != number:
-                return self._left_over(world, refusal, request, owner)
-            world = began
+        if isinstance(generation, _Generation) and (name is None or name not in world.keys):
+            if generation.world.generation != generation.number:
+                return self._left_over(world, refusal, request, generation.owner)
+            world = generation.world
         return pipeline.refuse(world, refusal, request)
 
     def _left_over(self, world: World, refusal: Refusal, request: ApiRequest, owner: str | None) -> Response:

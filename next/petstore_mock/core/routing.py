@@ -60,7 +60,7 @@ class Route:
     refusal: Refusal | None = None  # what is wrong with path or method; such a request needs no key
     allow: str = ""  # the methods of the path
     invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
-    arguments: dict[str, Any] = field(default_factory=dict)  # the values of the parameters, defaults included
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
     filters: tuple[Filter, ...] = ()  # which animals a list has
 
     @property

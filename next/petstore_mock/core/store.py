@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 
@@ -65,7 +66,7 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
     for name in _FILTERED:
         value = document.get(name)
         if value is not None:
-            found += [(name, one) for one in dict.fromkeys(value if isinstance(value, list) else [value])]
+            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
     return tuple(found)
 
 

@@ -276,8 +276,8 @@ class World:
     def revoke_key(self, name: str | None = None) -> None:
         """Make a key invalid from now on; without a name, the world's own."""
         with self.lock:
-            wanted: object = self.key if name is None else name
-            key = self.keys.get(wanted) if isinstance(wanted, str) else None
+            wanted = self.key if name is None else name
+            key = next((one for one in self.keys.values() if one.name == wanted), None)
             if key is None:
                 raise NotFoundError("expected a key of this world; got one that it never had")
             key.revoked = True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
@@ -13,7 +13,7 @@ from petstore_mock.journal.text import add_note, journal_text
 from petstore_mock.verbs import state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from datetime import date
     from os import PathLike
@@ -35,14 +35,17 @@ class Handle(Protocol):
     @property
     def id(self) -> int:
         """Its number in its world."""
+        ...
 
     @property
     def hits(self) -> int:
         """How often it fired."""
+        ...
 
     @property
     def spent(self) -> bool:
         """Whether it has fired as often as it may."""
+        ...
 
     def cancel(self) -> None:
         """Take the fault away. It need not fire any more."""
@@ -180,7 +183,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
         """
-        require(pet is None or isinstance(pet, Mapping), "an animal as a mapping", pet=pet)
+        require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
         added: dict[str, Any] = self._do(state.add_pets, {"pets": given})["pets"][0]
         return added
@@ -194,7 +197,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: one of them is wrong; the message says which.
         """
-        require(not isinstance(pets_or_count, Mapping), "a list of animals, or how many", pets_or_count=pets_or_count)
+        require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
         added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})["pets"]
         return added

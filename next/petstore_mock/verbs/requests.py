@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, NotRequired, TypedDict
@@ -152,7 +152,7 @@ class _Announcer:
 
 
 @contextmanager
-def _ending(world: World) -> Iterator[Callable[[], bool]]:
+def _ending(world: World) -> Generator[Callable[[], bool]]:
     """Return a function that tells whether the world has ended within the block."""
     ended: list[WorldEvent] = []
 

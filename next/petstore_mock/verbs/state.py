@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict, cast
 
 from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
@@ -156,9 +157,9 @@ def list_pets(world: World, _: Nothing) -> PetsData:
 def add_pets(world: World, arguments: AddPets) -> PetsData:
     """Add an animal, several, or so many; all or none."""
     pets: Any = arguments["pets"]
-    if isinstance(pets, Mapping) and set(pets) == {"count"}:
+    if is_object(pets) and set(pets) == {"count"}:
         return {"pets": [*world.animals.seed_count(pets["count"], "count")]}
-    return {"pets": [world.animals.seed(pets)] if isinstance(pets, Mapping) else [*world.animals.seed_each(pets)]}
+    return {"pets": [world.animals.seed(pets)] if is_object(pets) else [*world.animals.seed_each(pets)]}
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
