@@ -1,15 +1,14 @@
 """What is asked of a service: requests in the order in which they are sent, made from the table of operations.
 
-A target or a body may hold ``{known}`` (the id of an animal that a list showed, or 1), ``{odd1}`` to ``{odd3}`` (odd ones
-among the listed), ``{absent}`` (an id that nothing showed), ``{made}`` (the animal that this run created last),
-``{name}`` (a name of this run), ``{category}`` (the category of a listed animal, or 1) and ``{a:FIELD}`` (the value of a
-listed animal).
+A target or a body may hold ``{known}`` (the id of a listed animal, or 1), ``{odd1}`` to ``{odd3}`` (odd ones among the
+listed), ``{absent}`` (an id that nothing showed), ``{made}`` (the animal that this run created last), ``{name}`` (a name of
+this run), ``{category}`` (the category of a listed animal, or 1) and ``{a:FIELD}`` (a value of a listed animal).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.interface.schemas import parameters, properties, schema
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from petstore_mock.interface.table import Operation, Parameter
 
 UNKNOWN_FIELD: Final = "noSuchField"
-OWN: Final = "Bearer {key}"
-_UNKNOWN_KEY: Final = "Bearer no-such-key"
 LONG_NAME: Final = 256
+OWN: Final = "Bearer {key}"
+_UNKNOWN: Final = "Bearer no-such-key"
 
-Creates = Literal["yes", "no", "maybe"]
+Creates = Literal["yes", "no", "maybe", "last resort"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +34,11 @@ class Probe:
     name: str
     operation: Operation
     target: str  # from the base address on
+    is_valid: bool = True  # whether the interface says that it succeeds
     key: str = OWN  # what stands in Authorization
     body: str = ""
     creates: Creates = "no"  # ``maybe`` where the interface leaves it open
     media_type: str = "application/json"
-    is_valid: bool = True  # whether the interface says that it succeeds
-    is_last_resort: bool = False  # sent only where every animal before it was refused
 
     @property
     def has_key(self) -> bool:
@@ -59,15 +57,18 @@ def short(name: str) -> str:
     return name.removesuffix("Id")
 
 
-def with_effect(*effects: str) -> Iterator[Operation]:
-    return (operation for operation in OPERATIONS.values() if operation.effect in effects)
+def with_effect(*effects: str) -> list[Operation]:
+    return [operation for operation in OPERATIONS.values() if operation.effect in effects]
 
 
 def limit_of(operation: Operation) -> tuple[str, Mapping[str, Any]] | None:
     """Return the parameter that bounds a list, and its schema."""
-    rules = parameters(operation)
-    found = [one.name for one in operation.query_parameters if {"maximum", "default"} <= rules[one.name].keys()]
-    return (found[0], rules[found[0]]) if found else None
+    found = [(name, rules) for name, rules in parameters(operation).items() if {"maximum", "default"} <= rules.keys()]
+    return found[0] if found else None
+
+
+def filters_of(operation: Operation) -> list[Parameter]:
+    return [parameter for parameter in operation.query_parameters if parameter.filters]
 
 
 def values_of(operation: Operation, parameter: Parameter) -> Mapping[str, str]:
@@ -76,11 +77,11 @@ def values_of(operation: Operation, parameter: Parameter) -> Mapping[str, str]:
     return {value: value for value in allowed} if allowed else {parameter.name: f"{{a:{parameter.filters}}}"}
 
 
-# What a body breaks: the clause's end, what the interface says, and the JSON text of the wrong value.
-WRONG: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
+# Values that a service must refuse, by the kind of the field: the end of the clause's id, its words, and the JSON text.
+_WRONG: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "string": (("type", "{} is a string", "5"), ("null", "{} is a string, and null is none", "null")),
     "integer": (
-        ("type", "{} is an integer, and text is none", '"{category}"'),
+        ("type", "{} is an integer, and text is none", '"1"'),
         ("fraction", "{} is an integer, and 1.5 is none", "1.5"),
         ("null", "{} is an integer, and null is none", "null"),
         ("boolean", "{} is an integer, and true is none", "true"),
@@ -96,12 +97,71 @@ WRONG: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
 
 
 def wrong_values(body: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a field, the clause's end, its words and the JSON text of each value that a service must refuse."""
+    """Yield a field, the end of the clause's id, its words and the JSON text of each value that a service must refuse."""
     for name, rules in properties(body).items():
-        allowed = rules.get("enum", ["?"])
-        for end, words, text in WRONG.get(kind_of(rules), ()):
+        allowed: list[str] = rules.get("enum", ["?"])
+        for end, words, text in _WRONG.get(kind_of(rules), ()):
             words = words.replace("{values}", ", ".join(allowed)).replace("{Value}", allowed[0].title())
             yield name, end, words.format(name), text.replace("{Value}", allowed[0].title())
+
+
+def _lists(operation: Operation) -> Iterator[tuple[int, Probe]]:
+    """Yield lists with the round in which they are sent: 0 first, 1 after the gets, 2 at the end."""
+    verb, limit = verb_of(operation), limit_of(operation)
+
+    def list_(name: str, query: str = "", *, is_valid: bool = True) -> Probe:
+        return Probe(f"{verb}{'-' * bool(name)}{name}", operation, f"{operation.path}?{query}".rstrip("?"), is_valid)
+
+    yield 0, list_("")
+    name, rules = limit or ("", {"minimum": 0, "maximum": 0, "default": 0})
+    least, most = rules["minimum"], rules["maximum"]
+    largest = f"{name}={most}" if name else ""
+    if name:
+        yield from ((0, list_(f"{name}-{number}", f"{name}={number}")) for number in (most, least, 4))
+        yield 1, list_(f"{name}-{rules['default']}", f"{name}={rules['default']}")
+        beyond = (least - 1, most + 1, 1000)
+        yield from ((1, list_(f"{name}-{number}", f"{name}={number}", is_valid=False)) for number in beyond)
+        yield 1, list_(f"{name}-twice", f"{name}=1&{name}=4", is_valid=False)
+    for parameter in filters_of(operation):
+        for words, value in values_of(operation, parameter).items():
+            yield 0, list_(words, f"{parameter.name}={value}")
+            yield 2, list_(f"{words}-after", f"{parameter.name}={value}&{largest}".rstrip("&"))
+        for at, end in ((1, ""), (2, "-after")):
+            yield at, list_(f"{parameter.name}-unknown{end}", f"{parameter.name}=no-such-value", is_valid=False)
+    yield 1, list_("query-unknown", "no-such-parameter=1", is_valid=False)
+    yield from ((2, list_(words, largest)) for words in ("after", "after-again", "last"))
+    yield 2, list_("default-after")
+    if name:
+        yield from ((2, list_(f"{name}-{number}-after", f"{name}={number}")) for number in (4, least))
+        yield 2, list_(f"{name}-{least - 1}-after", f"{name}={least - 1}", is_valid=False)
+        yield 2, list_(f"{name}-twice-after", f"{name}=1&{name}=4", is_valid=False)
+
+
+def _one(operation: Operation, name: str, value: str, *, is_valid: bool = True, key: str = OWN) -> Probe:
+    """Return a request for one animal, or for what has no identifier in its path."""
+    parameter = operation.path_parameter
+    target = operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
+    body = _object(_plain(operation.body)) if operation.body else ""
+    return Probe(f"{verb_of(operation)}-{name}", operation, target, is_valid, key, body)
+
+
+def read_back() -> list[Probe]:
+    """Return the requests that show the animal that was created last: by itself, or where that is removed, in a list."""
+    lists = [probe for operation in with_effect("lists") for at, probe in _lists(operation) if at == 2]
+    made = [Probe("list-made", probe.operation, probe.target) for probe in lists if probe.name.endswith("-last")]
+    return [*(_one(operation, "made", "{made}") for operation in with_effect("reads")), *made]
+
+
+def _with_other_keys(operation: Operation) -> Iterator[Probe]:
+    value = "{known}" if operation.effect == "reads" else "{made}"
+    keys = [("no-key", ""), ("unknown-key", _UNKNOWN)]
+    if operation.effect == "lists":
+        keys += [("key-without-scheme", "{key}"), ("key-other-scheme", "Basic {key}"), ("key-empty", "Bearer")]
+        in_query = f"{operation.path}?api_key=no-such-key"  # the user's own key stands in no URL
+        yield Probe(f"{verb_of(operation)}-key-in-query", operation, in_query, is_valid=False, key="")
+    yield from (_one(operation, name, value, is_valid=False, key=key) for name, key in keys)
+    if operation.effect == "reads":
+        yield _one(operation, "absent-unknown-key", "{absent}", is_valid=False, key=_UNKNOWN)
 
 
 def _plain(body: str) -> dict[str, str]:
@@ -114,184 +174,77 @@ def _object(texts: Mapping[str, str]) -> str:
     return f"{{{', '.join(f'{json.dumps(name)}: {text}' for name, text in texts.items())}}}"
 
 
-def _target(operation: Operation, value: str) -> str:
-    parameter = operation.path_parameter
-    return operation.path.replace(f"{{{parameter.name}}}", value) if parameter else operation.path
+def _creates(operation: Operation, body: str) -> Iterator[Probe]:
+    """Yield creates: what is refused, then plain animals, then odd ones, which a service may refuse."""
+    plain, fields = _plain(body), properties(body)
 
+    def create(name: str, text: str, creates: Creates = "no", media_type: str = "application/json") -> Probe:
+        verb, is_valid = verb_of(operation), creates == "yes"
+        return Probe(f"{verb}-{name}", operation, operation.path, is_valid, OWN, text, creates, media_type)
 
-def _list(operation: Operation, name: str, query: str = "", *, is_valid: bool = True) -> Probe:
-    target = f"{operation.path}?{query}" if query else operation.path
-    return Probe(f"{verb_of(operation)}{'-' * bool(name)}{name}", operation, target, is_valid=is_valid)
-
-
-def _lists(operation: Operation) -> Iterator[Probe]:
-    yield _list(operation, "")
-    limit = limit_of(operation)
-    if limit is not None:
-        name, rules = limit
-        yield from (
-            _list(operation, f"{name}-{number}", f"{name}={number}") for number in (rules["maximum"], rules["minimum"], 4)
-        )
-    for parameter in operation.query_parameters:
-        for words, value in values_of(operation, parameter).items() if parameter.filters else ():
-            yield _list(operation, words, f"{parameter.name}={value}")
-
-
-def _odd_lists(operation: Operation) -> Iterator[Probe]:
-    """Yield lists at the bounds, and lists of which the interface shows no response."""
-    filters = [parameter for parameter in operation.query_parameters if parameter.filters]
-    limit = limit_of(operation)
-    if limit is not None:
-        name, rules = limit
-        yield _list(operation, f"{name}-{rules['default']}", f"{name}={rules['default']}")
-        if filters:
-            words, value = next(iter(values_of(operation, filters[0]).items()))
-            yield _list(operation, f"{words}-{name}-1", f"{filters[0].name}={value}&{name}=1")
-        for number in (rules["minimum"] - 1, rules["maximum"] + 1, 1000):
-            yield _list(operation, f"{name}-{number}", f"{name}={number}", is_valid=False)
-        yield _list(operation, f"{name}-twice", f"{name}=1&{name}=4", is_valid=False)
-    for parameter in filters:
-        query = f"{parameter.name}=no-such-value"
-        yield _list(operation, f"{parameter.name}-unknown", query, is_valid=False)
-    yield _list(operation, "query-unknown", "no-such-parameter=1", is_valid=False)
-
-
-def _largest(operation: Operation) -> str:
-    limit = limit_of(operation)
-    return "" if limit is None else f"{limit[0]}={limit[1]['maximum']}"
-
-
-def _later_lists(operation: Operation) -> Iterator[Probe]:
-    filters = [parameter for parameter in operation.query_parameters if parameter.filters]
-    limit = limit_of(operation)
-    largest = _largest(operation)
-    for parameter in filters:
-        for words, value in values_of(operation, parameter).items():
-            yield _list(operation, f"{words}-after", f"{parameter.name}={value}&{largest}")
-        yield _list(operation, f"{parameter.name}-unknown-after", f"{parameter.name}=no-such-value", is_valid=False)
-    yield _list(operation, "after", largest)
-    yield _list(operation, "after-again", largest)
-    yield _list(operation, "default-after")
-    if limit is not None:
-        name, minimum = limit[0], limit[1]["minimum"]
-        yield _list(operation, f"{name}-4-after", f"{name}=4")
-        yield _list(operation, f"{name}-{minimum}-after", f"{name}={minimum}")
-        yield _list(operation, f"{name}-{minimum - 1}-after", f"{name}={minimum - 1}", is_valid=False)
-        yield _list(operation, f"{name}-twice-after", f"{name}=1&{name}=4", is_valid=False)
-
-
-def _get(operation: Operation, name: str, value: str, *, is_valid: bool = True) -> Probe:
-    return Probe(f"{verb_of(operation)}-{name}", operation, _target(operation, value), is_valid=is_valid)
-
-
-def read_back() -> tuple[Probe, ...]:
-    """Return the requests that show the animal that was created last: by itself, or where that is removed, in a list."""
-    gets = [_get(operation, "made", "{made}") for operation in with_effect("reads")]
-    return (*gets, *(_list(operation, "made", _largest(operation)) for operation in with_effect("lists")))
-
-
-def _with_keys(operation: Operation) -> Iterator[Probe]:
-    verb = verb_of(operation)
-    value = "{known}" if operation.effect == "reads" else "{made}"
-    body = _object(_plain(operation.body)) if operation.body else ""
-    for name, key in (("no-key", ""), ("unknown-key", _UNKNOWN_KEY)):
-        yield Probe(f"{verb}-{name}", operation, _target(operation, value), key, body, is_valid=False)
-    if operation.effect == "reads":
-        yield Probe(f"{verb}-absent-unknown-key", operation, _target(operation, "{absent}"), _UNKNOWN_KEY, is_valid=False)
-    if operation.effect == "lists":
-        for name, key in (("without-scheme", "{key}"), ("other-scheme", "Basic {key}"), ("empty", "Bearer")):
-            yield Probe(f"{verb}-key-{name}", operation, operation.path, key, is_valid=False)
-        in_query = f"{operation.path}?api_key=no-such-key"  # the user's own key stands in no URL
-        yield Probe(f"{verb}-key-in-query", operation, in_query, "", is_valid=False)
-
-
-def _create(
-    operation: Operation, name: str, body: str, creates: Creates = "no", media_type: str = "application/json"
-) -> Probe:
-    is_valid = creates == "yes"
-    return Probe(f"{verb_of(operation)}-{name}", operation, operation.path, OWN, body, creates, media_type, is_valid)
-
-
-def _refused(operation: Operation, body: str) -> Iterator[Probe]:
-    plain = _plain(body)
     for name in schema(body)["required"]:
         others = {other: text for other, text in plain.items() if other != name}
-        yield _create(operation, f"without-{short(name)}", _object(others))
-    yield _create(operation, "empty-object", "{}")
+        yield create(f"without-{short(name)}", _object(others))
     for name, end, _, text in wrong_values(body):
-        yield _create(operation, f"{short(name)}-{end}", _object({**plain, name: text}))
-    yield _create(operation, "array", f"[{_object(plain)}]")
-    yield _create(operation, "malformed", _object(plain)[:-1])
-    yield _create(operation, "no-body", "")
+        yield create(f"{short(name)}-{end}", _object({**plain, name: text}))
+    whole = _object(plain)
+    refused = {"empty-object": "{}", "array": f"[{whole}]", "malformed": whole[:-1], "no-body": ""}
+    yield from (create(name, text) for name, text in refused.items())
 
+    optional = {name: rules for name, rules in fields.items() if name not in plain}
+    for name, rules in optional.items():
+        for value in rules.get("enum", FIELDS[name].samples[:1]):
+            words = value if "enum" in rules else f"with-{short(name)}"
+            yield create(words, _object({**plain, name: json.dumps(value)}), "yes")
+        yield create(f"without-{short(name)}", whole, "yes")
+    yield create("plainest", _object({**plain, "name": '"Rex"'}), "last resort")
 
-def _created(operation: Operation, body: str) -> Iterator[Probe]:
-    """Yield plain animals, then odd ones. A service may restrict names and categories: it may refuse odd ones."""
-    plain = _plain(body)
-    fields = properties(body)
-    extra: dict[str, str] = {}
-    for name in fields.keys() - plain.keys():
-        for value in fields[name].get("enum", FIELDS[name].samples[:1]):
-            words = value if "enum" in fields[name] else f"with-{short(name)}"
-            extra.setdefault(name, json.dumps(value))
-            yield _create(operation, words, _object({**plain, name: json.dumps(value)}), "yes")
-        yield _create(operation, f"without-{short(name)}", _object(plain), "yes")
-    plainest = _object(plain | {"name": '"Rex"'})
-    yield replace(_create(operation, "plainest", plainest, "maybe"), is_last_resort=True)
+    extra = {name: json.dumps(rules["enum"][0]) for name, rules in optional.items() if "enum" in rules}
     for name, rules in fields.items():
-        if kind_of(rules) == "string":
-            yield _create(operation, f"{short(name)}-text", _object({**plain, name: '"{name}Žofka✓"', **extra}), "maybe")
-        if kind_of(rules) == "integer":
-            yield _create(operation, f"{short(name)}-large", _object({**plain, name: "9007199254740993"}), "maybe")
-            yield _create(operation, f"{short(name)}-1.0", _object({**plain, name: "{category}.0"}), "maybe")
-            yield _create(operation, f"{short(name)}-0", _object({**plain, name: "0"}), "maybe")
-        if name not in plain:
-            yield _create(operation, f"{short(name)}-null", _object({**plain, name: "null"}), "maybe")
-    yield _create(operation, "unknown-field", _object({**plain, UNKNOWN_FIELD: "1"}), "maybe")
-    yield _create(operation, "name-empty", _object({**plain, "name": '""'}), "maybe")
-    yield _create(operation, "name-256", _object({**plain, "name": '"{name256}"', **extra}), "maybe")
-    yield _create(operation, "text-plain", _object(plain), "maybe", "text/plain")
+        odd = {
+            "string": [("text", '"{name}Žofka✓"'), ("empty", '""'), ("long", '"{long name}"')],
+            "integer": [("large", "9007199254740993"), ("1.0", "{category}.0"), ("0", "0")],
+        }
+        values = [*odd.get(kind_of(rules), ()), *([("null", "null")] if name in optional else [])]
+        for end, text in values:
+            yield create(f"{short(name)}-{end}", _object({**plain, **extra, name: text}), "maybe")
+    yield create("unknown-field", _object({**plain, UNKNOWN_FIELD: "1"}), "maybe")
+    yield create("text-plain", whole, "maybe", "text/plain")
 
 
 def _probes() -> Iterator[Probe]:
-    # What matters most comes first: a key may be worth ten requests.
-    lists, gets, creates = [*with_effect("lists")], [*with_effect("reads")], [*with_effect("creates")]
-    first = [[*_lists(operation)] for operation in lists]
-    for probes in first:
-        yield from probes[:2]
-    yield from (_get(operation, "known", "{known}") for operation in gets)
-    for probes in first:
-        yield from probes[2:]
-    yield from (_get(operation, "absent", "{absent}", is_valid=False) for operation in gets)
-    for operation in (*lists, *gets):
-        yield from _with_keys(operation)
-    for operation in lists:
-        yield from _odd_lists(operation)
+    gets = with_effect("reads")
+    lists = [pair for operation in with_effect("lists") for pair in _lists(operation)]
+    yield from (probe for at, probe in lists if at == 0)  # what matters most comes first: a key may be short-lived
+    yield from (_one(operation, "known", "{known}") for operation in gets)
+    yield from (_one(operation, "absent", "{absent}", is_valid=False) for operation in gets)
+    for operation in with_effect("lists", "reads"):
+        yield from _with_other_keys(operation)
+    yield from (probe for at, probe in lists if at == 1)
     for operation in gets:
-        yield from (_get(operation, f"odd-{number}", f"{{odd{number}}}") for number in (1, 2, 3))
-        yield _get(operation, "largest", "9223372036854775807", is_valid=False)
-        yield _get(operation, "malformed", "no-number", is_valid=False)
-    for operation in creates:
-        yield from _with_keys(operation)
-        yield from _refused(operation, str(operation.body))
-        yield from _created(operation, str(operation.body))
-    for operation in lists:
-        yield from _later_lists(operation)
-    yield from (_get(operation, "known-after", "{known}") for operation in gets)
-    yield from (_list(operation, "last", _largest(operation)) for operation in lists)
+        yield from (_one(operation, f"odd-{number}", f"{{odd{number}}}") for number in (1, 2, 3))
+        yield _one(operation, "largest", "9223372036854775807", is_valid=False)
+        yield _one(operation, "malformed", "no-number", is_valid=False)
+    for operation in with_effect("creates"):
+        yield from _with_other_keys(operation)
+        yield from _creates(operation, str(operation.body))
+    yield from (probe for at, probe in lists if at == 2 and not probe.name.endswith("-last"))
+    yield from (_one(operation, "known-after", "{known}") for operation in gets)
+    yield from (probe for at, probe in lists if at == 2 and probe.name.endswith("-last"))
     for operation in with_effect("changes", "removes"):
-        yield from _with_keys(operation)
-        body = _object(_plain(operation.body)) if operation.body else ""
-        yield Probe(f"{verb_of(operation)}-made", operation, _target(operation, "{made}"), body=body)
+        yield from _with_other_keys(operation)
+        yield _one(operation, "made", "{made}")
 
 
 PROBES: Final = tuple(_probes())
+# These tell whether the service is there, and accepts the key.
+CONTROLS: Final = tuple(_one(operation, "control", "1") for operation in with_effect("lists", "reads"))
 
 
 def plan(allow_create: int, max_requests: int) -> Iterator[str]:
     """Yield the requests that a run sends; what is known by then only stays in braces."""
-    sent = [probe for probe in PROBES if allow_create or not probe.operation.commits]
-    for probe in sent[:max_requests]:
-        words = [probe.operation.method, probe.target, f"Authorization: {probe.key}" * bool(probe.key), probe.body]
-        words += [{"yes": "(creates an animal)", "maybe": "(may create an animal)", "no": ""}[probe.creates]]
-        yield "  ".join(word for word in words if word)
+    words = {"yes": "(creates an animal)", "no": ""}
+    for probe in [probe for probe in PROBES if allow_create or not probe.operation.commits][:max_requests]:
+        key = f"Authorization: {probe.key}" if probe.key else ""
+        parts = [probe.operation.method, probe.target, key, probe.body]
+        yield "  ".join(part for part in (*parts, words.get(probe.creates, "(may create an animal)")) if part)

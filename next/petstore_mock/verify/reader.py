@@ -8,7 +8,7 @@ import ssl
 import zlib
 from select import select
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import httptools
 
@@ -19,20 +19,18 @@ from petstore_mock.http.response import Head, Response, is_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from urllib.parse import SplitResult
 
-# ``connect``: no connection. ``silence``: a timeout. ``cut``: the connection ended too soon. ``frame``: the bytes are
-# no HTTP/1 response, or other bytes than its head announces.
+# ``silence`` is a timeout. ``frame``: other bytes than HTTP/1, or than the head announces.
 FailureKind = Literal["connect", "silence", "cut", "frame"]
 
 _MOST_HEAD: Final = 64 * 1024
 _MOST_BODY: Final = 8 * 1024 * 1024
 _BLOCK: Final = 64 * 1024
-_HANDSHAKE: Final = 3.0  # seconds
-_SHOWN: Final = 40  # bytes of garbage
 
 
 class FailedError(Exception):
-    """No whole response came; ``response`` is what could be read of one whose head is readable."""
+    """No whole response came; ``response`` is what came of one whose head is readable."""
 
     def __init__(self, kind: FailureKind, words: str, response: Response | None = None) -> None:
         super().__init__(words)
@@ -45,12 +43,12 @@ class _Reading:
     """One response, as httptools' parser reports it."""
 
     def __init__(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self._fields: list[tuple[str, str]] = []
-        self._size = 0
+        self.parser = httptools.HttpResponseParser(self)
         self.body = bytearray()
         self.status = 0  # from the end of the head on
         self.is_whole = self.has_more = False
+        self._fields: list[tuple[str, str]] = []
+        self._size = 0
 
     def on_message_begin(self) -> None:
         self.has_more = self.is_whole
@@ -60,7 +58,7 @@ class _Reading:
             self._fields.append((name.decode("latin-1"), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
+        status = self.parser.get_status_code()
         self.status = status if status >= 200 or status == 101 else 0
 
     def on_body(self, block: bytes) -> None:
@@ -72,52 +70,42 @@ class _Reading:
             self._fields.clear()
 
     def feed(self, block: bytes) -> None:
+        """Read a block; an empty one is the end of the connection."""
+        if not block:
+            return self._end()
         self._size += len(block)
+        problem = ""
         try:
-            self._parser.feed_data(block)
+            self.parser.feed_data(block)
         except httptools.HttpParserError as error:
-            self.has_more = self.has_more or self.is_whole
-            if self.status == 101:
-                raise self.failed("frame", "101: it switched protocols unasked") from None
-            if not self.status:
-                raise self.failed("frame", f"it is not HTTP/1: {printable(str(error))} ({_start(block)})") from None
-            if not self.has_more:
-                raise self.failed("frame", f"the body is not what the head announces: {error}") from None
-        if self.has_more:
-            raise self.failed("frame", f"more bytes came than the {len(self.body)} that the head announces")
-        if not self.status and self._size > _MOST_HEAD:
-            raise self.failed("frame", f"the head has more than {_MOST_HEAD} bytes")
-        if len(self.body) > _MOST_BODY:
-            raise self.failed("frame", f"the body has more than {_MOST_BODY} bytes")
+            problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
+        if self.status == 101:
+            problem = "101: it switched protocols unasked"
+        elif self.is_whole and (problem or self.has_more):
+            problem = f"more bytes came than the {len(self.body)} of the body"
+        elif len(self.body) > _MOST_BODY or (not self.status and self._size > _MOST_HEAD):
+            problem = f"{'the body' if self.status else 'the head'} does not end within {self._size} bytes"
+        if problem:
+            raise self.failed("frame", problem)
+        return None
 
-    def end(self) -> None:
-        """Take the end of the connection for the end of the body, where the head announces no other."""
-        if not self._size:
-            raise FailedError("cut", "the connection ended before any response")
-        if not self.status:
-            raise FailedError("cut", "the connection ended within the head of the response")
-        if self._value("transfer-encoding").lower() == "chunked":
-            raise self.failed("cut", "the connection ended within a chunked body")
-        if length := self._value("content-length"):
-            raise self.failed("cut", f"the connection ended when {len(self.body)} of {length} bytes had come")
+    def _end(self) -> None:
+        length = self._value("content-length")
+        if not self.status or length or self._value("transfer-encoding"):
+            of_length = f" of {length}" if length else ""
+            came = f"{len(self.body)}{of_length} bytes of the body" if self.status else f"{self._size} bytes of a head"
+            raise self.failed("cut", f"the connection ended after {came}")
         self.is_whole = True
 
-    @property
-    def closes(self) -> bool:
-        return not self._parser.should_keep_alive()
-
     def _value(self, name: str) -> str:
-        return ", ".join(value for known, value in self._fields if known.lower() == name)
+        return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
 
     def failed(self, kind: FailureKind, words: str) -> FailedError:
         return FailedError(kind, words, self._response(bytes(self.body)) if self.status else None)
 
     def response(self) -> Response:
-        coding = self._value("transfer-encoding").lower()
-        if coding not in {"", "chunked"}:
-            raise self.failed("frame", f"the transfer coding is {coding!r}, which nobody asked for")
         body = bytes(self.body)
-        if self._value("content-encoding").lower() in {"gzip", "x-gzip"}:
+        if self._value("content-encoding") in {"gzip", "x-gzip"}:
             decoder = zlib.decompressobj(wbits=31)
             with contextlib.suppress(zlib.error):
                 body = decoder.decompress(body, _MOST_BODY)
@@ -127,28 +115,22 @@ class _Reading:
 
     def _response(self, body: bytes) -> Response:
         fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
-        return Response(Head(self.status, fields), body, self._value("date").encode("latin-1"))
-
-
-def _start(block: bytes) -> str:
-    return printable(block[:_SHOWN].decode("latin-1"))
+        date = next((value for name, value in self._fields if name.lower() == "date"), "")
+        return Response(Head(self.status, fields), body, date.encode("ascii", "replace"))
 
 
 def _address(url: object) -> SplitResult:
-    """Return the parts of a base address."""
     if not isinstance(url, str):
         refuse(f"expected a base address; got url={url!r} ({type(url).__name__})")
-    # Other messages show the address: none may show a password.
-    require("@" not in url.partition("//")[2].partition("/")[0], "a base address without a user; pass the key as api_key")
+    if "@" in url.partition("//")[2].partition("/")[0]:  # other messages show the address: none may show a password
+        refuse("expected a base address without a user; pass the key as api_key")
+    require(url.isascii() and url.isprintable() and " " not in url, "ASCII, a percent-encoded path, a host as xn--", url=url)
     try:
         parts = urlsplit(url)
-        is_right = parts.scheme in {"http", "https"} and parts.hostname and not parts.query and not parts.fragment
-        is_right = is_right and parts.port != 0
-    except ValueError:
-        refuse(f"expected a base address with a port from 1 to 65535; got url={url!r}")
+        is_right = parts.scheme in {"http", "https"} and parts.hostname and not parts.query and parts.port != 0
+    except ValueError:  # a port beyond 65535
+        is_right, parts = False, urlsplit("")
     require(is_right, "a base address such as http://127.0.0.1:8080/v1", url=url)
-    printing = all("!" <= character <= "~" for character in url)
-    require(printing, "a base address in ASCII, its path percent-encoded and its host as xn--...", url=url)
     return parts
 
 
@@ -157,12 +139,10 @@ class Connection:
 
     def __init__(self, url: object) -> None:
         parts = _address(url)
-        self.host = parts.netloc
+        self.host, self.base = parts.netloc, parts.path.rstrip("/")
         self.is_tls = parts.scheme == "https"
-        self.base = parts.path.rstrip("/")
         self._peer = parts.hostname or "", parts.port or (443 if self.is_tls else 80)
         self._socket: socket.socket | None = None
-        self._deadline = 0.0
 
     def close(self) -> None:
         if self._socket is not None:
@@ -172,81 +152,49 @@ class Connection:
     def send(
         self, method: str, target: str, fields: Sequence[tuple[str, str]], body: bytes, *, timeout: float
     ) -> Response:
-        """Send a request and return the response, which must be whole within ``timeout`` seconds; else raise Failed."""
-        self._deadline = monotonic() + timeout
+        """Send a request and return the response, which must be whole within ``timeout`` seconds."""
+        deadline = monotonic() + timeout
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields), "", ""]
         reading = _Reading()
         try:
-            self._open(anew=method != "GET")  # a request on a connection that is being closed is lost
-            broken = self._write("\r\n".join(lines).encode("latin-1") + body)
+            connection = self._open(timeout, anew=method != "GET")  # a create must not meet a connection that closes
+            connection.settimeout(timeout)
+            with contextlib.suppress(ConnectionError):  # a response may be there all the same
+                connection.sendall("\r\n".join(lines).encode("latin-1") + body)
             while not reading.is_whole:
-                block = self._read(reading, timeout, broken)
-                reading.feed(block) if block else reading.end()
+                connection.settimeout(max(deadline - monotonic(), 0.001))
+                reading.feed(connection.recv(_BLOCK))
+                if monotonic() > deadline and not reading.is_whole:  # a body that drips
+                    raise TimeoutError
             response = reading.response()
+        except TimeoutError:
+            self.close()
+            came = f"{len(reading.body)} bytes of the body came" if reading.status else "no whole head came"
+            raise reading.failed("silence", f"{came} within {timeout:.3g} s") from None
+        except OSError as error:
+            self.close()
+            raise reading.failed("cut", f"the connection broke: {_words(error)}") from None
         except BaseException:
             self.close()
             raise
-        if reading.closes:
+        if not reading.parser.should_keep_alive():
             self.close()
         return response
 
-    def _open(self, *, anew: bool) -> None:
+    def _open(self, timeout: float, *, anew: bool) -> socket.socket:
         if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
             self.close()  # what is there to read is the end, or was not asked for
-        if self._socket is not None:
-            return
-        try:
-            plain = socket.create_connection(self._peer, timeout=self._left())
-        except (OSError, UnicodeError) as error:
-            raise FailedError("connect", f"no connection: {_words(error)}") from None
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            context = ssl.create_default_context() if self.is_tls else None
-            self._socket = plain if context is None else context.wrap_socket(plain, server_hostname=self._peer[0])
-        except (OSError, ValueError) as error:
-            plain.close()
-            raise FailedError("connect", f"no TLS connection: {_words(error)}") from None
-
-    def _left(self) -> float:
-        return max(self._deadline - monotonic(), 0.001)
-
-    def _write(self, request: bytes) -> str:
-        """Send, and return why not all of it went: a response may be there all the same."""
-        assert self._socket is not None  # noqa: S101  # for the type checker: it was opened
-        try:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(request)
-        except OSError as error:
-            return f" ({_words(error)})"
-        return ""
-
-    def _read(self, reading: _Reading, timeout: float, broken: str) -> bytes:
-        assert self._socket is not None  # noqa: S101  # as above
-        came = f"{len(reading.body)} bytes of the body came, not all" if reading.status else "no whole head came"
-        try:
-            if monotonic() >= self._deadline:
-                raise TimeoutError
-            self._socket.settimeout(self._left())
-            return self._socket.recv(_BLOCK)
-        except TimeoutError:
-            raise reading.failed("silence", f"{came} within {timeout:.3g} s") from None
-        except OSError as error:
-            raise reading.failed("cut", f"the connection broke when {came}: {_words(error)}{broken}") from None
-
-    def speaks_tls(self) -> bool:
-        """Whether the port of an address that begins with ``http://`` speaks TLS."""
-        if self.is_tls:
-            return False
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent
-        try:
-            with (
-                socket.create_connection(self._peer, timeout=_HANDSHAKE) as plain,
-                context.wrap_socket(plain, server_hostname=self._peer[0]),
-            ):
-                return True
-        except (OSError, ValueError):
-            return False
+        if self._socket is None:
+            try:
+                self._socket = socket.create_connection(self._peer, timeout=timeout)
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self.is_tls:
+                    context = ssl.create_default_context()
+                    self._socket = context.wrap_socket(self._socket, server_hostname=self._peer[0])
+            except (OSError, ValueError) as error:
+                self.close()
+                raise FailedError("connect", f"no connection: {_words(error)}") from None
+        return self._socket
 
 
 def _words(error: Exception) -> str:

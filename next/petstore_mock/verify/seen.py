@@ -42,11 +42,8 @@ class NoJson(str):
 
 
 def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or a NoJson
-    def refuse(text: str) -> None:
-        raise ValueError(f"{text} is no JSON value")
-
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=refuse) if body else NoJson("the body is empty")
+        return json.loads(body.decode("utf-8")) if body else NoJson("the body is empty")
     except (ValueError, RecursionError) as error:
         return NoJson(f"{error or 'it nests too deep'}")
 
@@ -54,8 +51,8 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or a NoJson
 def operation_of(method: str, target: str) -> Operation | None:
     """Return the operation of a target that begins at the base address."""
     segments = ["v1", *target.partition("?")[0].lstrip("/").split("/")]
-    row = next((row for row in ROUTES if row.match(segments) is not None), None)
-    return None if row is None or method not in row.operations else row.operations[method]
+    found = [row.operations.get(method) for row in ROUTES if row.match(segments) is not None]
+    return found[0] if found else None
 
 
 class Seen:
@@ -65,28 +62,37 @@ class Seen:
         exchange: what was sent and what came.
         target: the target from the base address on.
         probe: the probe that it is of; None in a recording.
-        has_key: whether it bore a key of the user's.
         failure: why no whole response came.
         confirmed: whether the service responded to another request right after it failed.
     """
 
-    def __init__(self, exchange: Exchange, target: str, probe: Probe | None = None, *, has_key: bool = True) -> None:
+    def __init__(self, exchange: Exchange, target: str, probe: Probe | None = None) -> None:
         self.exchange = exchange
         self.target = target
         self.probe = probe
-        self.has_key = has_key
         self.failure: FailedError | None = None
         self.confirmed = False
+        self.number = exchange.number
         operation = operation_of(exchange.method, target)
         exchange.request.operation = None if operation is None else operation.name
 
     @property
-    def number(self) -> int:
-        return self.exchange.number
-
-    @property
     def operation(self) -> Operation | None:
         return OPERATIONS.get(self.exchange.operation or "")
+
+    @property
+    def effect(self) -> str:
+        return "" if self.operation is None else self.operation.effect
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it bore a key of the user's; in a recording, keys may be masked or left out."""
+        return self.probe is None or self.probe.has_key
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the interface says that it succeeds."""
+        return self.probe is not None and self.probe.is_valid
 
     @property
     def status(self) -> int:
@@ -99,32 +105,28 @@ class Seen:
 
     @property
     def is_refusal(self) -> bool:
-        return 400 <= self.status < 500
+        return 400 <= self.status < 500 and self.failure is None
 
     @property
     def has_failed(self) -> bool:
         return self.failure is not None or self.status >= 500
 
-    def header(self, name: str) -> str | None:
-        return self.exchange.response_headers.get(name.lower())
+    def header(self, name: str) -> str:
+        return self.exchange.response_headers.get(name.lower(), "")
 
     @cached_property
     def document(self) -> Any:  # noqa: ANN401  # a JSON value, or a NoJson
-        response = self.exchange.response
-        return _json(b"" if response is None or self.failure is not None else response.body)
+        return _json(b"" if self.failure is not None else self.exchange.response_body)
 
     @cached_property
-    def sent(self) -> Any:  # noqa: ANN401  # as above
-        return _json(self.exchange.body)
+    def sent(self) -> Mapping[str, Any]:
+        """The members of the request's body, if it is an object."""
+        sent = _json(self.exchange.body)
+        return sent if is_object(sent) else {}
 
     @cached_property
     def query(self) -> list[tuple[str, str]]:
         return parse_qsl(self.target.partition("?")[2], keep_blank_values=True)
-
-    def one(self, name: str) -> str | None:
-        """Return the value of a query parameter that stands once."""
-        found = [value for known, value in self.query if known == name]
-        return found[0] if len(found) == 1 else None
 
     @property
     def pet_id(self) -> str:
@@ -157,8 +159,8 @@ class Seen:
     @property
     def filters(self) -> dict[str, str]:
         """The fields that a list was filtered by, and their values."""
-        parameters = [] if self.operation is None else self.operation.query_parameters
-        return {one.filters: value for one in parameters if one.filters and (value := self.one(one.name)) is not None}
+        fields = {} if self.operation is None else {one.name: one.filters for one in self.operation.query_parameters}
+        return {field: value for name, value in self.query if (field := fields.get(name))}
 
     @property
     def line(self) -> str:
@@ -167,21 +169,17 @@ class Seen:
     @property
     def came(self) -> str:
         """What came, in a line."""
-        response = self.exchange.response
-        if response is None or self.failure is not None:
-            return f"{self.status} and then: " * bool(self.status) + (self.failure.words if self.failure else "nothing")
-        where = f" Location: {location}" if 300 <= self.status < 400 and (location := self.header("Location")) else ""
-        body = response.body.decode("utf-8", "backslashreplace").replace("\n", " ")
+        if self.failure is not None or not self.status:
+            return f"{self.status or ''} {self.failure.words if self.failure else 'nothing'}".strip()
+        where = f" Location: {self.header('Location')}" if 300 <= self.status < 400 else ""
+        body = self.exchange.response_body.decode("utf-8", "backslashreplace").replace("\n", " ")
         return f"{self.status}{where} {cut(body, _SHOWN)}".rstrip()
 
 
 def matches(pet: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
     """Whether a list with these filters holds the animal; of an array, one element must match."""
-    return all(
-        value in (found if is_array(found) else [found])
-        for field, value in filters.items()
-        for found in (pet.get(field),)
-    )
+    found = {field: pet.get(field) for field in filters}
+    return all(value in (one if is_array(one := found[field]) else [one]) for field, value in filters.items())
 
 
 class History:
@@ -194,38 +192,35 @@ class History:
         self.exchanges = exchanges
         self.created: list[Seen] = []
         self.views: dict[int, list[tuple[Seen, dict[str, Any]]]] = defaultdict(list)  # by id, without the creation
-        self._known: dict[int, int] = {}  # the number of the first exchange that showed an animal, by id
+        self._first: dict[int, int] = {}  # the number of the first exchange that showed an animal, by id
         for seen in exchanges:
-            creates = seen.operation is not None and seen.operation.effect == "creates"
             for pet in seen.pets:
-                self._known.setdefault(pet["id"], seen.number)
-                if creates:
-                    self.created.append(seen)
-                else:
+                self._first.setdefault(pet["id"], seen.number)
+                if seen.effect != "creates":
                     self.views[pet["id"]].append((seen, pet))
+            if seen.effect == "creates" and seen.pets:
+                self.created.append(seen)
 
     @property
     def listed(self) -> list[dict[str, Any]]:
         """The animals that lists showed, the latest at the end."""
-        lists = [seen for seen in self.exchanges if seen.operation is not None and seen.operation.effect == "lists"]
-        return [pet for seen in lists for pet in seen.pets]
+        return [pet for seen in self.exchanges if seen.effect == "lists" for pet in seen.pets]
 
-    def seen_before(self, pet_id: int, number: int) -> bool:
-        return self._known.get(pet_id, number) < number
+    def is_known(self, pet_id: int, number: int) -> bool:
+        """Whether a response before the request showed the animal, or created it."""
+        return self._first.get(pet_id, number) < number
 
-    def viewed_before(self, pet_id: int, number: int) -> bool:
-        return any(seen.number < number for seen, _ in self.views.get(pet_id, ()))
+    def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return how responses, or only lists, before and after a request show an animal."""
+        views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
+        return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]
 
-    def viewed_after(self, pet_id: int, number: int) -> bool:
-        return any(seen.number > number for seen, _ in self.views.get(pet_id, ()))
-
-    def standing(self, number: int, filters: Mapping[str, str]) -> set[int]:
-        """Return the ids of the animals that were there, and matched, before and after a request."""
-        found: set[int] = set()
-        for pet_id, views in self.views.items():
-            before = [pet for seen, pet in views if seen.number <= number][-1:]
-            after = [pet for seen, pet in views if seen.number >= number][:1]
-            if before and after and matches(before[0], filters) and matches(after[0], filters):
+    def standing(self, seen: Seen) -> set[int]:
+        """Return the ids of the animals that were there, and matched the filters, before and after a list."""
+        found: set[int] = {pet["id"] for pet in seen.pets if matches(pet, seen.filters)}
+        for pet_id in self.views:
+            before, after = self.around(pet_id, seen.number)
+            if before and after and matches(before[-1], seen.filters) and matches(after[0], seen.filters):
                 found.add(pet_id)
         return found
 
@@ -233,5 +228,5 @@ class History:
     def is_removed(seen: Seen) -> bool:
         """Whether the operation's removal date has come, by the service's own clock (§4.3)."""
         removed = None if seen.operation is None else seen.operation.removed_at
-        date = seconds_of(seen.header("Date") or "")
+        date = seconds_of(seen.header("Date"))
         return removed is not None and date is not None and date >= removed.timestamp()

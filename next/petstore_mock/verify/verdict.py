@@ -149,16 +149,13 @@ def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator
 
 
 def _notes(run: Run) -> Iterator[str]:
-    coded = [seen for seen in run.guest.seen if (seen.header("Content-Encoding") or "identity").lower() != "identity"]
-    if coded:
-        coding = coded[0].header("Content-Encoding")
-        yield f"{counted(len(coded), 'response')} came with Content-Encoding: {coding} although identity was asked for"
-    lost = [seen for seen in run.guest.seen if seen.has_failed and seen.operation and seen.operation.effect == "creates"]
-    if lost:
-        yield f"{lost[0].line} had no usable response ({lost[0].came}): a create is never sent again"
-    refused = run.checked.get("create-plainest")
-    if refused:
-        yield f"the plain animals of this tool were refused; the plainest one: {refused[0].line} -> {refused[0].came}"
+    for coding in {coding for seen in run.guest.seen if (coding := seen.header("Content-Encoding"))} - {"identity"}:
+        yield f"responses came with Content-Encoding: {coding} although identity was asked for"
+    for seen in run.guest.seen:
+        if seen.has_failed and seen.effect == "creates":
+            yield f"{seen.line} had no usable response ({seen.came}): a create is never sent again"
+        if seen.probe is not None and seen.probe.creates == "last resort":
+            yield f"the plain animals of this tool were refused; the plainest one: {seen.line} -> {seen.came}"
 
 
 def _judged(clause: Clause, run: Run, history: History, keys: tuple[str, ...]) -> tuple[ClauseResult, str]:
@@ -176,8 +173,7 @@ def _judged(clause: Clause, run: Run, history: History, keys: tuple[str, ...]) -
         outcome = _outcome(clause, seen, history)
         if isinstance(outcome, Breach):
             detail = f"{seen.line}: {outcome.expected}; came {outcome.came or seen.came}"
-            request = f"{seen.line} -> {seen.came}"
-            return result("broken", detail, request, curl_line(seen.exchange)), outcome.cause
+            return result("broken", detail, f"{seen.line} -> {seen.came}", curl_line(seen.exchange)), outcome.cause
         if outcome is None:
             held += 1
         else:
@@ -204,8 +200,7 @@ def _outcome(clause: Clause, seen: Seen, history: History) -> Outcome:
 def _blamed(seen: Seen, history: History) -> Clause | None:
     """Return the clause that breaks because of a request without a usable response."""
     probe = seen.probe
-    if probe is None:
-        return None
+    assert probe is not None  # noqa: S101  # for the type checker: a run sends probes
     if seen.failure is not None and seen.failure.kind == "frame":
         return next(clause for clause in CLAUSES if clause.blame == "frame")
     found = [clause for clause in CLAUSES if clause.blame == "failure" and clause.is_shown_by(probe.name)]
