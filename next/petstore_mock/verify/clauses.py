@@ -160,7 +160,7 @@ def _is_same(seen: Seen, history: History) -> Outcome:
     is_sound = len({pet["id"] for pet in seen.pets}) == len(seen.items or ())
     for pet in filter(_is_pet, seen.pets if is_sound else ()):
         before, after = history.around(pet["id"], seen.number, lists=True)
-        pair = [*before[-1:], *after[:1]]
+        pair = [*(before or history.made(pet["id"], seen.number))[-1:], *after[:1]]
         if seen.effect == "creates":
             pair = (after or history.around(pet["id"], seen.number)[1])[:1] * 2
         is_known = seen.effect == "creates" and history.is_known(pet["id"], seen.number)
@@ -292,6 +292,8 @@ def _is_kept_out(seen: Seen, _: History) -> Outcome:
         return None
     if History.is_removed(seen) and seen.is_refusal:
         return _other(seen)
+    if seen.status in _ELSEWHERE and seen.effect == "lists":
+        return Breach("expected 401", cause="not there")
     return Breach("expected 401", cause=f"keys refused by {seen.status}" if seen.is_refusal else "")
 
 

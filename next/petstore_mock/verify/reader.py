@@ -43,10 +43,10 @@ class _Reading:
     """One response, as httptools' parser reports it."""
 
     def __init__(self) -> None:
-        self.parser = httptools.HttpResponseParser(self)
+        self._parser = httptools.HttpResponseParser(self)
         self.body = bytearray()
         self.status = 0  # from the end of the head on
-        self.is_whole = self.has_more = False
+        self.is_whole = self.has_more = self.closes = False
         self._fields: list[tuple[str, str]] = []
         self._size = 0
 
@@ -58,7 +58,7 @@ class _Reading:
             self._fields.append((name.decode("latin-1"), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
-        status = self.parser.get_status_code()
+        status, self.closes = self._parser.get_status_code(), not self._parser.should_keep_alive()
         self.status = status if status >= 200 or status == 101 else 0
 
     def on_body(self, block: bytes) -> None:
@@ -76,7 +76,7 @@ class _Reading:
         self._size += len(block)
         problem = ""
         try:
-            self.parser.feed_data(block)
+            self._parser.feed_data(block)
         except httptools.HttpParserError as error:
             problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
         if self.status == 101:
@@ -177,7 +177,7 @@ class Connection:
         except BaseException:
             self.close()
             raise
-        if not reading.parser.should_keep_alive():
+        if reading.closes:
             self.close()
         return response
 

@@ -210,6 +210,10 @@ class History:
         """Whether a response before the request showed the animal, or created it."""
         return self._first.get(pet_id, number) < number
 
+    def made(self, pet_id: int, number: int) -> list[dict[str, Any]]:
+        """Return an animal as it was created before a request."""
+        return [one.pets[0] for one in self.created if one.number < number and one.pets[0]["id"] == pet_id]
+
     def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return how responses, or only lists, before and after a request show an animal."""
         views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]

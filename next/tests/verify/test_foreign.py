@@ -36,11 +36,8 @@ def another_status_in_filtered_lists(turn: Turn) -> None:
 
 
 def another_category_when_created(turn: Turn) -> None:
-    if turn.name == "list" and turn.status == 200:
-        for pet in turn.pets:
-            pet.update(status="sold" if pet["name"].startswith("Verify") and len(pet["name"]) > 100 else pet.get("status"))
-            if pet["status"] is None:
-                del pet["status"]
+    for pet in turn.pets if turn.name == "list" else ():
+        pet["categoryId"] += pet["name"].startswith("Verify")
 
 
 def without_created(turn: Turn) -> None:
@@ -55,7 +52,7 @@ def rounded(turn: Turn) -> None:
 
 def page_of_150(turn: Turn) -> None:
     if turn.query in {"limit=101", "limit=1000"}:
-        turn.respond(200, [{"id": number, "name": "x", "categoryId": 1} for number in range(1, 151)])
+        turn.respond(200, [{"id": number, "name": "x", "categoryId": 1} for number in range(1000, 1150)])
 
 
 ONE_CAUSE: dict[str, tuple[str, Callable[[Turn], object]]] = {
@@ -126,7 +123,7 @@ def test_findings_come_first_most_serious_first_with_their_details() -> None:
         verdict = ask(url, petstore.api_key, allow_create=ENOUGH)
     lines = str(verdict).splitlines()
     findings = [line.split()[1].rstrip(":") for line in lines if line.startswith("BROKEN")]
-    assert findings == sorted(findings, key="54127".index.__call__ if not findings else lambda name: "54127".index(name[0]))
+    assert findings == sorted(findings, key=lambda clause: "54127".index(clause[0]))
     assert len(findings) == len(verdict.broken) > 2
     assert lines[1].startswith("BROKEN")
     for clause in verdict.broken:
