@@ -174,7 +174,7 @@ class RemotePetStore(PetStore):
         if not self._is_own:
             with suppress(NotFoundError):
                 return self._do(worlds.show_world, {})
-        return self._do(worlds.make_world, _carried_options(options))
+        return self._do(worlds.make_world, carried_options(options))
 
     def __repr__(self) -> str:
         return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"
@@ -307,7 +307,7 @@ class RemotePetStore(PetStore):
         return RemoteExpectation(self._journal, pattern, self._do)
 
 
-def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
     key = options.get("api_key")
