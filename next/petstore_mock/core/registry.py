@@ -358,7 +358,7 @@ class Worlds:
         """Respond to bytes of an earlier test, which the journal of the present one does not show."""
         response = pipeline.refuse_leftover(world, refusal, request)
         if owner is not None:
-            line = _line(request) if request.method else "a request without a readable head"
+            line = _line(request) if request.method != "-" else "a request without a readable head"
             self._note(Leak(owner, f"{line} ({refusal.condition})", response.status, by_key=False))
         return response
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from petstore_mock.http.deferred import Blocking, Deferred
+    from petstore_mock.http.deferred import Blocking, Deferred, Pending
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
 
@@ -15,9 +15,10 @@ TlsFlaw = Literal["expired", "wrong_host", "untrusted_root", "handshake_reset", 
 
 @dataclass(frozen=True, slots=True)
 class TlsPlan:
-    """The fault that a connection meets in its TLS handshake."""
+    """The fault that a connection meets in its TLS handshake; ``pending`` ends a hang."""
 
     flaw: TlsFlaw
+    pending: Pending | None = None
 
 
 class Handler(Protocol):
@@ -43,3 +44,6 @@ class Handler(Protocol):
 
     # Return the TLS fault that a new connection meets, or None.
     def connection_opened(self, number: int) -> TlsPlan | None: ...
+
+    def handshake_failed(self, reason: str) -> None:
+        """Note why a TLS handshake failed, in one sentence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Self
 
+from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import counted
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import Seed, checked, options_at
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from os import PathLike
 
+    import requests
+
     from petstore_mock.core.clock import Clock
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.journal import Journal
+    from petstore_mock.mock.tls import Tls
+    from petstore_mock.transport.asgi import AsgiApp
+    from petstore_mock.transport.listener import Listener
     from petstore_mock.transport.wsgi import WsgiApp
     from petstore_mock.verbs.verb import Verb
 
@@ -77,6 +83,76 @@ class PetStoreMock(PetStore):
     def __repr__(self) -> str:
         where = self.service.url if self.service.is_listening else "not listening"
         return f"<PetStoreMock {where}, {counted(len(self.world.store), 'animal')}>"
+
+    # Listening
+
+    def start(self) -> Self:
+        """Listen. Returns the mock itself; harmless when it listens already.
+
+        Raises:
+            PetStoreMockError: the address is taken.
+        """
+        self.service.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop listening: connections are closed, and held responses end. Harmless when it does not listen.
+
+        The mock of a ``fresh()`` block ends its own held responses; it has no listener of its own.
+
+        Raises:
+            PetStoreMockError: it was called from inside a request, or a predicate of ``inject(when=...)`` is not done.
+        """
+        if self._is_outermost:
+            self.service.stop()
+        else:
+            self.world.release()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        __tracebackhide__ = True
+        where = self.url if self.service.is_listening else "a mock that was stopped"
+        self.stop()
+        self._leave(error, where)
+
+    @property
+    def _is_outermost(self) -> bool:
+        return self.world is self.service.worlds.default
+
+    @property
+    def url(self) -> str:
+        """The base address, ending in ``/v1`` (§1).
+
+        Raises:
+            PetStoreMockError: the mock does not listen, or this process is the child of a fork.
+        """
+        return self.service.url
+
+    @property
+    def tls(self) -> Tls:
+        """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
+
+        Raises:
+            PetStoreMockError: the mock speaks plain HTTP.
+        """
+        return self.service.tls or refuse("expected a mock that speaks TLS: PetStoreMock(tls=True)")
+
+    @property
+    def httpserver(self) -> Listener:
+        """The pytest-httpserver object: its expectations serve the paths that the fake has no route for (§4.4)."""
+        return self.service.httpserver
+
+    def close_connections(self) -> None:
+        """Close the idle kept connections, as real services do now and then."""
+        self.service.server.close_connections()
+
+    def reset(self) -> None:
+        """Return to the starting state, expectations of :attr:`httpserver` included; see :meth:`PetStore.reset`."""
+        super().reset()
+        if self._is_outermost:
+            self.service.clear()
 
     # How the world is reached
 
@@ -149,6 +225,30 @@ class PetStoreMock(PetStore):
     def app(self) -> WsgiApp:
         """The WSGI callable over the same state (PEP 3333)."""
         return self.service.app
+
+    @property
+    def asgi(self) -> AsgiApp:
+        """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
+        from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
+
+        return AsgiApp(self.service.app)
+
+    def requests_session(self) -> requests.Session:
+        """Return a session of requests that calls this mock in process, whatever host a request names.
+
+        Raises:
+            PetStoreMockError: requests is not installed.
+        """
+        try:
+            import requests  # noqa: PLC0415  # the user's own
+
+            from petstore_mock.transport.requests_adapter import WsgiAdapter  # noqa: PLC0415
+        except ImportError:
+            refuse("expected requests to be installed: pip install requests; or use petstore.app")
+        session = requests.Session()
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, WsgiAdapter(self.service.app))
+        return session
 
     def openapi(self) -> dict[str, Any]:
         """Return the interface as an OpenAPI 3.1 document; the mock's own address comes first."""

@@ -46,15 +46,25 @@ def check_host(values: Mapping[bytes, Sequence[bytes]], *, required: bool) -> No
     if len(hosts) > 1 or (required and not hosts):
         raise RequestError("bad_host", f"{len(hosts)} Host fields came")
     if hosts and AUTHORITY.fullmatch(hosts[0]) is None:
-        raise RequestError("bad_host", f"Host came as {_shown(hosts[0])!r}: expected host or host:port")
+        raise RequestError("bad_host", f"Host came as {shown(hosts[0])!r}: expected host or host:port")
 
 
 def is_asked_to_continue(values: Mapping[bytes, Sequence[bytes]]) -> bool:
     """Say whether the client waits for ``100 (Continue)``; refuse other expectations (RFC 9110 §10.1.1)."""
     expected = values.get(b"expect", ())
     if any(value.lower() != b"100-continue" for value in expected):
-        raise RequestError("expectation_failed", f"only 100-continue is known; got {_shown(expected[0])!r}")
+        raise RequestError("expectation_failed", f"only 100-continue is known; got {shown(expected[0])!r}")
     return bool(expected)
+
+
+def check_transfer_coding(values: Sequence[bytes]) -> None:
+    """Refuse a ``Transfer-Encoding`` that does not tell where the body ends (RFC 9112 §6.1 and §6.3)."""
+    codings = [item for value in values for coding in value.split(b",") if (item := coding.strip(b" \t").lower())]
+    came = shown(b", ".join(values))
+    if codings and codings[-1] != b"chunked":
+        raise RequestError("malformed_request", f"the last Transfer-Encoding must be chunked, it came as {came!r}")
+    if any(coding != b"chunked" for coding in codings):
+        raise RequestError("unknown_transfer_coding", f"it came as {came!r}")
 
 
 def check_head(request: ApiRequest) -> None:
@@ -83,5 +93,6 @@ def _validated(fields: Fields) -> tuple[int, tuple[str, str] | None]:
     return size, None
 
 
-def _shown(text: bytes) -> str:
+def shown(text: bytes) -> str:
+    """Return ``text``, or its beginning."""
     return cut(text.decode("latin-1"), _SHOWN)

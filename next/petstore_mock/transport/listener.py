@@ -1,0 +1,139 @@
+"""``httpserver``: the expectations of pytest-httpserver for paths that the fake has no route for (§4.4).
+
+Requests never take the base class's own way: there, one request for the fake while an ordered expectation is pending
+would fail the server for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+from werkzeug.test import EnvironBuilder
+
+from petstore_mock.common.masking import cut
+from petstore_mock.http.response import Head
+
+if TYPE_CHECKING:
+    from pytest_httpserver import RequestHandler
+
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.transport.server import Server
+
+_KEPT: Final = 10_000  # requests in the log
+_KEPT_PROBLEMS: Final = 100
+_SHOWN: Final = 500  # characters of a matcher, which shows the whole body that it wants
+_FRAMING: Final = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
+
+
+class Listener(HTTPServer):
+    """The ``HTTPServer`` of pytest-httpserver on top of a server that is not its own."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(host=server.host, port=server.port)
+        self._server = server
+        self._clears = 0  # how often the expectations began anew
+
+    def is_running(self) -> bool:
+        """Say whether it listens."""
+        return self._server.is_alive
+
+    def start(self) -> None:
+        """Listen, where nothing listens yet."""
+        if not self._server.is_alive:
+            self._server.start()
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self._server.stop()
+
+    def clear(self) -> None:
+        """Forget the expectations, and the problems with them; a handler that is still at work adds no more."""
+        self._clears += 1
+        super().clear()
+
+    @property
+    def expects(self) -> bool:
+        """Whether there is any expectation; asked for each request."""
+        return bool(self.handlers or self.oneshot_handlers or self.ordered_handlers)
+
+    def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
+        """Find the expectation of a request, and use it up if it is for one request only; return what responds."""
+        asked = _as_werkzeug(request, self._server)
+        clears = self._clears
+        try:
+            found = self._take(asked)
+        except BaseException as error:  # noqa: BLE001  # a matcher of the test; as in _respond()
+            return _constant(self._failed(error, clears, "a matcher"))
+        return None if found is None else lambda: self._respond(found, asked, clears)
+
+    def _take(self, asked: Request) -> RequestHandler | None:
+        """Choose as the base class does: the pending ordered one, then those for one request, then the lasting."""
+        ordered = self.ordered_handlers
+        found = ordered[0] if ordered and ordered[0].matcher.match(asked) else self.oneshot_handlers.match(asked)
+        if found is None:
+            found = self.handlers.match(asked)
+            if found is None and any(later.matcher.match(asked) for later in ordered[1:]):
+                self.add_assertion(f"expected first: {ordered[0].matcher!r}; got {asked.method} {asked.full_path}")
+            return found
+        (ordered if ordered and found is ordered[0] else self.oneshot_handlers).remove(found)
+        self._update_waiting_result()
+        return found
+
+    def _respond(self, expectation: RequestHandler, asked: Request, clears: int) -> tuple[Head, bytes]:
+        """Call the test's handler, in a thread. Its exceptions are kept for ``check``, and the client gets a 500."""
+        try:
+            made: Any = expectation.respond(asked)
+            response = made if isinstance(made, Response) else Response(made)
+            response.direct_passthrough = False  # a file becomes a body
+            body = response.get_data()
+            fields = response.get_wsgi_headers(asked.environ).to_wsgi_list()
+            response.close()
+            head = Head(response.status_code, [field for field in fields if field[0].lower() not in _FRAMING])
+        except BaseException as error:  # noqa: BLE001  # pytest.fail() raises no Exception
+            return self._failed(error, clears, "the handler")
+        if clears == self._clears:
+            self.log.append((asked, response))
+            del self.log[:-_KEPT]
+        return head, body
+
+    def _failed(self, error: BaseException, clears: int, whose: str) -> tuple[Head, bytes]:
+        problems: list[Any] = self.assertions if isinstance(error, AssertionError) else self.handler_errors
+        if clears == self._clears and len(problems) < _KEPT_PROBLEMS:  # else it belongs to an earlier test
+            problems.append(error)
+        text = f"{whose} raised {type(error).__name__}: {error}\n"
+        return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()
+
+    def problems(self) -> list[str]:
+        """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
+        failures = [*self.assertions, *self.handler_errors]
+        self.clear_assertions()
+        self.clear_handler_errors()
+        unmet = [
+            *((one, "an ordered expectation") for one in self.ordered_handlers),
+            *((one, "an expectation for one request") for one in self.oneshot_handlers),
+        ]
+        return [
+            *(f"httpserver: {type(error).__name__}: {error}" for error in failures),
+            *(f"httpserver: {kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for one, kind in unmet),
+        ]
+
+
+def _constant(response: tuple[Head, bytes]) -> Callable[[], tuple[Head, bytes]]:
+    return lambda: response
+
+
+def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
+    path, _, query = request.target.partition("?")
+    fields = {
+        name.decode("latin-1"): (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
+        for name, values in request.fields.by_name.items()
+        if b"_" not in name and name not in {b"content-length", b"transfer-encoding"}  # the body is decoded
+    }
+    base = f"http://{request.header('host') or f'{server.host}:{server.port}'}"
+    environ = EnvironBuilder(path, base, query, request.method, data=request.body, headers=fields).get_environ()
+    asked = Request({**environ, "SERVER_PROTOCOL": request.version})
+    asked.get_data()
+    return asked

@@ -1,0 +1,294 @@
+"""Reads requests off the wire: bytes in, whole requests out. No I/O.
+
+llhttp (httptools) reads field lines and chunks. Each head is read on its own, and bodies are framed by what it says: so
+an ``Upgrade`` can't swallow a body, a trailer can't become a header field, and :func:`read_head` is a pure function.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import httptools
+
+from petstore_mock.http.request import KNOWN_METHODS, NO_FIELDS, Fields
+from petstore_mock.transport.head_rules import (
+    AUTHORITY,
+    FIELD_LIMIT,
+    HEAD_LIMIT,
+    LINE_LIMIT,
+    RequestError,
+    check_host,
+    check_transfer_coding,
+    is_asked_to_continue,
+    shown,
+)
+
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
+_LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
+_PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
+_ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
+_TRANSFER_ENCODING: Final = re.compile(rb"^transfer-encoding:[ \t]*([^\r\n]*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
+_LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
+_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")  # RFC 9112 §2.2: ignored before a request line
+_TLS: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
+
+
+class Head:
+    """One request's head. It does not change, so that requests with the same head share it.
+
+    Attributes:
+        length: the declared length of the body in bytes; -1 for chunks.
+        modern: whether the version is HTTP/1.1, and not 1.0.
+        keep_alive: whether the client wants the connection kept (RFC 9112 §9.3).
+        expects: whether the client waits for ``100 (Continue)``.
+        bodiless: whether the response must have no body, because the method is HEAD.
+        plain: none of this needs care: HTTP/1.1, the connection is kept, and the response may have a body.
+    """
+
+    __slots__ = ("bodiless", "expects", "fields", "keep_alive", "length", "method", "modern", "plain", "target")
+
+    def __init__(self, method: str = "-", target: str = "-", *, modern: bool = True) -> None:
+        self.method = method
+        self.target = target
+        self.fields = NO_FIELDS
+        self.modern = modern
+        self.length = 0
+        self.keep_alive = self.expects = self.plain = False
+        self.bodiless = method == "HEAD"
+
+
+class _HeadError(RequestError):
+    """A refused head, as far as it could be read."""
+
+    def __init__(self, error: RequestError, head: Head) -> None:
+        super().__init__(error.condition, error.detail)
+        self.head = head
+
+
+class Reader:
+    """Reads the requests of one connection, one after the other. Every method raises RequestError.
+
+    Attributes:
+        buffer: the bytes that are not read yet.
+        head: the head whose body is still to come, or one that was refused, as far as it could be read; else None.
+        body: what has come of that body, if it comes in chunks.
+    """
+
+    def __init__(self, *, over_tls: bool) -> None:
+        self.buffer = bytearray()
+        self.head: Head | None = None
+        self.body = _Message()
+        self._over_tls = over_tls
+        self._scanned = 0  # bytes of the buffer that hold no whole head
+
+    @property
+    def in_head(self) -> bool:
+        """Whether a head has begun that is not whole."""
+        return self.head is None and bool(self.buffer) and self.buffer != b"\r"
+
+    def take_head(self) -> Head | None:
+        """Take the next head off the buffer; None while it is not whole."""
+        buffer = self.buffer
+        if not self._scanned and (empty := _EMPTY_LINES.match(buffer)):
+            del buffer[: empty.end()]
+        if not self.in_head:
+            return None
+        end = buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
+        if end < 0:
+            _check_beginning(buffer, self._scanned)
+            self._scanned = len(buffer)
+            return None
+        self._scanned = 0
+        try:
+            head = read_head(bytes(buffer[: end + 4]), over_tls=self._over_tls)
+        except _HeadError as error:
+            self.head = error.head
+            raise
+        del buffer[: end + 4]
+        if head.length:
+            self.head, self.body = head, _Message()
+        return head
+
+    def take_body(self) -> bytes | None:
+        """Take the body of ``head`` off the buffer; None while it is not whole."""
+        length = 0 if self.head is None else self.head.length
+        if length < 0:
+            if not self.body.take_chunks(self.buffer):
+                return None
+            body = b"".join(self.body.parts)
+        elif len(self.buffer) < length:
+            return None
+        else:
+            body = bytes(self.buffer[:length])
+            del self.buffer[:length]
+        self.head = None
+        return body
+
+    def beginning(self) -> Head:
+        """Return the head of a refused request, as far as it came: a response to HEAD has no body."""
+        if self.head is not None:
+            return self.head
+        line, ended, _ = bytes(self.buffer[: LINE_LIMIT + 2]).partition(b"\r\n")
+        if ended and (found := _LINE.fullmatch(line)):
+            return _head_of(found)
+        method, space, _ = line.partition(b" ")
+        return Head(method.decode("ascii")) if space and _TOKEN.fullmatch(method) else Head()
+
+
+@lru_cache(maxsize=1024)
+def read_head(raw: bytes, *, over_tls: bool) -> Head:
+    """Read a whole head, with the empty line that ends it. Raises RequestError."""
+    line, _, rest = raw.partition(b"\r\n")
+    head = _read_line(line)
+    try:
+        if len(raw) > HEAD_LIMIT:
+            raise RequestError("header_too_large", f"{len(raw)} bytes, the limit is {HEAD_LIMIT}")
+        head.fields = _split_fields(rest)
+        if head.method not in KNOWN_METHODS:
+            raise RequestError("unknown_method", shown(line[:40].partition(b" ")[0]))
+        check_host(head.fields.by_name, required=head.modern)
+        if head.method != "CONNECT" and (absolute := _ABSOLUTE.fullmatch(head.target)):
+            _reduce_target(head, absolute, over_tls=over_tls)
+        _read_framing(head)
+    except RequestError as error:
+        raise _HeadError(error, head) from None
+    return head
+
+
+def _head_of(line: re.Match[bytes]) -> Head:
+    return Head(line[1].decode("ascii"), line[2].decode("ascii"), modern=line[3] == b"1")
+
+
+def _read_line(line: bytes) -> Head:
+    """Read a request line (RFC 9112 §3), with which llhttp is too lenient."""
+    if len(line) > LINE_LIMIT:
+        raise RequestError("uri_too_long", f"a request line of {len(line)} bytes, the limit is {LINE_LIMIT}")
+    if found := _LINE.fullmatch(line):
+        return _head_of(found)
+    method, _, rest = line.partition(b" ")
+    target, _, version = rest.rpartition(b" ")
+    if not _TOKEN.fullmatch(method):
+        raise RequestError("malformed_request", "the request line must begin with a method")
+    if version in {b"HTTP/1.1", b"HTTP/1.0"}:
+        raise RequestError("malformed_target", "percent-encode all but visible ASCII (RFC 3986 §2.1)")
+    if target and _PROTOCOL.fullmatch(version):
+        raise RequestError("unknown_http_version", shown(version))
+    raise RequestError("malformed_request", "the request line is not 'METHOD TARGET HTTP/1.1'")
+
+
+def _check_beginning(partial: bytearray, scanned: int) -> None:
+    """Refuse a head that can't become whole; ``scanned`` bytes of it were checked before.
+
+    Otherwise a client that speaks TLS or HTTP/0.9, or ends lines with a bare LF, would wait for the timeout.
+    """
+    if partial[:1] == _TLS:
+        words = "this is TLS, and the fake speaks plain HTTP here: the address must begin with http://"
+        raise RequestError("malformed_request", words)
+    if _LINE_FAULT.search(partial, scanned):
+        raise RequestError("malformed_request", "a NUL, or a line that does not end in CRLF")
+    line, ended, _ = partial.partition(b"\r\n")
+    if len(line) > LINE_LIMIT or (ended and len(line) > scanned - 2):
+        _read_line(bytes(line))
+    if not _TOKEN.match(partial):
+        raise RequestError("malformed_request", "the request line must begin with a method")
+    if len(partial) > HEAD_LIMIT:
+        raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes")
+
+
+def _reduce_target(head: Head, target: re.Match[str], *, over_tls: bool) -> None:
+    """Reduce the absolute form to the origin form, whose Host its authority replaces (RFC 9112 §3.2.2)."""
+    authority = target[2].encode()
+    if authority[:1] in {b"", b":"} or AUTHORITY.fullmatch(authority) is None:
+        raise RequestError("malformed_target", "the target names no valid host")
+    if target[1].lower() == "https" and not over_tls:  # RFC 9110 §7.4; HTTP does not forbid the reverse
+        raise RequestError("misdirected_request", "an https:// target came over plain HTTP")
+    path = target[3] or ("*" if head.method == "OPTIONS" else "/")  # RFC 9112 §3.2.4
+    head.target = f"/{path}" if path.startswith("?") else path
+    head.fields = Fields((name, authority if name.lower() == b"host" else value) for name, value in head.fields)
+
+
+def _read_framing(head: Head) -> None:
+    """Read from the fields how long the body is and what becomes of the connection (RFC 9112 §6 and §9.3)."""
+    values = head.fields.by_name
+    options = {option.strip().lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
+    head.keep_alive = head.method != "CONNECT" and b"close" not in options and (head.modern or b"keep-alive" in options)
+    head.plain = head.modern and head.keep_alive and not head.bodiless
+    head.expects = head.modern and is_asked_to_continue(values)  # HTTP/1.0 ignores it (RFC 9110 §10.1.1)
+    if b"content-length" in values:
+        head.length = int(values[b"content-length"][0])  # llhttp lets digits pass, once
+    if b"transfer-encoding" in values:
+        if not head.modern:
+            raise RequestError("malformed_request", "HTTP/1.0 has no Transfer-Encoding")
+        head.length = -1
+
+
+@lru_cache(maxsize=1024)  # heads of a client's requests often differ in the first line alone
+def _split_fields(rest: bytes) -> Fields:
+    """Let llhttp validate and split field lines."""
+    if b"transfer-encoding" in rest.lower():  # llhttp does not tell the wrong ones apart
+        check_transfer_coding(_TRANSFER_ENCODING.findall(rest))
+    if rest.count(b"\r\n") > FIELD_LIMIT + 1:
+        raise RequestError("header_too_large", f"more than {FIELD_LIMIT} fields")
+    message = _Message()
+    message.feed(b"POST / HTTP/1.1\r\n" + rest)  # the real line is read already, and CONNECT has a meaning to llhttp
+    if not message.has_head:
+        raise RequestError("malformed_request", "the header section does not end")
+    return Fields(message.fields)
+
+
+class _Message:
+    """What llhttp reads of one request."""
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.parts: list[bytes] = []
+        self.size = 0  # bytes of the body
+        self.has_head = self._complete = False
+        self._overhead = 0  # bytes since the last byte of the body
+        self._tail = b""  # the last three bytes that came: an empty line may begin in them
+        self._parser = httptools.HttpRequestParser(self)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name, value.rstrip(b" \t")))  # llhttp strips leading white space only
+
+    def on_headers_complete(self) -> None:
+        self.has_head = True
+
+    def on_body(self, data: bytes) -> None:
+        self.parts.append(data)
+        self.size += len(data)
+        self._overhead = 0
+
+    def on_message_complete(self) -> None:
+        self._complete = True
+
+    def feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # RFC 9110 §7.8: a server may ignore Upgrade; what follows is an HTTP/1.1 body
+        except httptools.HttpParserError as error:
+            raise RequestError("malformed_request", str(error)) from None
+
+    def take_chunks(self, buffer: bytearray) -> bool:
+        """Decode the chunks in ``buffer``, and empty it so far; say whether the body is whole.
+
+        llhttp does not say where in its input a message ended. But a chunked one ends with an empty line, so llhttp
+        gets the input up to each empty line, and never the bytes of the next request. Trailer fields are dropped.
+        """
+        if not self.has_head:
+            self.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        data, start = self._tail + buffer, len(self._tail)
+        while start < len(data) and not self._complete:
+            found = data.find(b"\r\n\r\n", max(0, start - 3))
+            end = found + 4 if found >= 0 else len(data)
+            self._overhead += end - start
+            self.feed(data[start:end])
+            if self._overhead > HEAD_LIMIT:  # endless trailers, or an endless chunk extension
+                raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes of trailers")
+            start = end
+        del buffer[: start - len(self._tail)]
+        self._tail = data[max(0, start - 3) : start]
+        return self._complete

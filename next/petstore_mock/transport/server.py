@@ -1,0 +1,232 @@
+"""Listens: the thread, the loop and the sockets behind the connections, their start and their end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+from collections.abc import Callable
+from functools import partial
+from threading import current_thread
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
+from petstore_mock.common.refusing import refuse
+from petstore_mock.http.request import ApiRequest
+from petstore_mock.transport.connection import Connection, Limits, Shared
+from petstore_mock.transport.listening import Socket, listen
+from petstore_mock.transport.tls import shake, words_of
+
+if TYPE_CHECKING:
+    from petstore_mock.http.handler import Handler
+    from petstore_mock.transport.tls import ServerTls
+
+STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
+_AT_ONCE: Final = 64  # connections that are accepted in one turn
+_RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
+_SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_log = logging.getLogger("petstore_mock")
+_sleep = asyncio.sleep  # tests replace the public name
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """asyncio's own loop, whose timers go by the real time even while a test has frozen it."""
+
+    time = staticmethod(monotonic)
+
+
+class Server:
+    """Serves a handler on a port, from a daemon thread of its own.
+
+    Args:
+        handler: answers the requests.
+        host: where to listen: an address, or a name that stands for one.
+        port: 0 for any free port; ``port`` has it after the start, and a later start takes it again.
+        tls: how it speaks TLS; None for plain HTTP.
+        loop: whose event loop it uses.
+        limits: its timeouts.
+
+    Attributes:
+        bound: the address that it listens on; of several, the first.
+        process: the id of the process that it belongs to: the child of a fork has a copy that does not listen.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        tls: ServerTls | None = None,
+        loop: Literal["asyncio", "uvloop"] = "asyncio",
+        limits: Limits | None = None,
+    ) -> None:
+        self.host = self.bound = host
+        self.port = self._asked_port = port
+        self._handler = handler
+        self._tls = tls
+        self._loop_name = loop
+        self._limits = limits or Limits()
+        self._lock = Lock()
+        self.process = os.getpid()
+        self._thread: Thread | None = None
+        self._accepted = 0
+
+    def __repr__(self) -> str:
+        return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it listens. It does not when its thread has died, or in the child of a fork."""
+        return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
+
+    @property
+    def open_connections(self) -> int:
+        return len(self._shared.connections) if self.is_alive else 0
+
+    def start(self) -> None:
+        """Bind in the caller's thread, then serve in another.
+
+        Raises:
+            PetStoreMockError: it is running, or nothing can listen there.
+        """
+        with self._lock:
+            if self.is_alive:
+                refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
+            if self.process != os.getpid():
+                self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
+            sockets = listen(self.host, self.port)
+            self.bound, self.port = sockets[0].getsockname()[:2]
+            self._loop = loop = self._new_loop()
+            self._shared = Shared(self._handler, self._limits, over_tls=self._tls is not None)
+            self._stopping = asyncio.Event()
+            self._tasks: set[asyncio.Task[None]] = set()
+            self._thread = Thread(target=self._run, args=(loop, sockets), name="petstore-mock", daemon=True)
+            self._thread.start()
+
+    def _new_loop(self) -> asyncio.AbstractEventLoop:
+        loop: asyncio.AbstractEventLoop = _Loop()
+        if self._loop_name == "uvloop":
+            from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
+
+            loop.close()
+            loop = new_event_loop()
+        loop.set_exception_handler(self._report)
+        return loop
+
+    def stop(self) -> None:
+        """Close the port and every connection, held responses included; harmless when it does not run.
+
+        Raises:
+            PetStoreMockError: it was called from inside a request, or something blocks the loop.
+        """
+        with self._lock:
+            thread = self._thread
+            if thread is None:
+                return
+            if thread is current_thread():
+                refuse("expected stop() from another thread; got it from inside a request: it would wait for itself")
+            if self.is_alive:
+                self._loop.call_soon_threadsafe(self._stopping.set)
+                thread.join(STOP_PATIENCE)
+                if thread.is_alive():
+                    refuse(
+                        f"expected the server to stop within {STOP_PATIENCE:g} s; something blocks its loop: "
+                        "a predicate of inject(when=...) must be quick"
+                    )
+            self._thread = None
+
+    def close_connections(self, numbers: frozenset[int] | None = None) -> None:
+        """Close idle kept connections: those of ``numbers``, or all for None. Wait for it, but not inside a request."""
+        self._close(Connection.close_if_idle, numbers)
+
+    def renew_connections(self) -> None:
+        """Close the kept connections, busy ones after their response, so that each client shakes hands anew."""
+        self._close(Connection.retire, None)
+
+    def _close(self, how: Callable[[Connection], None], numbers: frozenset[int] | None) -> None:
+        done = Event()
+
+        def close() -> None:
+            for connection in list(self._shared.connections):
+                if numbers is None or connection.number in numbers:
+                    how(connection)
+            self._loop.call_soon(done.set)  # after the closing that the lines above have queued
+
+        if self.is_alive:
+            self._loop.call_soon_threadsafe(close)
+            if self._thread is not current_thread():
+                done.wait(STOP_PATIENCE)
+
+    # In the thread
+
+    def _run(self, loop: asyncio.AbstractEventLoop, sockets: list[Socket]) -> None:
+        try:
+            loop.run_until_complete(self._serve(loop, sockets))
+        finally:
+            for sock in sockets:
+                sock.close()
+            loop.close()
+
+    async def _serve(self, loop: asyncio.AbstractEventLoop, sockets: list[Socket]) -> None:
+        for sock in sockets:
+            loop.add_reader(sock, self._accept, sock)
+        limits = self._limits
+        self._sweep(min(1.0, min(limits.head, limits.body, limits.idle, limits.linger) / 4), perf_counter())
+        await self._stopping.wait()
+        for sock in sockets:
+            loop.remove_reader(sock)
+            sock.close()
+        while self._shared.connections or self._tasks:
+            for task in self._tasks if self._tls is not None else ():  # handshakes; else a connection is made in a turn
+                task.cancel()
+            for connection in list(self._shared.connections):
+                connection.shut()
+            await _sleep(0)
+
+    def _accept(self, listening: Socket) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                sock, _ = listening.accept()
+            except OSError as error:
+                if error.errno in _SHORTAGES:
+                    _log.error("no connection can be accepted: %s", error)
+                    self._loop.remove_reader(listening)
+                    self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
+                return  # no more connections, or one that has gone again
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._accepted += 1
+            task = self._loop.create_task(self._connect(sock, self._accepted))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, sock: socket.socket, number: int) -> None:
+        connect = partial(Connection, self._shared, self._loop, number)
+        if self._tls is None:
+            await self._loop.connect_accepted_socket(connect, sock)
+            return
+        opened = partial(self._handler.connection_opened, number)
+        try:
+            await shake(self._loop, sock, self._tls, opened, connect, self._limits.head)
+        except (OSError, TimeoutError) as error:
+            self._handler.handshake_failed(words_of(error))
+
+    def _sweep(self, interval: float, swept: float) -> None:
+        """End connections that are too slow: one timer for all of them, so that a request costs none."""
+        now = perf_counter()
+        # A laptop that sleeps, a debugger or a starved machine stops the clients as well as us.
+        stood_still = max(0.0, now - swept - interval)
+        for connection in list(self._shared.connections):
+            connection.sweep(now, stood_still)
+        self._loop.call_later(interval, self._sweep, interval, now)
+
+    def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Show an exception of the loop: as a failure of the fake, or of the system."""
+        error = context.get("exception")
+        if error is None or isinstance(error, OSError):
+            _log.error("%s", context.get("message"), exc_info=error)
+        else:
+            self._handler.failed(error, ApiRequest("-", "-"))
