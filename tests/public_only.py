@@ -21,7 +21,7 @@ __all__ = ["breaches"]
 MODULES: Final = frozenset({"checks", "faults", "stateful", "strategies", "verify"})
 NAMES: Final = MODULES | {*petstore_mock.__all__, "__version__", "__file__", "__path__", "__all__"}
 
-# The attributes that docs/reference/api names, by the type of the object.
+# The attributes that docs/reference/api names, by the type of the object; and `spent`, which the door promises.
 ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     kind: frozenset(names.split())
     for kind, names in {
@@ -37,12 +37,12 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
             body by_expectation condition connection decision delayed_by detail duration exchange executed expected
             fault fields headers is_violation json method misplaced_keys moment mutant number omitted operation outcome
             owner path query reason request request_line response response_body response_fields response_headers
-            response_size section secure sentence status target timestamp violations where
+            section secure sentence status target timestamp violations where
         """,
         "Clock": "advance freeze frozen moment now travel_to unfreeze",
         "FaultHandle": """
-            after at cancel differing fault hits id off_contract on passed preempted probability required since times
-            when where
+            after at cancel differing fault hits id off_contract on passed preempted probability required since spent
+            times when where
         """,
         "Snapshot": "",
     }.items()
@@ -50,6 +50,8 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 # What an object of a type is called where the text does not show its type.
 CONVENTION: Final = {"petstore": "PetStoreMock", "journal": "Journal"}
 MAKERS: Final = {"PetStoreMock": "PetStoreMock", "RemotePetStore": "PetStoreMock", "connect": "PetStoreMock"}
+# Options that the rewrite takes away. `tests/observer.py` does what self_check did.
+LEAVING: Final = frozenset({"schemas", "self_check"})
 # The type of what an attribute is, or of what a method returns.
 GIVES: Final[dict[tuple[str | None, str], str]] = {
     ("PetStoreMock", "journal"): "Journal",
@@ -95,6 +97,7 @@ class _Checker(ast.NodeVisitor):
         self.found: list[str] = []
         self._types = dict(CONVENTION)
         self._makers = {"PetStoreMock"}
+        self._modules: dict[str, str] = {}
 
     def _refuse(self, node: ast.AST, what: str) -> None:
         self.found.append(f"line {getattr(node, 'lineno', 0)}: {what}")
@@ -110,6 +113,8 @@ class _Checker(ast.NodeVisitor):
             self._check_path(node, [*(node.module or "").split("."), alias.name])
             if node.module == "petstore_mock" and alias.name in MAKERS:
                 self._makers.add(alias.name)
+            if node.module == "petstore_mock" and alias.name in MODULES:
+                self._modules[alias.asname or alias.name] = alias.name
 
     def _check_path(self, node: ast.AST, path: list[str]) -> None:
         package, *names = path
@@ -137,6 +142,10 @@ class _Checker(ast.NodeVisitor):
             owner, name = node.args[:2]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 self._check_attribute(node, owner, name.value)
+        if called in MAKERS:
+            for keyword in node.keywords:
+                if keyword.arg in LEAVING:
+                    self._refuse(node, f"{called}({keyword.arg}=...)")
         self.generic_visit(node)
 
     # Attributes.
@@ -156,8 +165,20 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(owner, ast.Name) and owner.id == "petstore_mock":
             if not _is_public(name, None):
                 self._refuse(node, shown)
+        elif module := self._module_of(owner):
+            if not name.startswith("__") and not _is_public(module, name):
+                self._refuse(node, shown)
         elif (kind := self._type_of(owner)) and not name.startswith("__") and name not in ATTRIBUTES[kind]:
             self._refuse(node, shown)
+
+    def _module_of(self, node: ast.expr) -> str | None:
+        match node:
+            case ast.Name():
+                return self._modules.get(node.id)
+            case ast.Attribute(value=ast.Name(id="petstore_mock"), attr=name) if name in MODULES:
+                return name
+            case _:
+                return None
 
     def _type_of(self, node: ast.expr) -> str | None:
         kind = None

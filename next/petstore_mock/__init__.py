@@ -10,32 +10,55 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from petstore_mock import faults as faults
+    from petstore_mock.core.clock import Clock as Clock
+    from petstore_mock.core.fault_plan import FaultHandle as FaultHandle
+    from petstore_mock.core.world import Snapshot as Snapshot
     from petstore_mock.errors import ContractViolationError as ContractViolationError
     from petstore_mock.errors import ContractWarning as ContractWarning
     from petstore_mock.errors import DeprecatedOperationWarning as DeprecatedOperationWarning
     from petstore_mock.errors import PetStoreMockError as PetStoreMockError
     from petstore_mock.errors import VerificationError as VerificationError
+    from petstore_mock.http.request import ApiRequest as ApiRequest
     from petstore_mock.interface.behaviour import Behaviour as Behaviour
+    from petstore_mock.journal.exchange import Exchange as Exchange
+    from petstore_mock.journal.journal import Journal as Journal
+    from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
 
 __version__ = "0.1.0"
 
 # The module of each public name; a public module stands for itself.
 _HOMES = {
+    "ApiRequest": "http.request",
     "Behaviour": "interface.behaviour",
+    "Clock": "core.clock",
     "ContractViolationError": "errors",
     "ContractWarning": "errors",
     "DeprecatedOperationWarning": "errors",
+    "Exchange": "journal.exchange",
+    "FaultHandle": "core.fault_plan",
+    "Journal": "journal.journal",
+    "PetStoreMock": "mock.petstore",
     "PetStoreMockError": "errors",
+    "Snapshot": "core.world",
     "VerificationError": "errors",
 }
 
 __all__ = [
+    "ApiRequest",
     "Behaviour",
+    "Clock",
     "ContractViolationError",
     "ContractWarning",
     "DeprecatedOperationWarning",
+    "Exchange",
+    "FaultHandle",
+    "Journal",
+    "PetStoreMock",
     "PetStoreMockError",
+    "Snapshot",
     "VerificationError",
+    "faults",
 ]
 
 

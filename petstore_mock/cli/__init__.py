@@ -138,9 +138,6 @@ def make_parser() -> argparse.ArgumentParser:
         description="Print the interface as an OpenAPI 3.1 document, made from the contract and the schemas.",
     )
     openapi.add_argument(
-        "--format", choices=("json", "yaml"), default="json", help="how to print (default: %(default)s)"
-    )
-    openapi.add_argument(
         "--server",
         type=_address,
         metavar="URL",
@@ -162,13 +159,6 @@ def make_parser() -> argparse.ArgumentParser:
         "could be learned.",
     )
     add_learn_options(learning)
-
-    completion = commands.add_parser(
-        "completion",
-        help="print what lets a shell complete this command",
-        description='Print a script that lets a shell complete this command (pip install "petstore-mock[completion]").',
-    )
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell: %(choices)s", metavar="SHELL")
 
     for command in commands.choices.values():
         command.set_defaults(help=command.format_help)
@@ -356,36 +346,16 @@ def _carry_out(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> i
         if options.format != "table":
             _write_utf_8(stdout)
         stdout.write(render_gaps(options.format))
-    elif options.command == "completion":
-        stdout.write(_completion(options.shell))
     else:
-        from petstore_mock.contract.openapi import as_yaml, openapi_document  # noqa: PLC0415  # as above
+        import json  # noqa: PLC0415  # as above
+
+        from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # as above
         from petstore_mock.contract.schemas import default_schemas  # noqa: PLC0415
 
         _write_utf_8(stdout)
         document = openapi_document(default_schemas(), server=options.server)
-        if options.format == "yaml":
-            stdout.write(as_yaml(document))
-        else:
-            import json  # noqa: PLC0415  # as above
-
-            stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0
-
-
-def _completion(shell: str) -> str:
-    """Return the script that completes the command in a shell.
-
-    Raises:
-        PetStoreMockError: what writes it is not installed.
-    """
-    try:
-        import shtab  # noqa: PLC0415  # an extra
-    except ModuleNotFoundError:
-        raise PetStoreMockError(
-            'completion needs shtab, which is an extra: pip install "petstore-mock[completion]"'
-        ) from None
-    return str(shtab.complete(make_parser(), shell)) + "\n"
 
 
 def _write_utf_8(stdout: TextIO) -> None:

@@ -85,7 +85,6 @@ def _add_shared_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="write the record, whatever the exit code")
     parser.add_argument("--junit", metavar="FILE", help="write a report for CI")
-    parser.add_argument("--markdown", metavar="FILE", help="write a report for people")
 
 
 def verify(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -156,7 +155,6 @@ def _run(options: argparse.Namespace, url: str, stderr: TextIO) -> Verdict:
     wanted: tuple[tuple[str, Callable[[Verdict], str]], ...] = (
         ("json", reports.json_text),
         ("junit", reports.as_junit),
-        ("markdown", reports.as_markdown),
     )
     for name, _ in wanted:
         if (file := getattr(options, name)) is not None:

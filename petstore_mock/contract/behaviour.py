@@ -52,8 +52,6 @@ class GapChoices(TypedDict, total=False):
     location_header: Literal["absent", "present"]
     deprecation_headers: Literal["present", "absent"]
     content_type: Literal["plain", "with_charset"]
-    content_coding: Literal["identity", "gzip"]
-    validators: Literal["none", "etag", "weak_etag"]
     answer_framing: Literal["content_length", "chunked"]
     header_names: Literal["canonical", "lower_case"]
     connection: Literal["kept", "closed_after_answer"]
@@ -98,8 +96,6 @@ class Behaviour:
     location_header: Literal["absent", "present"] = "absent"
     deprecation_headers: Literal["present", "absent"] = "present"
     content_type: Literal["plain", "with_charset"] = "plain"
-    content_coding: Literal["identity", "gzip"] = "identity"
-    validators: Literal["none", "etag", "weak_etag"] = "none"
     answer_framing: Literal["content_length", "chunked"] = "content_length"
     header_names: Literal["canonical", "lower_case"] = "canonical"
     connection: Literal["kept", "closed_after_answer"] = "kept"
@@ -238,7 +234,6 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "location_header": "present",
             "deprecation_headers": "present",
             "content_type": "with_charset",
-            "validators": "etag",
         },
         "hostile": {
             "list_order": "arbitrary",
@@ -249,7 +244,6 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "json_style": "shuffled_members",
             "deprecation_headers": "absent",
             "content_type": "with_charset",
-            "content_coding": "gzip",
             "answer_framing": "chunked",
             "header_names": "lower_case",
             "connection": "closed_after_answer",
@@ -289,8 +283,6 @@ class Policies(NamedTuple):
     location_header: Callable[[str, int], ResponseFields] | None
     deprecation_headers: Callable[[datetime | None], ResponseFields]
     content_type: str
-    content_coding: bool
-    validators: Callable[[bytes], str] | None
     answer_framing: bool
     header_names: bool
     connection: bool

@@ -27,7 +27,6 @@ __all__ = [
     "any_order",
     "clamp_limit",
     "deprecation_fields",
-    "entity_tag",
     "link_to_first_page",
     "link_to_next_page",
     "lowest_first",
@@ -38,7 +37,6 @@ __all__ = [
     "stable_order",
     "terse_code",
     "unchanged",
-    "weak_entity_tag",
     "with_more_fields",
 ]
 
@@ -167,16 +165,6 @@ def deprecation_fields(removed_at: datetime | None) -> ResponseFields:
         ("Deprecation", f"@{int(DEPRECATED_SINCE.timestamp())}"),  # RFC 9745 §2: a structured-field date
         ("Sunset", http_date(removed_at.timestamp())),  # RFC 8594 §3
     )
-
-
-def entity_tag(body: bytes) -> str:
-    """Return a strong validator: it differs where the bytes do, as far as a checksum can tell (RFC 9110 §8.8.3)."""
-    return f'"{len(body):x}-{zlib.crc32(body):08x}"'
-
-
-def weak_entity_tag(body: bytes) -> str:
-    """Return a weak one, which promises no more than that the bodies mean the same."""
-    return f"W/{entity_tag(body)}"
 
 
 def terse_code(_standard: str, status: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.error_conditions import CONDITIONS, REALM
@@ -11,12 +9,10 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import BASE_PATH, INTERFACE_VERSION, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from petstore_mock.contract.interface import Operation
     from petstore_mock.contract.schemas import Schemas
 
-__all__ = ["as_yaml", "openapi_document"]
+__all__ = ["openapi_document"]
 
 JsonObject = dict[str, Any]
 
@@ -32,10 +28,6 @@ _ENVIRONMENTS: Final = (
 )
 
 _REFUSING: Final = ("after_removal", "rate_limit")  # beside those that validate
-
-_PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_/ .(){}-]*")
-# What YAML 1.1 or 1.2 reads as something else than text.
-_NOT_TEXT: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
 def openapi_document(schemas: Schemas, *, server: str | None = None) -> dict[str, Any]:
@@ -230,36 +222,3 @@ def _converted(node: Any, schemas: Schemas) -> Any:  # noqa: ANN401  # walks any
     if not pointer and name in _COMPONENTS:
         return {**_reference("schemas", name), **converted}
     return {**_converted(schemas.lookup(reference), schemas), **converted}
-
-
-# YAML
-
-
-def as_yaml(document: Mapping[str, Any]) -> str:
-    """Return a JSON object as YAML (1.1 and 1.2 alike), ending in a line break."""
-    return "".join(f"{line}\n" for line in _yaml_lines(document))
-
-
-def _yaml_lines(node: Any) -> Iterator[str]:  # noqa: ANN401  # walks any JSON value
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if isinstance(value, (dict, list)) and value:
-                yield f"{_scalar(key)}:"
-                yield from (f"  {line}" for line in _yaml_lines(value))
-            else:
-                yield f"{_scalar(key)}: {_scalar(value)}"
-    else:
-        for item in node:
-            if isinstance(item, (dict, list)) and item:
-                first, *rest = _yaml_lines(item)
-                yield f"- {first}"
-                yield from (f"  {line}" for line in rest)
-            else:
-                yield f"- {_scalar(item)}"
-
-
-def _scalar(value: Any) -> str:  # noqa: ANN401  # any JSON value, empty containers included
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT and value[-1] != " ":
-        return value
-    quoted = json.dumps(value, ensure_ascii=False)  # every JSON value is YAML, but for characters that YAML forbids
-    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.common.numbers import is_integer
 from petstore_mock.contract.fast_validator import compile_fast_validator
 from petstore_mock.contract.schema_errors import SchemaError, find_errors, is_plain
-from petstore_mock.contract.schema_files import check_document, follow, read_document, resolve
-from petstore_mock.contract.schema_requirements import check_requirements
+from petstore_mock.contract.schema_files import follow, read_document, resolve
 from petstore_mock.contract.violations import MOST_VIOLATIONS, Violation, Violations, member_path, no_such_name, path_of
 
 if TYPE_CHECKING:
@@ -49,21 +48,12 @@ class Schemas:
 
     Args:
         directory: where ``NewPet.json`` and its like are.
-
-    Raises:
-        PetStoreMockError: a schema is missing, no valid JSON Schema, or none that the service could follow; raised
-            here, once, not at a request.
     """
 
-    def __init__(self, directory: Path, *, check: bool = True) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.documents: dict[str, dict[str, Any]] = {name: read_document(directory, name) for name in SCHEMA_NAMES}
-        if check:
-            for name, document in self.documents.items():
-                check_document(name, document)
         self.resolved: dict[str, dict[str, Any]] = {name: resolve(self.documents, name) for name in SCHEMA_NAMES}
-        if check:
-            check_requirements(self.resolved)
         self._asserting = {name: assertions_of(schema) for name, schema in self.resolved.items()}
         self._fast_validators = {name: compile_fast_validator(schema) for name, schema in self._asserting.items()}
         self._finders: dict[str, Callable[[Any], Iterable[SchemaError]]] = {}  # made when first asked
@@ -73,7 +63,7 @@ class Schemas:
 
     def lookup(self, reference: str) -> Mapping[str, Any]:
         """Return the schema that a ``$ref`` of these schemas leads to."""
-        return follow(self.documents, reference, "the schemas")[1]
+        return follow(self.documents, reference)
 
     def fast_validator(self, name: str) -> Callable[[Any], bool]:
         """Return what says quickly that a value is valid by the schema ``name``; else :meth:`validate` knows."""
@@ -247,4 +237,4 @@ def default_schemas() -> Schemas:
     """Return the schemas that ship with the package; in a checkout, those at its top level."""
     here = Path(__file__).parent.parent
     shipped = here / "_schemas"
-    return Schemas(shipped if shipped.is_dir() else here.parent / "schemas", check=False)  # our own suite checks them
+    return Schemas(shipped if shipped.is_dir() else here.parent / "schemas")

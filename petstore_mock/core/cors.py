@@ -18,9 +18,9 @@ __all__ = ["ANY_ORIGIN", "Cors", "check_origin", "cors_of"]
 
 ANY_ORIGIN: Final = "*"
 
-_HEADERS: Final = "authorization, content-type, if-none-match"  # by name: `*` does not cover the first
+_HEADERS: Final = "authorization, content-type"  # by name: `*` does not cover the first
 # What a page reads of an answer beyond the few fields that any page may (Cache-Control, Content-Type and their like).
-_EXPOSED: Final = "Retry-After, Link, Deprecation, Sunset, WWW-Authenticate, Location, ETag, X-Total-Count"
+_EXPOSED: Final = "Retry-After, Link, Deprecation, Sunset, WWW-Authenticate, Location, X-Total-Count"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 

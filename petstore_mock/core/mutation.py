@@ -12,7 +12,7 @@ from petstore_mock.contract.mutant_changes import NO_BODY, NO_JSON, Turn
 from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.contract.strict_json import encode_json
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.messages.response import NOT_MODIFIED, Head
+from petstore_mock.messages.response import Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,8 +101,8 @@ class Mutation:
         fault, change = entry.fault, self.mutant.after
         if change is None or entry.status is not None:  # of one that is deferred, this was done when it was made
             return
-        if response.status == NOT_MODIFIED or (fault is not None and fault.breaks_contract):
-            return  # a 304 has nothing to spoil, and what such a fault answers is spoilt already
+        if fault is not None and fault.breaks_contract:
+            return  # what such a fault answers is spoilt already
         turn = self._turn(world, entry.request)
         if turn is None:
             return

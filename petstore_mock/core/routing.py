@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.door_path import DOOR_PATH
 from petstore_mock.common.masking import cut
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from petstore_mock.contract.schemas import Schemas
     from petstore_mock.core.new_pet import NewPet
 
-__all__ = ["CLOSED", "SERVER", "Refusal", "Route", "Rules", "door_hint", "rules_for"]
+__all__ = ["CLOSED", "SERVER", "Refusal", "Route", "Rules", "door_hint", "has_route", "rules_for"]
 
 SERVER: Final = ("Server", "petstore-mock")  # so that nobody takes the fake for the real service
 # Of the control door, which may be open on a port of its own all the same: who may steer it was told where.
@@ -122,7 +122,6 @@ class Rules:
             chunked=chosen.answer_framing,
             close=chosen.connection,
             lower_case=chosen.header_names,
-            gzip=chosen.content_coding,
         )
         self.wire_format = PLAIN if wire_format == PLAIN else wire_format  # adapters ask which by `is`
         self.accepts_new_pet = schemas.fast_validator("NewPet")
@@ -131,12 +130,7 @@ class Rules:
         self.limits_values = chosen.name_rule is not no_rule or chosen.category_rule is not no_rule
         self.rewrites = chosen.extra_response_fields is not unchanged or chosen.json_style is not unchanged
         # Whether the same request is answered alike each time, as long as nothing changes.
-        self.repeats_itself = (
-            not self.rewrites
-            and self.lists_lowest_first
-            and chosen.paging_headers is None
-            and chosen.validators is None
-        )
+        self.repeats_itself = not self.rewrites and self.lists_lowest_first and chosen.paging_headers is None
 
     # Heads
 
@@ -181,15 +175,11 @@ class Rules:
         return self._find_path(method, path, segments, query)
 
     def _find_path(self, method: str, path: str, segments: list[str | None], query: str) -> Route:
-        match segments:
-            case [base, "pets"] if f"/{base}" == BASE_PATH:
-                kind, pet_id = "pets", None
-            case [base, "pets", str() as pet_id] if f"/{base}" == BASE_PATH and pet_id:
-                kind = "pet"
-            case _:  # a trailing or doubled slash and another letter case make another path
-                condition = self.policies.unknown_route
-                told = "GET" if method == "HEAD" else method  # the length of GET's answer is told (RFC 9110 §8.6)
-                return Route(refusal=Refusal(condition, detail=f"{told} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
+        kind = _kind_of(segments)
+        if kind is None:
+            condition = self.policies.unknown_route
+            told = "GET" if method == "HEAD" else method  # the length of GET's answer is told (RFC 9110 §8.6)
+            return Route(refusal=Refusal(condition, detail=f"{told} {cut(path, _SHOWN_PATH)}{_path_hint(path)}"))
         allow = ", ".join(_METHODS_BY_PATH[kind])
         if method == "OPTIONS":
             return Route(allow=allow)
@@ -197,7 +187,7 @@ class Rules:
         if operation is None:
             detail = f"{method} {cut(path, _SHOWN_PATH)}; the methods are {allow}"
             return Route(refusal=Refusal("method_not_allowed", detail=detail), allow=allow)
-        return self._validate_parameters(Route(operation, allow=allow), pet_id, query)
+        return self._validate_parameters(Route(operation, allow=allow), segments[2] if kind == "pet" else None, query)
 
     def _validate_parameters(self, route: Route, pet_id: str | None, query: str) -> Route:
         assert route.operation is not None  # noqa: S101  # for the type checker: only operations have parameters
@@ -286,6 +276,22 @@ class Rules:
                 del parameters["status"]  # as if none had been asked for
             return status is not None
         return False
+
+
+def has_route(target: str) -> bool:
+    """Say whether the path of ``target`` is one of the interface's, whatever the method."""
+    path = target.partition("?")[0]
+    return _kind_of([percent_decode(segment) for segment in path[1:].split("/")]) is not None
+
+
+def _kind_of(segments: list[str | None]) -> Literal["pets", "pet"] | None:
+    """Return which path of the interface the decoded segments make; None for any other."""
+    match segments:
+        case [base, "pets"] if f"/{base}" == BASE_PATH:
+            return "pets"
+        case [base, "pets", str() as pet_id] if f"/{base}" == BASE_PATH and pet_id:
+            return "pet"
+    return None  # a trailing or doubled slash and another letter case make another path
 
 
 def _integer(text: str) -> Any:  # noqa: ANN401  # an integer, or the text that is none

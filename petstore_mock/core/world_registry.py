@@ -19,7 +19,7 @@ from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.core import pipeline
 from petstore_mock.core.keys import KeyIndex
-from petstore_mock.core.routing import CLOSED, door_hint
+from petstore_mock.core.routing import CLOSED, door_hint, has_route
 from petstore_mock.core.world import World
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import HandshakeFault
@@ -379,9 +379,15 @@ class Worlds:
         finally:
             world.lock.release()
 
-    def permits_preflight(self, request: ApiRequest) -> bool:
-        """Say whether a request is a browser's question on behalf of a page that may use the service."""
-        return self._cors is not None and self._cors.permits_preflight(request)
+    def takes_no_expectation(self, request: ApiRequest) -> bool:
+        """Say whether the fake answers a request itself, whatever an expectation of ``httpserver`` may match.
+
+        The fake's own paths are its own (§4.4). A preflight would use up one, since most match any method.
+        """
+        if self._cors is not None and self._cors.permits_preflight(request):
+            return True
+        is_addressed = not request.mount and request.target.startswith(_BY_ADDRESS)
+        return has_route(self._parts(request.target)[1] if is_addressed else request.target)
 
     def handshake_began(self, connection: int) -> Handshake:
         """Enter the TLS handshake of a connection in the journal of the current world, and choose its fault.

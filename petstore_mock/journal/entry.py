@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, unquote
 from petstore_mock.common.masking import mask_field, mask_target, mask_text, printable, request_line
 from petstore_mock.common.real_time import RealTime
 from petstore_mock.contract.interface import SENTENCES, Sentence
-from petstore_mock.messages.content_coding import coded, coding_fields
 from petstore_mock.messages.request import KNOWN_METHODS
 
 if TYPE_CHECKING:
@@ -228,11 +227,7 @@ class Entry:
         if response is None or self.status is None:
             return []
         keys = self.secrets
-        found = [
-            *response.head.fields,
-            *coding_fields(self.request.fields, response),
-            ("Date", response.date.decode("ascii")),
-        ]
+        found = [*response.head.fields, ("Date", response.date.decode("ascii"))]
         return [(name, mask_field(name, value, keys)) for name, value in found]
 
     @property
@@ -245,12 +240,6 @@ class Entry:
         """The answer's body, empty without an answer and for HEAD; readable and whole, whatever went out of it."""
         response = self.response
         return b"" if response is None or self.status is None or self.method == "HEAD" else response.body
-
-    @property
-    def response_size(self) -> int:
-        """The bytes of the answer's body in its content coding (gap ``content_coding``)."""
-        response, body = self.response, self.response_body
-        return len(coded(self.request.fields, response)[1]) if response is not None and body else len(body)
 
     # The decision
 

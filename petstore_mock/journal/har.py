@@ -133,9 +133,6 @@ def _response(entry: Entry) -> dict[str, Any]:
     }
     if encoding:
         content["encoding"] = encoding
-    sent = entry.response_size
-    if sent != len(body):
-        content["compression"] = len(body) - sent  # less than nothing for the smallest bodies
     return {
         "status": entry.status or 0,
         "statusText": reason_phrase(entry.status) if entry.status else "",
@@ -146,7 +143,7 @@ def _response(entry: Entry) -> dict[str, Any]:
         "content": content,
         "redirectURL": headers.get("location", ""),
         "headersSize": _UNKNOWN,
-        "bodySize": sent if entry.status else _UNKNOWN,
+        "bodySize": len(body) if entry.status else _UNKNOWN,
     }
 
 

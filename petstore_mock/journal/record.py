@@ -17,7 +17,7 @@ from petstore_mock.contract.violations import Described, Violation
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.journal.entry import Entry
 from petstore_mock.messages.request import ApiRequest
-from petstore_mock.messages.response import PLAIN, ApiResponse, Head, WireFormat
+from petstore_mock.messages.response import ApiResponse, Head
 
 if TYPE_CHECKING:
     from petstore_mock.contract.error_conditions import Condition
@@ -88,7 +88,6 @@ def _response_record(entry: Entry) -> dict[str, Any] | None:
         "fields": [[name, mask_field(name, value, keys)] for name, value in response.head.fields],
         "body": _as_base64(entry, response.body),
         "date": response.date.decode("ascii"),
-        "gzip": response.wire_format.gzip,
     }
 
 
@@ -122,8 +121,7 @@ def update_entry(entry: Entry, record: dict[str, Any]) -> None:
     answer = record["response"]
     if answer is not None:
         head = Head(answer["status"], [(name, value) for name, value in answer["fields"]])
-        wire_format = WireFormat(gzip=True) if answer["gzip"] else PLAIN
-        entry.response = ApiResponse(head, b64decode(answer["body"]), answer["date"].encode("ascii"), wire_format)
+        entry.response = ApiResponse(head, b64decode(answer["body"]), answer["date"].encode("ascii"))
     entry.sent = record["sent"]
     entry.duration = record["duration"]
     entry.outcome = record["outcome"]

@@ -165,7 +165,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
             _result(entry),
             f"{entry.duration * 1000:.1f} ms",
             "httpserver" if entry.by_expectation else entry.operation or "-",
-            printable(_shorten(_note(entry), _SHOWN_REASON)),
+            printable(_shorten(_why(entry, entry.where), _SHOWN_REASON)),
         )
         for entry in entries
     ]
@@ -176,11 +176,6 @@ def _table(entries: Sequence[Entry]) -> list[str]:
         f"{row[4]:<{widths[4]}}  {row[5]}".rstrip()
         for row in rows
     ]
-
-
-def _note(entry: Entry) -> str:
-    why, coding = _why(entry, entry.where), entry.response_headers.get("content-encoding")
-    return "; ".join(filter(None, (why, f"in {coding}" if coding else "")))
 
 
 def render_violation(entry: Entry) -> str:

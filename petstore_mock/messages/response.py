@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BODILESS_STATUSES",
-    "NOT_MODIFIED",
     "PLAIN",
     "UNSIZED_STATUSES",
     "ApiResponse",
@@ -28,9 +27,8 @@ __all__ = [
 _FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token (RFC 9110 §5.6.2)
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110 §5.5
 
-NOT_MODIFIED: Final = 304
-BODILESS_STATUSES: Final = frozenset({204, 205, NOT_MODIFIED})  # RFC 9110 §6.4.1, §15.3.6
-UNSIZED_STATUSES: Final = frozenset({204, NOT_MODIFIED})  # without Content-Length (RFC 9110 §8.6); a 205 says 0
+BODILESS_STATUSES: Final = frozenset({204, 205, 304})  # RFC 9110 §6.4.1, §15.3.6
+UNSIZED_STATUSES: Final = frozenset({204, 304})  # without Content-Length (RFC 9110 §8.6); a 205 says 0
 
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 
@@ -101,19 +99,17 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """How a behaviour sends its answers; HTTP allows any of it. All but ``gzip`` is the wire's: WSGI has no say in it.
+    """How a behaviour sends its answers; HTTP allows any of it. WSGI has no say in it.
 
     Attributes:
         chunked: frame the body in chunks instead of by its length (gap ``answer_framing``).
         close: end the connection after the answer (gap ``connection``).
         lower_case: write header names in lower case (gap ``header_names``).
-        gzip: compress the body for a client that takes that (gap ``content_coding``).
     """
 
     chunked: bool = False
     close: bool = False
     lower_case: bool = False
-    gzip: bool = False
 
 
 PLAIN: Final = WireFormat()

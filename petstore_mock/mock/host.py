@@ -72,10 +72,13 @@ class Host:
                 from petstore_mock.transport.tls_connection import ServerTls  # noqa: PLC0415
 
                 tls = ServerTls(self.tls.context, self.worlds.handshake_began)
-            # A preflight takes no expectation, most of which are for any method, and would be used up by it.
-            reserved = self.worlds.permits_preflight
             self._listener = Listener(
-                self.worlds, self._address, self._port, mounted=self._control, tls=tls, reserved=reserved
+                self.worlds,
+                self._address,
+                self._port,
+                mounted=self._control,
+                tls=tls,
+                reserved=self.worlds.takes_no_expectation,
             )
             self.worlds.renew_connections = self._listener.wire.renew_connections
         return self._listener

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Never, Self
 
-from petstore_mock.common.paths import as_path
 from petstore_mock.common.suggestions import refuse_unknown
 from petstore_mock.common.wording import counted
-from petstore_mock.contract.schemas import Schemas, default_schemas
+from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.core.cors import cors_of
 from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.starting_state import Seed, check_type
@@ -53,7 +52,6 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         random_seed: seeds all that is drawn: ids, orders, probabilities.
         mutant: the name of a mutant, which answers in the place of the service and breaks one clause.
         control: whether the control door is open on the same port, at :attr:`control_url`.
-        schemas: a directory of JSON Schemas to validate by, instead of those that ship.
         cors: the origins whose pages may use the service in a browser, or ``"*"`` for any; none unless given.
         tls: whether to listen with TLS, under a certificate that clients trust by :attr:`tls`; needs the extra ``tls``.
 
@@ -78,7 +76,6 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         random_seed: int = 0,
         mutant: str | None = None,
         control: bool = False,
-        schemas: str | PathLike[str] | None = None,
         cors: Iterable[str] | None = None,
         tls: bool = False,
         **unknown: Never,
@@ -87,11 +84,10 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
         check_type("host", host, str, what="an address such as '127.0.0.1'")
         check_type("port", port, int, what="a number, 0 for any free port")
         check_type("tls", tls, bool, what="True or False")
-        rules = default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
         self.host = Host(host, port, cors_of(cors), tls=tls)
         self.tenant: Tenant = Tenant(
             self.host.worlds,
-            rules,
+            default_schemas(),
             api_key=api_key,
             seed=seed,
             behaviour=behaviour,
@@ -214,11 +210,11 @@ class PetStoreMock(PetStore[FaultHandle, Snapshot]):
 
     @property
     def httpserver(self) -> Listener:
-        """The pytest-httpserver object behind the listener; its expectations win over the fake (§4.4)."""
+        """The pytest-httpserver object behind the listener, for paths that the fake does not have (§4.4)."""
         return self.host.listener
 
     def openapi(self) -> dict[str, Any]:
-        """Return the interface as an OpenAPI 3.1 document, by this mock's schemas; its own address comes first."""
+        """Return the interface as an OpenAPI 3.1 document; its own address comes first."""
         from petstore_mock.contract.openapi import openapi_document  # noqa: PLC0415  # only for those who ask
 
         return openapi_document(self.tenant.world.schemas, server=self.url if self.host.is_listening else None)

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from petstore_mock.common.paths import as_path
 from petstore_mock.contract.gap_policies import INTEGER_TEXT
-from petstore_mock.contract.schemas import Schemas, default_schemas
+from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.contract.violations import member_path
-from petstore_mock.errors import PetStoreMockError
 from petstore_mock.strategies import from_schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from os import PathLike
 
     from hypothesis.strategies import SearchStrategy
+
+    from petstore_mock.contract.schemas import Schemas
 
 __all__ = [
     "InvalidListQuery",
@@ -34,15 +33,9 @@ __all__ = [
 ]
 
 
-def _rules(schemas: str | PathLike[str] | None) -> Schemas:
-    return default_schemas() if schemas is None else Schemas(as_path(schemas, "schemas"))
-
-
 def _field(rules: Schemas, schema: str, name: str) -> SearchStrategy[Any]:
     """Draw values of one property that its schema allows."""
     properties = rules.properties(schema)
-    if name not in properties:
-        raise PetStoreMockError(f"expected {schema}.json to have a property {name!r}; it has {', '.join(properties)}")
     path = member_path("value", name)
 
     def accepts(value: object) -> bool:
@@ -53,33 +46,21 @@ def _field(rules: Schemas, schema: str, name: str) -> SearchStrategy[Any]:
 
 
 @from_schema.when_drawn
-def names(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[str]:
-    """Draw names of animals: any text that the schema allows, the awkward kinds of it often (§2).
-
-    Args:
-        schemas: a directory of JSON Schemas to follow, instead of those that ship.
-    """
-    return _field(_rules(schemas), "NewPet", "name")
+def names() -> SearchStrategy[str]:
+    """Draw names of animals: any text that the schema allows, the awkward kinds of it often (§2)."""
+    return _field(default_schemas(), "NewPet", "name")
 
 
 @from_schema.when_drawn
-def category_ids(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[int]:
-    """Draw identifiers of categories: int64, its bounds and both sides of 2**53 often (§2).
-
-    Args:
-        schemas: as for :func:`names`.
-    """
-    return _field(_rules(schemas), "NewPet", "categoryId")
+def category_ids() -> SearchStrategy[int]:
+    """Draw identifiers of categories: int64, its bounds and both sides of 2**53 often (§2)."""
+    return _field(default_schemas(), "NewPet", "categoryId")
 
 
 @from_schema.when_drawn
-def pet_statuses(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[str]:
-    """Draw a status: ``available``, ``pending`` or ``sold`` (§2).
-
-    Args:
-        schemas: as for :func:`names`.
-    """
-    return _field(_rules(schemas), "NewPet", "status")
+def pet_statuses() -> SearchStrategy[str]:
+    """Draw a status: ``available``, ``pending`` or ``sold`` (§2)."""
+    return _field(default_schemas(), "NewPet", "status")
 
 
 def _fields(rules: Schemas, schema: str, given: Mapping[str, object]) -> dict[str, SearchStrategy[Any]]:
@@ -116,7 +97,6 @@ def new_pets(
     names: SearchStrategy[str] | None = None,
     category_ids: SearchStrategy[int] | None = None,
     statuses: SearchStrategy[str] | None = None,
-    schemas: str | PathLike[str] | None = None,
 ) -> SearchStrategy[dict[str, Any]]:
     """Draw bodies of createPet that the service accepts (§4.2); ``status`` is there or not.
 
@@ -124,9 +104,8 @@ def new_pets(
         names: draws ``name``.
         category_ids: draws ``categoryId``.
         statuses: draws ``status``.
-        schemas: as for :func:`names`.
     """
-    return _documents(_rules(schemas), "NewPet", {"name": names, "categoryId": category_ids, "status": statuses})
+    return _documents(default_schemas(), "NewPet", {"name": names, "categoryId": category_ids, "status": statuses})
 
 
 @from_schema.when_drawn
@@ -136,7 +115,6 @@ def pets(
     names: SearchStrategy[str] | None = None,
     category_ids: SearchStrategy[int] | None = None,
     statuses: SearchStrategy[str] | None = None,
-    schemas: str | PathLike[str] | None = None,
 ) -> SearchStrategy[dict[str, Any]]:
     """Draw animals as the service returns them, ready for ``petstore.seed()`` (§2).
 
@@ -145,10 +123,9 @@ def pets(
         names: draws ``name``.
         category_ids: draws ``categoryId``.
         statuses: draws ``status``.
-        schemas: as for :func:`names`.
     """
     given = {"id": ids, "name": names, "categoryId": category_ids, "status": statuses}
-    return _documents(_rules(schemas), "Pet", given)
+    return _documents(default_schemas(), "Pet", given)
 
 
 class InvalidNewPet(NamedTuple):
@@ -167,13 +144,9 @@ class InvalidNewPet(NamedTuple):
 
 
 @from_schema.when_drawn
-def invalid_new_pets(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[InvalidNewPet]:
-    """Draw JSON values that the strict service refuses as a body of createPet for exactly one rule (§7).
-
-    Args:
-        schemas: as for :func:`names`.
-    """
-    rules = _rules(schemas)
+def invalid_new_pets() -> SearchStrategy[InvalidNewPet]:
+    """Draw JSON values that the strict service refuses as a body of createPet for exactly one rule (§7)."""
+    rules = default_schemas()
     return st.one_of([_validated(rules, body, rule) for rule, body in _broken_bodies(rules)])
 
 
@@ -223,16 +196,14 @@ def list_queries(
     *,
     limits: SearchStrategy[int] | None = None,
     statuses: SearchStrategy[str] | None = None,
-    schemas: str | PathLike[str] | None = None,
 ) -> SearchStrategy[dict[str, Any]]:
     """Draw query parameters of listPets that the service accepts, as a dict for ``params=`` (§4.1); empty ones too.
 
     Args:
         limits: draws ``limit``.
         statuses: draws ``status``.
-        schemas: as for :func:`names`.
     """
-    fields = _fields(_rules(schemas), "listPets.parameters", {"limit": limits, "status": statuses})
+    fields = _fields(default_schemas(), "listPets.parameters", {"limit": limits, "status": statuses})
     return st.fixed_dictionaries({}, optional=fields)
 
 
@@ -252,16 +223,13 @@ class InvalidListQuery(NamedTuple):
 
 
 @from_schema.when_drawn
-def invalid_list_queries(*, schemas: str | PathLike[str] | None = None) -> SearchStrategy[InvalidListQuery]:
+def invalid_list_queries() -> SearchStrategy[InvalidListQuery]:
     """Draw queries that listPets refuses under the default behaviour, for exactly one rule (§7 leaves it open).
 
     They go out by ``urlencode(query, doseq=True)``, or the like of ``params=``.
-
-    Args:
-        schemas: as for :func:`names`.
     """
-    rules = _rules(schemas)
-    valid = list_queries(schemas=schemas).map(lambda query: {name: str(value) for name, value in query.items()})
+    rules = default_schemas()
+    valid = list_queries().map(lambda query: {name: str(value) for name, value in query.items()})
     drawn: list[SearchStrategy[InvalidListQuery]] = []
     properties = rules.properties("listPets.parameters")
     for name, part in properties.items():

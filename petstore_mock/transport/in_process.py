@@ -6,7 +6,6 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.request import UNASKED_BODY
 from petstore_mock.messages.response import UNSIZED_STATUSES
@@ -96,11 +95,10 @@ def wait(deferred: DeferredResponse, instead_of: str, patience: float | None = N
 
 def outgoing(request: ApiRequest, response: ApiResponse) -> tuple[list[tuple[str, str]], bytes]:
     """Return all header fields of an answer, and its body as it goes out."""
-    coding, body = coded(request.fields, response)
-    fields = [*response.head.fields, *coding, ("Date", response.date.decode("ascii"))]
+    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
     if response.status not in UNSIZED_STATUSES:
-        fields.append(("Content-Length", str(len(body))))
-    return fields, b"" if request.method == "HEAD" else body
+        fields.append(("Content-Length", str(len(response.body))))
+    return fields, b"" if request.method == "HEAD" else response.body
 
 
 def exchange(

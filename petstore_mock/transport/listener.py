@@ -1,8 +1,8 @@
 """The listener: pytest-httpserver's expectation API on top, our own wire beneath.
 
-What an expectation matches is answered by it, whatever the fake would say; everything else goes to the fake. The base
-class's no-match path is never taken: there, one request for the fake while an ordered expectation is pending would
-fail the server for good.
+An expectation answers what it matches, but never a request that is reserved for the fake, such as those for its own
+paths; everything else goes to the fake. The base class's no-match path is never taken: there, one request for the fake
+while an ordered expectation is pending would fail the server for good.
 """
 
 from __future__ import annotations

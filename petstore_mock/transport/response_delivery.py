@@ -10,7 +10,6 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_mock.messages.content_coding import coded
 from petstore_mock.messages.deferred import DeferredResponse
 from petstore_mock.messages.response import UNSIZED_STATUSES
 
@@ -52,9 +51,8 @@ def frame(
         closing: the connection ends after it.
         chunked: overrides what ``response.wire_format`` says.
     """
-    coding, body = coded(head.fields, response)
-    lines = [response.head.wire, *(f"{name}: {value}\r\n".encode() for name, value in coding)]
-    lines += (b"Date: ", response.date, b"\r\n")
+    body = response.body
+    lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
     if response.head.status in UNSIZED_STATUSES:
         body = b""
     elif (response.wire_format.chunked if chunked is None else chunked) and head.modern and not head.bodiless:

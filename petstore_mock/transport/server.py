@@ -64,7 +64,7 @@ class WireServer:
         handler: the core.
         host: where to listen: an address, or a name that stands for one.
         port: 0 for any free one; ``port`` tells which after the start, and a later start takes it again.
-        expectations: what wins over the handler.
+        expectations: what answers instead of the handler.
         mounted: a WSGI application of paths of its own.
         head_timeout: seconds within which a head must come in full.
         body_timeout: seconds within which a body must grow.

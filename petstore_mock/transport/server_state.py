@@ -26,7 +26,7 @@ KNOWN_HEAD_SIZE: Final = 2048  # bytes
 
 
 class Expectations(Protocol):
-    """Answers that win over the fake's: the expectations of pytest-httpserver."""
+    """Answers for paths that the fake does not have: the expectations of pytest-httpserver."""
 
     def expected(self) -> bool:
         """Say whether there is any; asked for each request, so it must be quick."""
@@ -36,7 +36,7 @@ class Expectations(Protocol):
 
 
 class NoExpectations:
-    """Nothing wins over the fake."""
+    """The fake answers everything."""
 
     def expected(self) -> bool:
         """Say that there is none."""
@@ -52,7 +52,7 @@ class ServerState:
 
     Attributes:
         handler: the core.
-        expectations: what wins over it.
+        expectations: what answers instead of it.
         mounted: a WSGI application of paths of its own, or None.
         threads: in which that is called.
         head_timeout: seconds within which a head must come in full.

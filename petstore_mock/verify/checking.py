@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Checking", "plan"]
 
-_PADDING: Final = 1024 * 1024 + 1
 _LONG: Final = 256
 _LIKELY: Final = 1  # the id of an animal, where nothing has shown any
 _FAR: Final = 2**52  # below which a randomly chosen id is taken by nobody, and exact everywhere
@@ -116,7 +115,6 @@ class Checking:
             "category": str(numbers[0] if numbers else 1),
             "name256": name.ljust(_LONG, "x"),
             "name": name,
-            "padding": " " * _PADDING,
         }
         return _filled(text, values).encode("utf-8")
 

@@ -1,7 +1,6 @@
 """One connection that survives whatever answers: hanging, resetting, lying about lengths, speaking no HTTP.
 
-A reader of its own rather than ``http.client``: it keeps the case of header names and tells how an answer was framed,
-and one deadline holds for the whole answer, however slowly it drips.
+A reader of its own rather than ``http.client``: one deadline holds for the whole answer, however slowly it drips.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from petstore_mock.verify.exchange import Failure, WholeAnswer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from petstore_mock.verify.exchange import FailureKind, Fields, Framing
+    from petstore_mock.verify.exchange import FailureKind, Fields
 
 __all__ = ["FailedError", "ServiceConnection"]
 
@@ -78,7 +77,6 @@ class ServiceConnection:
         self._buffer = b""
         self._deadline = 0.0
         self._timeout = 0.0
-        self.reused = False  # whether the latest request went over a connection that an earlier one had used
 
     def close(self) -> None:
         """Close the connection, if one is open."""
@@ -141,7 +139,6 @@ class ServiceConnection:
     def _open(self, *, anew: bool) -> None:
         if self._socket is not None and (anew or self._is_stale(self._socket)):
             self.close()
-        self.reused = self._socket is not None
         if self._socket is not None:
             return
         try:
@@ -211,14 +208,14 @@ class ServiceConnection:
         names: dict[str, list[str]] = {}
         for name, value in fields:
             names.setdefault(name.lower(), []).append(value)
-        body, framing = self._body(status, names)
+        body, is_ended_by_close = self._body(status, names)
         tokens = {token.strip().lower() for value in names.get("connection", ()) for token in value.split(",")}
-        closes = framing == "close" or "close" in tokens or (minor == 0 and "keep-alive" not in tokens)
+        closes = is_ended_by_close or "close" in tokens or (minor == 0 and "keep-alive" not in tokens)
         if self._buffer:
             raise FailedError("length", f"{len(self._buffer)} bytes came after the {len(body)} that were announced")
         for coding in reversed(",".join(names.get("content-encoding", ())).split(",")):
             body = _decoded(body, coding.strip().lower())
-        return WholeAnswer(status, fields, body, framing, closes)
+        return WholeAnswer(status, fields, body, closes)
 
     def _head(self, broken: OSError | None) -> tuple[int, int, Fields]:
         while b"\n\r\n" not in self._buffer and b"\n\n" not in self._buffer:
@@ -245,26 +242,27 @@ class ServiceConnection:
             fields.append((part[1].decode("ascii"), part[2].decode("latin-1")))
         return int(found[1]), int(found[2]), tuple(fields)
 
-    def _body(self, status: int, names: dict[str, list[str]]) -> tuple[bytes, Framing]:
+    def _body(self, status: int, names: dict[str, list[str]]) -> tuple[bytes, bool]:
+        """Return the body, and whether the end of the connection ended it."""
         if status in {204, 304}:
-            return b"", "none"
+            return b"", False
         if "transfer-encoding" in names:
             coding = ", ".join(names["transfer-encoding"]).lower()
             if coding != "chunked":
                 raise FailedError("not_http", f"the transfer coding is {coding!r}, which nobody asked for")
-            return self._chunks(), "chunked"
+            return self._chunks(), False
         if "content-length" in names:
             lengths = set(names["content-length"])
             text = lengths.pop()
             if lengths or not _LENGTH.fullmatch(text) or int(text) > _MOST_BODY:
                 shown = ", ".join(names["content-length"])
                 raise FailedError("length", f"Content-Length is {shown!r}")
-            return self._take(int(text)), "content_length"
+            return self._take(int(text)), False
         while self._more("the body of the answer did not end"):
             if len(self._buffer) > _MOST_BODY:
                 raise FailedError("length", f"the body of the answer is larger than {_MOST_BODY} bytes")
         body, self._buffer = self._buffer, b""
-        return body, "close"
+        return body, True
 
     def _take(self, count: int) -> bytes:
         while len(self._buffer) < count:

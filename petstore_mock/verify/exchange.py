@@ -14,11 +14,10 @@ from petstore_mock.common.numbers import is_integer
 if TYPE_CHECKING:
     from petstore_mock.contract.interface import OperationName
 
-__all__ = ["Exchange", "Failure", "FailureKind", "Fields", "Framing", "NotJson", "WholeAnswer", "redacted", "shown"]
+__all__ = ["Exchange", "Failure", "FailureKind", "Fields", "NotJson", "WholeAnswer", "redacted", "shown"]
 
 Fields = tuple[tuple[str, str], ...]
 FailureKind = Literal["connect", "silence", "cut", "length", "not_http"]
-Framing = Literal["content_length", "chunked", "close", "none", "unknown"]
 _SHOWN: Final = 300  # characters of a body in a report
 _SHORTEST_KEY: Final = 3  # characters; what is shorter stands in every other word
 
@@ -67,18 +66,16 @@ class WholeAnswer:
 
     Attributes:
         status: the HTTP status.
-        fields: the header fields as they came; the case of their names is kept.
+        fields: the header fields as they came.
         body: its content, content codings undone.
-        framing: what told its length.
-        closes: whether the service closes the connection after it; None where a recording does not say.
+        closes: whether the service closes the connection after it.
         lacks_body: whether a recording has left the body out.
     """
 
     status: int
     fields: Fields
     body: bytes
-    framing: Framing = "unknown"
-    closes: bool | None = None
+    closes: bool = False
     lacks_body: bool = False
 
     def header(self, name: str) -> str | None:

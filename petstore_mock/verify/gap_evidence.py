@@ -1,4 +1,4 @@
-"""Which choice a service makes where the interface shows nothing: one observer for each gap.
+"""Which choice a service makes where the interface shows nothing: one observer for each gap that clients lean on.
 
 An observer reads exchanges, whether the tool sent them or a recording has them, and yields what each shows: the
 alternative that was chosen, or None for something that is none of ours, and in both cases what was seen.
@@ -10,7 +10,6 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.wording import counted
@@ -18,25 +17,24 @@ from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gap_policies import terse_code
 from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.interface import PET_STATUSES
-from petstore_mock.verify.exchange import NotJson, shown
+from petstore_mock.verify.exchange import shown
 from petstore_mock.verify.probes import UNKNOWN_FIELD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from petstore_mock.verify.exchange import Exchange
     from petstore_mock.verify.facts import Facts
 
     _Observer = Callable[[Facts], Iterable["Sighting"]]
 
-__all__ = ["NEEDS", "Finding", "Sighting", "findings"]
+__all__ = ["NEEDS", "NOT_LOOKED_AT", "Finding", "Sighting", "findings"]
 
 _PET_FIELDS: Final = frozenset({"id", "name", "categoryId", "status"})
 _ERROR_FIELDS: Final = frozenset({"code", "message", "status"})
 _ENOUGH_FOR_ORDER: Final = 5  # animals of a list: four are in any given order once in 24 times
 _ENOUGH_IDS: Final = 4  # created animals
 _ENOUGH_REQUESTS: Final = 5  # valid ones, to say that their number does not matter
-_ENOUGH_USES: Final = 11  # of the first key
 _LARGE: Final = 1024 * 1024
 _SURELY_SHOWN: Final = 50  # animals of a list of at most 100, below which no page is full
 _LEAP: Final = 1_000_000  # between two ids: more than other people create meanwhile
@@ -58,8 +56,8 @@ class Finding:
         gap: its name.
         choice: the alternative, or None.
         evidence: what showed it, or why it can't be told.
-        kind: ``learned``; ``not_observable``; ``neither`` where the service does something else than our alternatives;
-            ``contradictory`` where it did one thing and then another.
+        kind: ``learned``; ``not_observable``; ``not_looked_at`` where no observer exists; ``neither`` where the
+            service does something else than our alternatives; ``contradictory`` where it did one thing, then another.
         answers: how many sightings speak for it.
     """
 
@@ -70,7 +68,8 @@ class Finding:
     answers: int = 0
 
 
-NEEDS: Final[dict[str, str]] = {}  # what it takes to see each gap
+NOT_LOOKED_AT: Final = "not looked at"
+NEEDS: Final[dict[str, str]] = {}  # what it takes to see each gap that has an observer
 _OBSERVERS: Final[dict[str, _Observer]] = {}
 _CREATED: Final = "it takes creating an animal (--allow-create)"
 
@@ -85,23 +84,23 @@ def _observes(gap: str, needs: str) -> Callable[[_Observer], _Observer]:
     return enter
 
 
-def findings(
-    facts: Facts, keys: tuple[str, ...], unseen: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, Finding]:
+def findings(facts: Facts, keys: tuple[str, ...]) -> dict[str, Finding]:
     """Return what the exchanges show of every gap, by name.
 
     Args:
         facts: the exchanges.
         keys: what no evidence may show.
-        unseen: why nothing can be seen of some gaps, by their names; for the rest it is what it takes.
     """
-    found = [_finding(name, list(_OBSERVERS[name](facts)), unseen.get(name, NEEDS[name])) for name in GAPS]
+    found = [_finding(name, facts) for name in GAPS]
     return {one.gap: replace(one, evidence=shown(one.evidence, keys)) for one in found}
 
 
-def _finding(gap: str, sightings: Sequence[Sighting], needs: str) -> Finding:
+def _finding(gap: str, facts: Facts) -> Finding:
+    if gap not in _OBSERVERS:
+        return Finding(gap, None, NOT_LOOKED_AT, "not_looked_at")
+    sightings = list(_OBSERVERS[gap](facts))
     if not sightings:
-        return Finding(gap, None, needs, "not_observable")
+        return Finding(gap, None, NEEDS[gap], "not_observable")
     choices = Counter(sighting.choice for sighting in sightings)
     if gap in _ONCE_IS_ENOUGH and choices.get(_ONCE_IS_ENOUGH[gap]):
         sightings = [sighting for sighting in sightings if sighting.choice == _ONCE_IS_ENOUGH[gap]]
@@ -124,7 +123,6 @@ def _finding(gap: str, sightings: Sequence[Sighting], needs: str) -> Finding:
 # What shows in one answer is chosen, whatever the others show.
 _ONCE_IS_ENOUGH: Final[Mapping[str, str]] = {
     "extra_response_fields": "present",
-    "key_rotation": "mid_session",
     "deprecation_headers": "present",
 }
 
@@ -311,17 +309,6 @@ def _integral_float(facts: Facts) -> Iterable[Sighting]:
     return _accepts(facts, "categoryId", is_it, "reject", "accept")
 
 
-@_observes("duplicate_member", _CREATED)
-def _duplicate_member(facts: Facts) -> Iterator[Sighting]:
-    for one, sent in _creates(facts):
-        if _is_usual(sent) and _repeats(one):
-            made = one.json if isinstance(one.json, dict) else {}
-            is_last = one.status == 201 and all(made.get(name) == value for name, value in sent.items())
-            yield Sighting(
-                "reject" if _is_refusal(one) else "last" if is_last else None, f"{_came(one)} for {_short(one)}"
-            )
-
-
 @_observes("name_rule", f"{_CREATED}: one without a name, one with a long one")
 def _name_rule(facts: Facts) -> Iterator[Sighting]:
     took: dict[str, Exchange] = {}
@@ -364,22 +351,6 @@ def _media_type(facts: Facts) -> Iterator[Sighting]:
         if isinstance(one.sent, dict) and _is_usual(one.sent) and _media_type_of(one) != "application/json":
             choice = {415: "unsupported_415", 400: "bad_request", 201: "accept"}.get(one.status or 0)
             yield Sighting(choice, f"{_came(one)} for Content-Type: {_media_type_of(one) or 'none'}")
-
-
-@_observes("body_limit", "it takes sending a createPet of more than a mebibyte (--allow-create)")
-def _body_limit(facts: Facts) -> Iterator[Sighting]:
-    for one in facts.exchanges:
-        size = len(one.body or b"")
-        if one.operation == "createPet" and size > _LARGE and one.status not in {None, 401, 429}:
-            choice = {413: "one_mebibyte", 400: "none", 422: "none", 201: "none"}.get(one.status)
-            yield Sighting(choice, f"{_came(one)} for a body of {size:,} bytes")
-
-
-@_observes("unknown_route", "GET /store/orders was not answered")
-def _unknown_route(facts: Facts) -> Iterator[Sighting]:
-    for one in facts.exchanges:
-        if one.target.partition("?")[0] == "/store/orders" and one.status not in {None, 429}:
-            yield Sighting({404: "not_found", 501: "not_implemented"}.get(one.status or 0), _came(one))
 
 
 # What an answer says
@@ -505,37 +476,6 @@ def _after_removal(facts: Facts) -> Iterator[Sighting]:
 # How an answer looks
 
 
-@_observes(
-    "json_style", "no answer held a letter beyond ASCII, without which compact and ascii look alike (--allow-create)"
-)
-def _json_style(facts: Facts) -> Iterator[Sighting]:
-    orders: dict[frozenset[str], set[tuple[str, ...]]] = defaultdict(set)
-    for one in _answered(facts):
-        for document in one.json if isinstance(one.json, list) else [one.json]:
-            if isinstance(document, dict) and len(document) > 1 and not _is_refusal(one):
-                orders[frozenset(document)].add(tuple(document))
-    mixed = sum(len(found) > 1 for found in orders.values())
-    for one in _answered(facts):
-        value = one.json
-        if isinstance(value, NotJson) or not value or not one.answer:
-            continue
-        body = one.answer.body
-        compact = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-        escaped = json.dumps(value, separators=(",", ":")).encode("ascii")
-        if body == json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass"):
-            yield Sighting("pretty", f"{_came(one)}, indented")
-        elif body not in {compact, escaped}:
-            yield Sighting(
-                None, f"{_came(one)} with other white space or escapes: {body[:40].decode('utf-8', 'replace')}"
-            )
-        elif mixed:
-            yield Sighting(
-                "shuffled_members", f"objects with the same members came in {max(map(len, orders.values()))} orders"
-            )
-        elif compact != escaped:
-            yield Sighting("compact" if body == compact else "ascii", f"{_came(one)}, with letters beyond ASCII")
-
-
 @_observes("paging_headers", "no list was answered")
 def _paging_headers(facts: Facts) -> Iterator[Sighting]:
     lists = [one for one in _own(facts, "listPets") if one.status == 200]
@@ -575,58 +515,6 @@ def _content_type(facts: Facts) -> Iterator[Sighting]:
             yield Sighting(choice, f"{_came(one)}, {value}")
 
 
-@_observes("content_coding", "no answer with a body came to a request that takes gzip")
-def _content_coding(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        takes = any(name.lower() == "accept-encoding" and "gzip" in value.lower() for name, value in one.fields)
-        if takes and one.answer is not None and one.answer.body:
-            coding = one.header("Content-Encoding")
-            choice = "identity" if coding in {None, "identity"} else "gzip" if coding in {"gzip", "x-gzip"} else None
-            yield Sighting(choice, f"{_came(one)}, Content-Encoding: {coding or 'none'}")
-
-
-@_observes("validators", "no list and no animal was answered")
-def _validators(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        if one.operation == "createPet" or one.status not in {200, 304}:
-            continue
-        if one.header("Content-Encoding") is not None:
-            continue  # what is compressed on the fly has a weak one, whatever else has
-        tag = one.header("ETag")
-        choice: str | None = "none" if tag is None else "weak_etag" if tag.startswith("W/") else "etag"
-        if tag is not None and one.status == 200 and ("If-None-Match", "*") in one.fields:
-            choice = None  # a condition that does not hold, and is overlooked
-        yield Sighting(choice, f"{_came(one)} with ETag: {tag or 'none'}")
-
-
-@_observes("answer_framing", "no answer told its length")
-def _answer_framing(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        framing = one.answer.framing if one.answer is not None else "unknown"
-        if one.header("Content-Encoding") is not None:
-            continue  # what is compressed on the fly is chunked, whatever else is
-        if framing in {"content_length", "chunked", "close"}:
-            yield Sighting(framing if framing != "close" else None, f"{_came(one)}, {framing.replace('_', '-')}")
-
-
-@_observes("header_names", "no header came")
-def _header_names(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        if one.answer is not None and one.answer.fields and one.answer.framing != "unknown":
-            names = [name for name, _ in one.answer.fields]
-            is_lower = all(name == name.lower() for name in names)
-            yield Sighting("lower_case" if is_lower else "canonical", f"{_came(one)}, {', '.join(names[:3])}")
-
-
-@_observes("connection", "no second request was sent")
-def _connection(facts: Facts) -> Iterator[Sighting]:
-    for one in _answered(facts):
-        if one.answer is not None and one.answer.closes and one.status != 413:
-            yield Sighting("closed_after_answer", f"{_came(one)}, Connection: {one.header('Connection') or 'none'}")
-        if "reused" in one.notes:
-            yield Sighting("kept", f"{_came(one)}, on the connection of the request before")
-
-
 # What happens without the client's doing
 
 
@@ -640,28 +528,6 @@ def _rate_limit(facts: Facts) -> Iterator[Sighting]:
     count = sum(1 for _ in _answered(facts))
     if not limited and count >= _ENOUGH_REQUESTS:
         yield Sighting("none", f"no 429 in {count} answers")
-
-
-@_observes("key_rotation", f"no key was used {_ENOUGH_USES} times")
-def _key_rotation(facts: Facts) -> Iterator[Sighting]:
-    uses: Counter[int] = Counter()
-    for one in facts.exchanges:
-        if one.key is None or one.key < 0 or one.status is None or one.operation is None:
-            continue
-        if one.status == 401 and uses[one.key] and not _works_later(facts, one):
-            yield Sighting("mid_session", f"{_came(one)} with a key that had worked {uses[one.key]} times")
-            return
-        uses[one.key] += one.status != 401
-    most = max(uses.values(), default=0)
-    if most >= _ENOUGH_USES:
-        yield Sighting("never", f"a key worked {most} times")
-
-
-def _works_later(facts: Facts, refused: Exchange) -> bool:
-    return any(
-        one.key == refused.key and one.number > refused.number and one.status not in {None, 401, 429}
-        for one in facts.exchanges
-    )
 
 
 @_observes("visibility", f"{_CREATED} and reading it at once; where getPet is removed, from a list that is not full")

@@ -182,8 +182,6 @@ class Guest:
         finally:  # a Ctrl-C may have lost the answer
             if wanted.method == "POST":
                 self._account(exchange)
-        if self._connection.reused:
-            exchange.notes.append("reused")
         self._look_for_trouble(exchange)
         return exchange
 
@@ -205,9 +203,12 @@ class Guest:
 
     @staticmethod
     def _fields(wanted: Request, authorization: str) -> list[tuple[str, str]]:
-        fields = [("User-Agent", _AGENT), ("Accept", "application/json"), *wanted.fields]
-        if "accept-encoding" not in {name.lower() for name, _ in wanted.fields}:
-            fields.append(("Accept-Encoding", "identity"))
+        fields = [
+            ("User-Agent", _AGENT),
+            ("Accept", "application/json"),
+            *wanted.fields,
+            ("Accept-Encoding", "identity"),
+        ]
         return [*fields, ("Authorization", authorization)] if authorization else fields
 
     def _look_for_trouble(self, exchange: Exchange) -> None:
@@ -237,8 +238,7 @@ class Guest:
 
     @staticmethod
     def _is_server_error(exchange: Exchange) -> bool:
-        # 501 for a path that the interface only names is a choice (gap unknown_route), no failure.
-        return exchange.status is not None and exchange.status >= 500 and exchange.operation is not None
+        return exchange.status is not None and exchange.status >= 500
 
     def _failed(self, exchange: Exchange) -> bool:
         return exchange.failure is not None or self._is_server_error(exchange)

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["learned_from_har"]
 
-_UNSEEN = {
-    "connection": "a recording does not say which connection a request went over",
-    "answer_framing": "a recording's headers are as its writer has them, and not as they came",
-    "header_names": "a recording's headers are as its writer has them, and not as they came",
-}
-
 
 def learned_from_har(path: str | PathLike[str], url: str | None) -> Learned:
     """Return what a recording shows.
@@ -56,7 +50,7 @@ def learned_from_har(path: str | PathLike[str], url: str | None) -> Learned:
     known = [one for one in exchanges if one.answer is None or not one.answer.lacks_body]
     date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     secrets = tuple(value.rpartition(" ")[2] for value in keys)
-    found = findings(Facts(known), secrets, _UNSEEN)
+    found = findings(Facts(known), secrets)
     return Learned(shown(f"{base} (recorded)", secrets), date, found, tuple(notes))
 
 

@@ -1,4 +1,4 @@
-"""A verdict as people and programs read it: text, Markdown, JUnit's XML and JSON."""
+"""A verdict as people and programs read it: text, JUnit's XML and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from petstore_mock.verify.gap_evidence import Finding
     from petstore_mock.verify.verdict import Verdict
 
-__all__ = ["as_junit", "as_markdown", "as_text", "json_text"]
+__all__ = ["as_junit", "as_text", "json_text"]
 
 _MARKS: Final[Mapping[str, str]] = {
     "holds": "holds",
@@ -82,45 +82,6 @@ def _summary(verdict: Verdict) -> str:
     if verdict.stopped:
         text += f"; stopped: {verdict.stopped}"
     return text
-
-
-def as_markdown(verdict: Verdict) -> str:
-    """Return the verdict as a Markdown document."""
-    lines = [f"# The contract at {verdict.url}", "", f"{verdict.began}: {_summary(verdict)}.", ""]
-    if verdict.broken:
-        lines += ["## Broken", ""]
-        for clause in verdict.broken:
-            lines += [
-                f"- **{clause.id}** (§{clause.section}): {_plain(clause.words)}",
-                f"  {_plain(clause.detail)}",
-                "",
-                f"  `{clause.curl}`",
-                "",
-            ]
-    if verdict.drift:
-        lines += ["## No longer as recorded", "", "| gap | recorded | came |", "|---|---|---|"]
-        lines += [f"| `{drift.gap}` | `{drift.expected}` | {_cell(drift.came)} |" for drift in verdict.drift]
-        lines.append("")
-    lines += ["## Clauses", "", "| clause | § | words | result | detail |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{clause.id}` | {clause.section} | {_cell(clause.words)} | {_MARKS[clause.result]} "
-        f"| {_cell(clause.detail)} |"
-        for clause in verdict.clauses
-    ]
-    lines += ["", "## Where the interface shows nothing", "", "| gap | choice | evidence |", "|---|---|---|"]
-    lines += [
-        f"| `{name}` | {f'`{finding.choice}`' if finding.choice else ''} | {_cell(finding.evidence)} |"
-        for name, finding in verdict.gaps.items()
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    return text.replace("<", "&lt;")
-
-
-def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|").replace("\n", " ")
 
 
 def as_junit(verdict: Verdict) -> str:

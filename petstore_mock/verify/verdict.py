@@ -153,7 +153,7 @@ def reach_verdict(
 def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator[Drift]:
     for name, expected in recorded.items():
         finding = gaps[name]
-        if finding.kind != "not_observable" and finding.choice != expected:
+        if finding.kind not in {"not_observable", "not_looked_at"} and finding.choice != expected:
             came = f"{finding.choice} ({finding.evidence})" if finding.choice else finding.evidence
             yield Drift(name, expected, came)
 

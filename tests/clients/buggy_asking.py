@@ -297,13 +297,6 @@ class AcceptsOtherVersion(HttpClientPets):
         return {**super().headers(), "Accept": "application/vnd.petstore.v2+xml"}
 
 
-class HeadersOfABrowser(HttpClientPets):
-    """Accepts what a browser does, compressed answers too, and reads them as they are."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Accept": "*/*", "Accept-Encoding": "gzip, deflate, br"}
-
-
 class HeadersLogged(HttpClientPets):
     """Logs what it sends, the key too, for those who look for bugs."""
 
@@ -425,7 +418,6 @@ ASKING = (
     NameNormalised,
     HostWithoutPort,
     AcceptsOtherVersion,
-    HeadersOfABrowser,
     HeadersLogged,
     CreatesAgainAfterLooking,
     CreatesAgainWhenUnreadable,

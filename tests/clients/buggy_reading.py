@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import html
 import json
 import re
@@ -384,22 +383,6 @@ class NumberTakenForStatus(HttpClientPets):
         raise ApiError(int(code) if code.isdecimal() else answer.status, answer.body)
 
 
-class ErrorsStayCompressed(HttpClientPets):
-    """Accepts gzip, and forgets that errors come compressed too."""
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Accept-Encoding": "gzip"}
-
-    def checked(self, answer: Answer, success: int) -> Answer:
-        if answer.status == success:
-            coded = answer.headers.get("Content-Encoding") == "gzip"
-            return Answer(success, answer.headers, gzip.decompress(answer.body) if coded else answer.body)
-        is_json = str(answer.headers.get("Content-Type")).startswith("application/json")
-        with contextlib.suppress(json.JSONDecodeError):
-            raise ApiError(answer.status, json.dumps(json.loads(answer.body)).encode() if is_json else b"")
-        raise ApiError(answer.status)
-
-
 class MergedWithStale(HttpClientPets):
     """Adds each answer to what it knew of the animal, where a status stays that is gone."""
 
@@ -529,7 +512,6 @@ READING = (
     RetryAfterInThePast,
     ErrorHasMessage,
     ErrorInUtf8,
-    ErrorsStayCompressed,
     NumberTakenForStatus,
     MergedWithStale,
     CreatedByAList,

@@ -204,20 +204,6 @@ class UnescapesNames(HttpClientPets):
         return found
 
 
-class NotModifiedIsNothing(HttpClientPets):
-    """Asks with the validator of its last answer, and returns nothing for a 304 (Unleash/unleash-python-sdk#185)."""
-
-    validator: str | None = None
-
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), **({"If-None-Match": self.validator} if self.validator else {})}
-
-    def list_pets(self, **query: Json) -> Json:
-        answer = self.ask("GET", "/pets" + self.query(query.get("limit"), query.get("status")))
-        self.validator = answer.headers.get("ETag")
-        return {} if answer.status == 304 else self.read(self.checked(answer, 200))
-
-
 class ConfiguresTheRootLogger(HttpClientPets):
     """Configures the program's logging when it is made (SiftScience/sift-python#18)."""
 
@@ -471,7 +457,6 @@ KEPT = (
     ClosesLater,
     HeaderTakenForGranted,
     UnescapesNames,
-    NotModifiedIsNothing,
     ConfiguresTheRootLogger,
     TimeoutForTheWholeProgram,
     PermanentErrorsAgain,

@@ -55,7 +55,7 @@ PASSAGES: Final = (
         "1",
         "The service is an HTTP API for a store's animals.",
         ("1-http",),
-        ("answer_framing", "header_names", "connection", "content_coding", "validators"),
+        ("answer_framing", "header_names", "connection"),
     ),
     Passage(
         "1",

@@ -350,25 +350,6 @@ def _loses_the_answer(petstore: PetStoreMock, send: Send) -> str:
     return "sent again"
 
 
-def _reads_gzip(petstore: PetStoreMock, send: Send) -> str:
-    return _gzip(petstore, send, petstore.headers)
-
-
-def _reads_gzip_that_it_asked_for_by_hand(petstore: PetStoreMock, send: Send) -> str:
-    return _gzip(petstore, send, {**petstore.headers, "Accept-Encoding": "gzip"})
-
-
-def _gzip(petstore: PetStoreMock, send: Send, headers: dict[str, str]) -> str:
-    petstore.configure(content_coding="gzip")
-    rex = petstore.seed(name="Rex")
-    try:
-        assert send("GET", f"{petstore.url}/pets", headers, None) == (200, [rex])
-    except ValueError:  # neither UTF-8 nor JSON
-        assert petstore.journal.last.response_headers["content-encoding"] == "gzip"
-        return "not read"
-    return "read" if "content-encoding" in petstore.journal.last.response_headers else "not asked for"
-
-
 STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
     "createPet": _creates,
     "listPets": _lists,
@@ -379,8 +360,6 @@ STEPS: Final[dict[str, Callable[[PetStoreMock, Send], str]]] = {
     "int64": _carries_int64,
     "connection": _keeps_connection,
     "lost answer": _loses_the_answer,
-    "gzip": _reads_gzip,
-    "gzip by hand": _reads_gzip_that_it_asked_for_by_hand,
 }
 
 

@@ -57,5 +57,5 @@ def java(request: pytest.FixtureRequest) -> Iterator[tuple[str, Send]]:
 @pytest.mark.parametrize("step", STEPS)
 def test_java_client_does_what_the_table_says(java: tuple[str, Send], step: str) -> None:
     name, send = java
-    with PetStoreMock(self_check=True) as petstore:
+    with PetStoreMock() as petstore:
         assert STEPS[step](petstore, send) == documented()[name, step]

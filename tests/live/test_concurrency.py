@@ -93,7 +93,7 @@ def test_clients_at_once_get_ids_of_their_own_and_read_what_was_created(ids: str
     seen: Counter[int] = Counter()
     lock = threading.Lock()
     behaviour = Behaviour().replace({"id_assignment": ids})
-    with PetStoreMock(self_check=True, behaviour=behaviour) as petstore:
+    with PetStoreMock(behaviour=behaviour) as petstore:
 
         def work(number: int) -> None:
             with Client(petstore) as client:
@@ -126,7 +126,7 @@ def test_journal_of_clients_at_once_is_an_order_in_which_all_happened() -> None:
 
     A list shows just the animals whose creation stands before it, and a get finds just those.
     """
-    with PetStoreMock(self_check=True) as petstore:
+    with PetStoreMock() as petstore:
 
         def work(number: int) -> None:
             with Client(petstore) as client:
@@ -162,7 +162,7 @@ def test_journal_of_clients_at_once_is_an_order_in_which_all_happened() -> None:
 
 def test_resets_in_between_break_nothing() -> None:
     """Each answer is right for the world before a reset or after it; then ids, store and journal begin anew."""
-    with PetStoreMock(self_check=True, api_key=KEY, seed=3) as petstore:
+    with PetStoreMock(api_key=KEY, seed=3) as petstore:
         seeded = petstore.pets
         running = threading.Event()
         resets = 0

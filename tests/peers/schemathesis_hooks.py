@@ -10,9 +10,7 @@ from schemathesis.transport.wsgi import WSGITransport  # type: ignore[import-not
 
 from petstore_mock import PetStoreMock
 
-PETSTORE = PetStoreMock(
-    api_key=os.environ["PETSTORE_KEY"], seed=5, behaviour=os.environ["PETSTORE_BEHAVIOUR"], self_check=True
-)
+PETSTORE = PetStoreMock(api_key=os.environ["PETSTORE_KEY"], seed=5, behaviour=os.environ["PETSTORE_BEHAVIOUR"])
 send = WSGITransport.send
 
 

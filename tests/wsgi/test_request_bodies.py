@@ -51,7 +51,7 @@ def post(petstore: PetStoreMock, stream: io.BytesIO, **environ: Any) -> tuple[st
 
 @pytest.fixture
 def petstore() -> PetStoreMock:
-    return PetStoreMock(self_check=True)
+    return PetStoreMock()
 
 
 def test_body_is_as_long_as_its_content_length(petstore: PetStoreMock) -> None:

@@ -15,7 +15,7 @@ from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundErr
 from petstore_mock.core.store import Store
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
-from petstore_mock.interface.strict_json import decode_json
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.table import FIELDS
 from petstore_mock.interface.violations import Violation, describe, no_such_name
 
@@ -70,11 +70,11 @@ class Animals:
         store.seeded = number
         return document
 
-    def seed_each(self, pets: object, source: str) -> list[Pet]:
-        """Add all animals of an iterable or none of them, and return them; ``source`` names them in an error."""
+    def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
+        """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
         if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
             advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
-            refuse(f"expected a list of animals, or how many, for {source}; got {shown(pets)}{advice}")
+            refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
         before, state = self._store.snapshot(), self._draws.state()
         added: list[Pet] = []
         for index, pet in enumerate(pets):
@@ -83,7 +83,7 @@ class Animals:
             except PetStoreMockError as error:
                 self._store.restore(before)
                 self._draws.restore(state)
-                _blame(error, f"animal {index} of {source}")
+                error.args = (f"{where.format(index)}: {error}; none of them was added", *error.args[1:])
                 raise
         return added
 
@@ -92,11 +92,11 @@ class Animals:
         if seed is None:
             return
         if isinstance(seed, (str, PathLike)):
-            self.seed_each(_animals_of_file(seed), str(seed))
+            self.seed_each(_animals_of_file(seed), f"{seed}, item [{{}}]")
         elif isinstance(seed, int):
             self.seed_count(seed, "seed")
         else:
-            self.seed_each(seed, "seed")
+            self.seed_each(seed, "animal {} of seed")
 
     # Another actor's hand
 
@@ -142,7 +142,10 @@ def in_order(document: Mapping[str, Any]) -> Pet:
 
 def check_animal(document: Mapping[str, Any], call: str) -> None:
     """Refuse an animal that Pet.json does not allow, or that has a field which the interface does not show."""
-    found = schemas.violations(schemas.schema("Pet"), document, call)
+    try:
+        found = schemas.violations(schemas.schema("Pet"), document, call)
+    except ValueError:  # Python writes no integer of thousands of digits
+        raise InvalidError("expected an animal that Pet.json allows (§2); got a number of thousands of digits") from None
     broken = list(found)
     if not any(one.rule == "additionalProperties" for one in broken):  # Pet.json leaves them to the behaviour
         broken += [
@@ -173,11 +176,6 @@ def _not_json(value: object) -> str:
     return ""
 
 
-def _blame(error: PetStoreMockError, where: str) -> None:
-    """Say in an error which animal of several is wrong."""
-    error.args = (f"{where}: {error}; none of them was added", *error.args[1:])
-
-
 def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
     """Return the list of animals in a JSON file."""
     try:
@@ -188,10 +186,11 @@ def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
         refuse(f"expected a readable JSON file of animals in {path}; {error}")
     try:
         animals, repeated = decode_json(content.removeprefix(b"\xef\xbb\xbf"))  # RFC 8259 §8.1: a mark may be ignored
-    except ValueError as error:
+    except MalformedJsonError as error:
         refuse(f"expected JSON in {path}; {error}")
-    if repeated:
-        refuse(f"expected each member once in {path}: {'; '.join(map(str, repeated))}")
+    for one in repeated:
+        _, index, name = one.path.split(".", 2)
+        refuse(f"{path}, item [{index}]: expected each member once; got {name!r} twice")
     if not isinstance(animals, list):
         refuse(f"expected a JSON array of animals in {path}; got {describe(animals)}")
     return animals

@@ -126,8 +126,8 @@ class FaultHandle:
     """A planned fault. It says how often it fired, and takes the fault away.
 
     As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
-    has not fired so often by then, the block raises ``VerificationError``; if another exception leaves the block, the
-    next verification reports it.
+    has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
+    verification reports it.
 
     Attributes:
         id: the number of the fault in its world, from 1.
@@ -163,7 +163,7 @@ class FaultHandle:
             f"times={rule.times}" if rule.times is not None and not is_sequence else "",
             f"after={rule.after}" if rule.after else "",
             "when=..." if rule.when else "",
-            f"where={dict(rule.where)}" if rule.where is not None else "",
+            f"where={self._where.shown()}" if self._where is not None else "",
             f"at={rule.at!r}" if rule.at == "after_commit" else "",
             f"probability={rule.probability}" if rule.probability < 1 else "",
         ]
@@ -173,11 +173,11 @@ class FaultHandle:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        unfired = self.unfired
-        self.cancel(required=kind is not None)
-        if unfired and kind is None:
+        never_fired = bool(self.unfired) and not self.hits
+        self.cancel(required=never_fired and kind is not None)
+        if never_fired and kind is None:
             __tracebackhide__ = True
-            raise VerificationError(f"{self} {unfired} within its block: {self.why_not()}")
+            raise VerificationError(f"{self} never fired within its block: {self.why_not()}")
 
     @property
     def spent(self) -> bool:
@@ -230,7 +230,7 @@ class FaultHandle:
             "at": rule.at,
             "probability": rule.probability,
             "off_contract": rule.off_contract,
-            "where": None if rule.where is None else dict(rule.where),
+            "where": None if self._where is None else self._where.shown(),
             "hits": self.hits,
             "spent": self.spent,
         }

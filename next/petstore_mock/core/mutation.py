@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
-from petstore_mock.interface.mutants import NO_BODY, NO_JSON, Mutant, Turn
+from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 from petstore_mock.interface.strict_json import encode_json
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from petstore_mock.core.world import World
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.http.response import Response
+    from petstore_mock.interface.mutants import Mutant
     from petstore_mock.journal.exchange import Exchange
 
 
@@ -70,7 +71,7 @@ def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) 
     fault, change = exchange.fault, mutant.after
     if change is None or exchange.response is not None:  # a deferred response was changed when it was made
         return
-    if response.status == 304 or (fault is not None and fault.breaks_contract):
+    if fault is not None and fault.breaks_contract:
         return
     turn = _turn(world, mutant, exchange.request)
     if turn is None:
@@ -100,4 +101,4 @@ def _turn(world: World, mutant: Mutant, request: ApiRequest) -> Turn | None:
         sent = request.json() if request.body else NO_BODY
     except ValueError:
         sent = NO_JSON
-    return Turn(route.operation.name, request.query, route.pet_id, sent, "", _Animals(world))
+    return Turn(route.operation, request.query, route.pet_id, sent, "", _Animals(world))

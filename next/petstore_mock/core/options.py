@@ -21,8 +21,7 @@ from petstore_mock.common.values import is_integer, is_number
 if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
 
-# Where an option holds. A marker of pytest takes options of the test's own start; the door takes those of a world.
-Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]
+Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option holds
 Seed = int | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 MAX_WORLDS: Final = 10_000
@@ -46,17 +45,6 @@ class WorldOptions(TypedDict, total=False):
     at: str | date | datetime | None
     strict: bool
     random_seed: int
-    mutant: str | None
-
-
-class OwnOptions(TypedDict, total=False):
-    """What one test has of its own, where the options of the session say something else; ``seed`` comes on top."""
-
-    behaviour: Behaviour | Mapping[str, str] | str | PathLike[str] | None
-    gaps: Mapping[str, str] | None
-    seed: Seed | None
-    at: str | date | datetime | None
-    strict: bool | None
     mutant: str | None
 
 
@@ -165,27 +153,17 @@ def seconds_of(text: str) -> float:
 # The table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Option:
-    """One option.
+    """One option; ``--name`` and ``petstore_name`` follow from its name."""
 
-    Attributes:
-        name: the keyword of Python; ``--name`` and ``petstore_name`` follow from it.
-        words: what it is, in a sentence for help texts.
-        check: checks a value from Python or JSON, and returns it as it is used.
-        parse: reads a value from text.
-        schema: the JSON Schema of its value, where the door takes it.
-        default: the value unless given.
-        places: where it holds.
-    """
-
-    name: str
-    words: str
-    check: Callable[[str, Any], Any] = _any
-    parse: Callable[[str], Any] = str
-    schema: Mapping[str, Any] | None = None
+    name: str  # the keyword of Python
+    words: str  # what it is, for help texts
+    check: Callable[[str, Any], Any]  # checks a value from Python or JSON, and returns it as it is used
+    places: str  # the places where it holds
     default: Any = None
-    places: frozenset[Place] = frozenset()
+    parse: Callable[[str], Any] = str  # reads a value from text
+    schema: Mapping[str, Any] | None = None  # of its value at the door
 
     @property
     def is_flag(self) -> bool:
@@ -193,131 +171,51 @@ class Option:
         return self.parse is flag_of
 
 
-def _at(*places: Place) -> frozenset[Place]:
-    return frozenset(places)
-
-
-_ANIMALS: Final = {"type": "object", "description": "Fields of an animal (§2); the fake fills in missing ones."}
+_NUMBER: Final = 2**63 - 1
+_PORT: Final = _whole(0, 65535, "a port from 0 to 65535")
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+_KEY: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
+_PETS: Final = {"type": "array", "items": {"$ref": "#/components/schemas/NewAnimal"}, "maxItems": MOST_PETS}
+_SEED: Final = {"anyOf": [_PETS, {"type": "integer", "minimum": 0, "maximum": MOST_PETS}, {"type": "null"}]}
+_BEHAVIOUR: Final = {"$ref": "#/components/schemas/BehaviourChoice"}
+_SEED_WORDS: Final = "The animals of the starting state: how many, a list of them, or a JSON file"
+_BEHAVIOUR_WORDS: Final = "What the fake does where the interface shows nothing: a preset, gaps, or a TOML file"
+_CORS_WORDS: Final = "The origins whose pages may use the service in a browser, or * for any"
+_TTL_WORDS: Final = "Seconds after which a world that got no request ends"
+_KEEP_WORDS: Final = "How many requests the journal of each world by address keeps"
 
 _ROWS: Final = (
+    Option("host", "The address to listen on", _text, "listener serve fixture", "127.0.0.1"),
+    Option("port", "The port to listen on; 0 takes a free one", _PORT, "listener serve fixture", 0, number_of),
+    Option("api_key", "A fixed valid API key", _any, "world serve fixture door", schema=_KEY),
+    Option("seed", _SEED_WORDS, _any, "world serve fixture marker door", None, seed_of, _SEED),
+    Option("behaviour", _BEHAVIOUR_WORDS, _behaviour, "world serve fixture marker door", schema=_BEHAVIOUR),
+    Option("at", "The fake's date at the start", _moment, "world serve fixture marker door", schema=_TEXT_OR_NULL),
     Option(
-        name="host",
-        words="The address to listen on",
-        check=_text,
-        default="127.0.0.1",
-        places=_at("listener", "serve", "fixture"),
+        "strict",
+        "Whether a contract violation by the client fails the test",
+        _flag,
+        "world fixture marker door",
+        False,  # noqa: FBT003  # a default
+        flag_of,
+        {"type": "boolean"},
     ),
     Option(
-        name="port",
-        words="The port to listen on; 0 takes a free one",
-        check=_whole(0, 65535, "a port from 0 to 65535"),
-        parse=number_of,
-        default=0,
-        places=_at("listener", "serve", "fixture"),
+        "random_seed",
+        "The seed of ids, orders and probabilities that are drawn",
+        _integer,
+        "world fixture door",
+        0,
+        number_of,
+        {"type": "integer"},
     ),
-    Option(
-        name="api_key",
-        words="A fixed valid API key; without it each world gets its own",
-        schema={"type": ["string", "null"], "pattern": "^[A-Za-z0-9._~+/-]+=*$"},
-        places=_at("world", "serve", "fixture", "door"),
-    ),
-    Option(
-        name="seed",
-        words="The animals of the starting state: how many, a list of them, or a JSON file",
-        parse=seed_of,
-        schema={
-            "anyOf": [
-                {"type": "array", "items": _ANIMALS, "maxItems": MOST_PETS},
-                {"type": "integer", "minimum": 0, "maximum": MOST_PETS},
-                {"type": "null"},
-            ]
-        },
-        places=_at("world", "serve", "fixture", "marker", "door"),
-    ),
-    Option(
-        name="behaviour",
-        words="What the fake does where the interface shows nothing: a preset, gaps, or a TOML file",
-        check=_behaviour,
-        schema={"$ref": "#/components/schemas/BehaviourChoice"},
-        places=_at("world", "serve", "fixture", "marker", "door"),
-    ),
-    Option(
-        name="at",
-        words="The fake's date at the start, such as 2030-12-06",
-        check=_moment,
-        schema={"type": ["string", "null"], "description": "ISO 8601"},
-        places=_at("world", "serve", "fixture", "marker", "door"),
-    ),
-    Option(
-        name="strict",
-        words="Whether a contract violation by the client fails the test",
-        check=_flag,
-        parse=flag_of,
-        schema={"type": "boolean"},
-        default=False,
-        places=_at("world", "fixture", "marker", "door"),
-    ),
-    Option(
-        name="random_seed",
-        words="The seed of ids, orders and probabilities that are drawn",
-        check=_integer,
-        parse=number_of,
-        schema={"type": "integer"},
-        default=0,
-        places=_at("world", "fixture", "door"),
-    ),
-    Option(
-        name="mutant",
-        words="The name of a mutant, a service that breaks one clause",
-        check=_mutant,
-        schema={"type": ["string", "null"]},
-        places=_at("world", "door"),
-    ),
-    Option(
-        name="control",
-        words="Whether the control door is open",
-        check=_flag,
-        parse=flag_of,
-        default=False,
-        places=_at("listener", "serve", "fixture"),
-    ),
-    Option(
-        name="cors",
-        words="The origins whose pages may use the service in a browser, or * for any",
-        check=_cors,
-        places=_at("listener", "serve"),
-    ),
-    Option(
-        name="tls",
-        words="Whether to listen with TLS; needs the extra tls",
-        check=_flag,
-        parse=flag_of,
-        default=False,
-        places=_at("listener", "serve", "fixture"),
-    ),
-    Option(
-        name="max_worlds",
-        words="How many worlds by address there may be",
-        check=_whole(0, 2**63 - 1, "a number of worlds of at least 0"),
-        parse=number_of,
-        default=MAX_WORLDS,
-        places=_at("serve"),
-    ),
-    Option(
-        name="world_ttl",
-        words="Seconds after which a world that got no request ends",
-        check=_seconds,
-        parse=seconds_of,
-        places=_at("serve"),
-    ),
-    Option(
-        name="keep_requests",
-        words="How many requests the journal of each world by address keeps",
-        check=_whole(1, 2**63 - 1, "a number of requests of at least 1"),
-        parse=number_of,
-        default=KEPT_REQUESTS,
-        places=_at("serve"),
-    ),
+    Option("mutant", "A service that breaks one clause, by its name", _mutant, "world door", schema=_TEXT_OR_NULL),
+    Option("control", "Whether the control door is open", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
+    Option("cors", _CORS_WORDS, _cors, "listener serve"),
+    Option("tls", "Whether to listen with TLS; needs the extra tls", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
+    Option("max_worlds", "How many worlds by address there may be", _whole(0, _NUMBER, "a number of worlds"), "serve", MAX_WORLDS, number_of),
+    Option("world_ttl", _TTL_WORDS, _seconds, "serve", None, seconds_of),
+    Option("keep_requests", _KEEP_WORDS, _whole(1, _NUMBER, "a number of requests of at least 1"), "serve", KEPT_REQUESTS, number_of),
 )
 
 OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
@@ -325,7 +223,7 @@ OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
 
 def options_at(place: Place) -> dict[str, Option]:
     """Return the options that hold at a place, by name."""
-    return {name: option for name, option in OPTIONS.items() if place in option.places}
+    return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
 
 
 def checked(given: Mapping[str, Any], place: Place) -> dict[str, Any]:
@@ -344,10 +242,13 @@ def start_of(given: Mapping[str, Any], keys: tuple[str, ...] = ()) -> Start:
     return Start(keys=keys if api_key is None else (api_key,), **values)
 
 
-def own_start(base: Start, own: OwnOptions) -> Start:
-    """Return the starting state of one test: ``base``, but for the options of its own that are not None."""
+def own_start(base: Start, own: Mapping[str, Any]) -> Start:
+    """Return the starting state of one test: ``base``, but for the options of its own that are not None.
+
+    They are ``behaviour``, ``gaps`` that differ from it, ``seed`` on top, ``at``, ``strict`` and ``mutant``.
+    """
     given = {name: value for name, value in own.items() if value is not None}
     gaps, added = given.pop("gaps", None), given.pop("seed", None)
     values = {name: OPTIONS[name].check(name, value) for name, value in given.items()}
     start = base._replace(added=added, **values)
-    return start._replace(behaviour=start.behaviour.replace(**gaps)) if isinstance(gaps, Mapping) else start
+    return start if gaps is None else start._replace(behaviour=start.behaviour.replace(gaps))

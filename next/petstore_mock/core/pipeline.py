@@ -60,7 +60,10 @@ def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> 
 
 def _begin(world: World, request: ApiRequest) -> Exchange:
     world.store.turn += 1
-    return Exchange(world.journal.total + 1, world.owner, request, world.time.begin_request())
+    exchange = Exchange(world.journal.total + 1, world.owner, request, world.time.begin_request())
+    if world.host.tls:
+        exchange.secure = True
+    return exchange
 
 
 def _respond(world: World, request: ApiRequest, key: Key | None, problem: str, exchange: Exchange) -> Response | Deferred:
@@ -248,6 +251,7 @@ class _Execution:
         delay: tuple[float, float] | None = None,
         delivery: Delivery | None = None,
     ) -> Deferred:
+        self._exchange.in_flight = True
         low, high = delay or (0.0, 0.0)
         seconds = low if low == high else self._world.random().uniform(low, high)
         return Deferred(resume, self._exchange, self._world.pending, delay=seconds, delivery=delivery)

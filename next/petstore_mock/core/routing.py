@@ -6,7 +6,7 @@ A route depends on the method and the target alone, so the rules keep the routes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ _KEPT_HEADS: Final = 1024
 _KEPT_BODIES: Final = 32  # a test creates the same few animals
 _SHOWN_METHOD: Final = 40  # characters
 _SHOWN_PATH: Final = 200
+_BROWSER_FILES: Final = ("/favicon.ico", "/robots.txt")  # browsers and crawlers ask for them unasked
 _SHOWN_PART: Final = 80  # of a query
 
 
@@ -149,6 +150,8 @@ class Rules:
             route = Route(operation, allow=row.allow)
             self._validate(route, operation, arguments, query)
             return route
+        if path in _BROWSER_FILES:
+            return Route(refusal=Refusal("browser_file", detail=path))
         told = "GET" if method == "HEAD" else method  # HEAD has the Content-Length of GET (RFC 9110 §8.6)
         return Route(refusal=Refusal(self.policies.unknown_route, detail=f"{told} {shown}{_path_hint(path)}"))
 
@@ -166,8 +169,6 @@ class Rules:
         violations = self._read_query(operation, query, given)
         violations += [one for one in _broken(name, given, "query") if not self._mends(operation, one, given)]
         if violations:
-            if not operation.query_parameters:
-                violations = [replace(one, subject=operation.query_subject) for one in violations]
             route.invalid = Refusal("invalid_query", tuple(violations))
         defaults = {one: schema["default"] for one, schema in known.items() if "default" in schema}
         route.arguments = {**defaults, **given}
@@ -178,13 +179,14 @@ class Rules:
     def _read_query(self, operation: Operation, query: str, given: dict[str, Any]) -> list[Violation]:
         """Add the values of a query to ``given``; return what is wrong with its form and its names."""
         known = schemas.parameters(operation)
-        names = [parameter.name for parameter in operation.query_parameters]
-        values, violations = _decode_query(query)
+        names, subject = [parameter.name for parameter in operation.query_parameters], operation.query_subject
+        values, violations = _decode_query(query, subject)
         for name, texts in values.items():
             if name not in names:
                 if self.policies.unknown_query:
                     words = no_such_name(name, names, "parameter here", given=values)
-                    violations.append(Violation(path_of([name], "query"), "additionalProperties", words, texts[0]))
+                    path = path_of([name], "query")
+                    violations.append(Violation(path, "additionalProperties", words, texts[0], subject))
                 continue
             text = texts[0] if len(texts) == 1 else self.policies.repeated_query(texts)
             if text is None:
@@ -231,7 +233,7 @@ def _broken(name: str, given: Mapping[str, Any], location: str, path: str = "") 
     return [one for one in schemas.violations(schemas.schema(name), given, location) if path in {"", one.path}]
 
 
-def _decode_query(query: str) -> tuple[dict[str, list[str]], list[Violation]]:
+def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
     """Return the values of a query by name, and what is wrong with its encoding."""
     values: dict[str, list[str]] = {}
     violations: list[Violation] = []
@@ -242,7 +244,7 @@ def _decode_query(query: str) -> tuple[dict[str, list[str]], list[Violation]]:
         name, value = percent_decode(raw_name), percent_decode(raw_value)
         if name is None or value is None:
             words = "must be percent-encoded UTF-8 (RFC 3986 §2.1)"
-            violations.append(Violation("query", "percentEncoding", words, part[:_SHOWN_PART]))
+            violations.append(Violation("query", "percentEncoding", words, part[:_SHOWN_PART], subject))
         else:
             values.setdefault(name, []).append(value)
     return values, violations

@@ -14,7 +14,7 @@ from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
 from petstore_mock.core.fault_plan import FaultHandle, FaultPlan, Rule
 from petstore_mock.core.keys import NOBODY, Key, KeyState
-from petstore_mock.core.options import OwnOptions, Start, own_start, start_of
+from petstore_mock.core.options import Start, own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.verification import ExpectedViolation, Problem, Verification
@@ -132,7 +132,7 @@ class World:
             self._begin(options)
             self._begin_test()
 
-    def renew(self, owner: str | None, **own: Unpack[OwnOptions]) -> None:
+    def renew(self, owner: str | None, **own: Any) -> None:
         """Become the world of another test: the starting state under a new key, unless the key is fixed.
 
         Args:
@@ -299,7 +299,8 @@ class World:
     def revoke_key(self, name: str | None = None) -> None:
         """Make a key invalid from now on; without a name, the world's own."""
         with self.lock:
-            key = self.keys.get(self.key if name is None else name)
+            wanted: object = self.key if name is None else name
+            key = self.keys.get(wanted) if isinstance(wanted, str) else None
             if key is None:
                 raise NotFoundError("expected a key of this world; got one that it never had")
             key.revoked = True

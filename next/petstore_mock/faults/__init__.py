@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from petstore_mock.faults import tls
-from petstore_mock.faults.fault import Fault, make
+from petstore_mock.faults.fault import Fault, coerce, make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Fault",
     "bad_request",
+    "coerce",
     "delay",
     "dribble",
     "empty_reply",

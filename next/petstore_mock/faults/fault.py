@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from petstore_mock.common.dates import http_date, moment_of
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.real import time
 from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
 from petstore_mock.common.values import is_integer
 from petstore_mock.faults.kinds import (
     BODY_BASE64,
     KINDS,
+    REQUIRED,
     Kind,
     check_content,
     json_bytes,
@@ -174,7 +175,7 @@ class _Words(str):
 def _tells_to_wait(fault: Fault) -> bool:
     after = fault.arguments.get("retry_after")
     if isinstance(after, str):
-        return datetime.fromisoformat(after) > datetime.now(UTC)
+        return bool(moment_of(after) > time())
     return any(name.lower() == "retry-after" and value.strip() != "0" for name, value in fault.fields)
 
 
@@ -182,7 +183,7 @@ def make(kind: str, **given: Any) -> Fault:  # noqa: ANN401  # each argument par
     """Return the fault of a kind with checked arguments; those that are left out take their defaults."""
     arguments: dict[str, Any] = {}
     for argument in KINDS[kind].arguments:
-        if argument.name not in given and argument.required:
+        if argument.name not in given and argument.default is REQUIRED:
             refuse(f"expected {argument.name} of a fault of kind {kind}; got {', '.join(given) or 'no argument'}")
         value = argument.parse(argument.name, given.get(argument.name, argument.default))
         if value is not None or argument.default is not None:
@@ -257,6 +258,6 @@ def schema_of(kind: str) -> dict[str, Any]:
         "type": "object",
         "description": KINDS[kind].sentence,
         "properties": {"kind": {"const": kind}, **{argument.name: argument.schema for argument in arguments}},
-        "required": ["kind", *(argument.name for argument in arguments if argument.required)],
+        "required": ["kind", *(argument.name for argument in arguments if argument.default is REQUIRED)],
         "additionalProperties": False,
     }

@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, Final
 
 from petstore_mock.common.dates import iso, moment_of
@@ -17,7 +18,7 @@ from petstore_mock.http.response import BODILESS_STATUSES, Head, is_field
 
 _LONGEST_DELAY: Final = 3600.0
 _LARGEST_NUMBER: Final = 2.0**63
-_REQUIRED: Final = object()
+REQUIRED: Final = object()
 
 Parse = Callable[[str, Any], Any]  # of a name and a value; returns the value as it is kept, or refuses it
 Schema = Mapping[str, Any]
@@ -25,48 +26,30 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a kind; ``positional`` means that a call writes it without its name."""
+    """One argument of a kind."""
 
     name: str
     parse: Parse
     schema: Schema
-    default: Any = _REQUIRED
-    positional: bool = False
-
-    @property
-    def required(self) -> bool:
-        return self.default is _REQUIRED
+    default: Any = REQUIRED
+    positional: bool = False  # a call writes it without its name
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault.
+    """One kind of fault."""
 
-    Attributes:
-        sentence: the effect on the client, in words that follow "the service" or name the broken part.
-        arguments: the arguments of its function.
-        status: the status of the response that it makes; 0 where none or where an argument says it.
-        responds: it responds instead of the operation.
-        loses_response: the client does not get the operation's response.
-        readable: a patient client can read the operation's response.
-        only_slows: the operation's response arrives whole and true, later or in small pieces.
-        waits: the client waits until it gives up.
-        delivery: how the connection sends the response; None for whole.
-        corrupts: changes the operation's response.
-        meets_handshakes: it meets connections in their TLS handshake, not requests.
-    """
-
-    sentence: str
-    arguments: tuple[Argument, ...] = ()
-    status: int = 0
-    responds: bool = False
-    loses_response: bool = False
-    readable: bool = False
-    only_slows: bool = False
-    waits: bool = False
-    delivery: str | None = None
-    corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None
-    meets_handshakes: bool = False
+    sentence: str  # its effect on the client
+    arguments: tuple[Argument, ...] = ()  # of its function
+    status: int = 0  # of the response that it makes; 0 where it makes none, or an argument says it
+    responds: bool = False  # instead of the operation
+    loses_response: bool = False  # the client does not get the operation's response
+    readable: bool = False  # a patient client can read the operation's response
+    only_slows: bool = False  # the operation's response arrives whole and true
+    waits: bool = False  # the client waits until it gives up
+    delivery: str | None = None  # how the connection sends the response; None for whole
+    corrupts: Callable[[Head, bytes], tuple[Head, bytes]] | None = None  # the operation's response
+    meets_handshakes: bool = False  # connections in their TLS handshake, not requests
 
     @property
     def needs_socket(self) -> bool:
@@ -79,14 +62,6 @@ def _status(least: int, name: str, value: Any) -> int:  # noqa: ANN401  # parser
     if not is_integer(value) or not least <= value <= 599:
         refuse(f"expected an HTTP status from {least} to 599; got {name}={shown(value)}{hint}")
     return value
-
-
-def _any_status(name: str, value: Any) -> int:  # noqa: ANN401
-    return _status(200, name, value)
-
-
-def _server_status(name: str, value: Any) -> int:  # noqa: ANN401
-    return _status(500, name, value)
 
 
 def _is_float(value: object) -> bool:
@@ -234,7 +209,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "respond": _response(
         0,
         "the service responded as the test planned",
-        Argument("status", _any_status, _schema("integer", minimum=200, maximum=599), positional=True),
+        Argument("status", partial(_status, 200), _schema("integer", minimum=200, maximum=599), positional=True),
         Argument("json", _json, {}, default=None),
         Argument("body", _body, _schema("string"), default=None),
         Argument("headers", _headers, _schema("object", additionalProperties={"type": "string"}), default=None),
@@ -245,7 +220,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "server_error": _response(
         0,
         "the service failed",
-        Argument("status", _server_status, _schema("integer", minimum=500, maximum=599), 500, positional=True),
+        Argument("status", partial(_status, 500), _schema("integer", minimum=500, maximum=599), 500, positional=True),
     ),
     "rate_limited": _response(
         429,

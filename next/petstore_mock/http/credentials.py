@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import NO_KEYS
+from petstore_mock.common.values import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,54 +43,50 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
         return ""
     if len(values) > 1:
         return f"{len(values)} Authorization fields arrived"
-    known = tuple(keys)
-    scheme, _, key = values[0].strip().partition(" ")
-    if scheme.lower() != "bearer":
-        return _scheme_fault(values[0], known)
-    return _key_fault(key, known)
+    value, known = values[0], tuple(keys)
+    wanted = f"; a valid key has {len(known[0])}" if known else ""
+    if condition == "unknown_key":
+        return (
+            _key_words(value.split()[-1]) or f"the fake does not know the key, of {_length(value.split()[-1])}{wanted}"
+        )
+    return _malformed(value, known) or f"the value, of {_length(value)}, is not 'Bearer' with a key{wanted}"
 
 
-def _scheme_fault(value: str, keys: Sequence[str]) -> str:
+def _malformed(value: str, keys: Sequence[str]) -> str:
     words = value.split()
     if not words:
         return "the field is empty"
-    if _is_quoted(value.strip()):
+    if words[0].lower() != "bearer":
+        return _scheme_words(value.strip(), words, keys)
+    key = " ".join(words[1:])
+    is_spaced = len(words) > 2 or _BEARER.fullmatch(f"Bearer {key}".encode("latin-1", "replace"))
+    if is_spaced and words[1].lower() != "bearer":
+        return "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
+    return _key_words(key) if key else "no key follows 'Bearer'"
+
+
+def _scheme_words(value: str, words: Sequence[str], keys: Sequence[str]) -> str:
+    scheme = words[0]
+    if value[0] in _QUOTES:
         return "the whole value is in quotes"
-    first = words[0]
-    if first.lower() == "bearer":  # a tab, or the no-break space of a word processor
-        return "the white space behind 'Bearer' is not a plain blank"
-    has_scheme = len(words) > 1 or first.lower() in _LONE_SCHEMES
-    if has_scheme and first not in keys and _SCHEME.fullmatch(first):
-        return f"the scheme is {first!r}, not 'Bearer'"
-    if words == [first] and first.lower() in NO_KEYS:
-        return f"the scheme is missing, and {_unset(first)}"
-    return f"the scheme is missing: the value does not begin with 'Bearer ', {_lengths(value, keys)}"
+    is_scheme = len(words) > 1 or scheme.lower() in _LONE_SCHEMES
+    if is_scheme and scheme not in keys and _SCHEME.fullmatch(scheme):
+        return f"the scheme is {scheme!r}, not 'Bearer'"
+    unset = _unset(value)
+    return f"the scheme 'Bearer' is missing{f', and {unset}' if unset else ''}"
 
 
-def _key_fault(key: str, keys: Sequence[str]) -> str:
-    words = key.split()
-    if not words:
-        return "no key follows 'Bearer'"
-    if words[0].lower() == "bearer":
+def _key_words(key: str) -> str:
+    if key.split(maxsplit=1)[0].lower() == "bearer":
         return "the word 'Bearer' stands twice"
-    if key.strip().lower() in NO_KEYS:
-        return _unset(key.strip())
-    if _is_quoted(key.removeprefix("b")):
-        is_bytes = key.startswith("b")
-        return "the key is written as b'...': decode the bytes" if is_bytes else "the key is in quotes"
-    if len(words) > 1 or key != words[0]:
-        return "the key contains white space"
-    return f"the fake does not know the key, {_lengths(key, keys)}"
+    if key.startswith(("b'", 'b"')):
+        return "the key is written as b'...': decode the bytes"
+    return "the key is in quotes" if key[0] in _QUOTES else _unset(key)
 
 
-def _lengths(text: str, keys: Sequence[str]) -> str:
-    wanted = f"; a valid key has {len(keys[0])}" if keys else ""
-    return f"which has {len(text)} character{'' if len(text) == 1 else 's'}{wanted}"
+def _unset(key: str) -> str:
+    return f"the key is the text {key!r}: a setting of the client has no value" if key.lower() in NO_KEYS else ""
 
 
-def _unset(text: str) -> str:
-    return f"the key is the text {text!r}: a setting of the client has no value"
-
-
-def _is_quoted(text: str) -> bool:
-    return len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]
+def _length(text: str) -> str:
+    return counted(len(text), "character")

@@ -27,6 +27,8 @@ class Delivery:
 class Completion(Protocol):
     """Learns how a deferred response ended; the journal's exchange is one."""
 
+    in_flight: bool
+
     def complete(self, outcome: str, *, sent: bool) -> None:
         """Note an end such as ``client gone``, or a hang that has begun; ``sent`` tells whether the head went out."""
 
@@ -92,6 +94,7 @@ class Deferred:
         self.pending = pending
         self.delay = delay
         self.delivery = delivery
+        exchange.in_flight = True
 
     def __repr__(self) -> str:
         return f"<Deferred after {self.delay:g} s{f', {self.delivery.kind}' if self.delivery else ''}>"

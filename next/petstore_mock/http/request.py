@@ -12,7 +12,7 @@ from petstore_mock.common.masking import NO_KEYS, mask_target, mask_text
 from petstore_mock.http.credentials import bearer_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # RFC 9110 §9.3, RFC 5789 and QUERY of draft-ietf-httpbis-safe-method-w-body. Any other method gets 501 (§9.1).
 KNOWN_METHODS: Final = frozenset(
@@ -37,6 +37,11 @@ class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slo
             lower = name.lower()
             by_name[lower] = (*by_name.get(lower, ()), value)
         self.by_name = MappingProxyType(by_name)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Sequence[str]]) -> Fields:
+        """Return fields of text, as Latin-1."""
+        return cls((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in pairs)
 
     @cached_property
     def bearer(self) -> tuple[str | None, str]:
@@ -122,14 +127,6 @@ class ApiRequest:
     def __repr__(self) -> str:
         keys = self.credentials
         return f"<ApiRequest {mask_text(self.method, keys)} {mask_target(self.target, keys)} {len(self.body)} bytes>"
-
-    def with_body(self, body: bytes) -> ApiRequest:
-        """Return a copy that has another body."""
-        copy = ApiRequest.__new__(ApiRequest)
-        for name in ApiRequest.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.body = body
-        return copy
 
     @property
     def base_path(self) -> str:

@@ -19,12 +19,10 @@ from petstore_mock.interface.gaps import GAPS, PRESETS
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from petstore_mock.interface.static import GapAttributes, GapChoices
-else:
-    GapAttributes = object
+    from petstore_mock.interface.static import GapChoices
 
 
-class Behaviour(Mapping[str, str], GapAttributes):
+class Behaviour(Mapping[str, str]):
     """The choice for each gap, the strict default unless given: ``Behaviour(list_order="by_name")``.
 
     It is a frozen, hashable value. Each gap is an attribute (``behaviour.list_order``); as a mapping it holds all gaps
@@ -56,12 +54,10 @@ class Behaviour(Mapping[str, str], GapAttributes):
     def __len__(self) -> int:
         return len(self._choices)
 
-    if not TYPE_CHECKING:  # type checkers know the gaps by GapAttributes
-
-        def __getattr__(self, name: str) -> str:
-            if name in GAPS:
-                return self._choices[name]
-            raise AttributeError(f"a behaviour has no {name!r}{did_you_mean(name, GAPS)}")
+    def __getattr__(self, name: str) -> str:
+        if name in GAPS:
+            return self._choices[name]
+        raise AttributeError(f"a behaviour has no {name!r}{did_you_mean(name, GAPS)}")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a behaviour does not change: replace({name}={value!r}) returns another")

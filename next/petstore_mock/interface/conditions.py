@@ -102,6 +102,8 @@ _ROWS: Final = (
         violation=False,
     ),
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
+    # A browser asks for its files unasked: that is no mistake of the client.
+    _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),
     _row("unknown_path_501", 501, "The interface names no such operation, or names it only", "4.4", "paths"),
     _row("unsupported_media_type", 415, _NOT_JSON, "4.2", "json"),
     _row("wrong_media_type", 400, _NOT_JSON, "4.2", "json", code="invalid_body"),

@@ -79,7 +79,7 @@ def _no_such_value(text: str, _rules: Rules) -> str:
 
 
 def _clamped(text: str, rules: Rules) -> int | None:
-    number = read_integer(text)
+    number = read_integer(text.removeprefix("-") if text == "-0" else text)
     if isinstance(number, str):
         return None  # text that is not an integer can't be clamped
     return min(max(number, cast("int", rules["minimum"])), cast("int", rules["maximum"]))
@@ -560,6 +560,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "status_when_omitted": "available",
             "paging_headers": "total_count",
             "location_header": "present",
+            "deprecation_headers": "present",
             "content_type": "with_charset",
         },
         "hostile": {

@@ -37,7 +37,6 @@ def static_types() -> str:
             *_class("PetFields(TypedDict, total=False)", "Fields of an animal (§2).", _field_types()),
             *_class("PetChanges(TypedDict, total=False)", "What another actor may change of an animal.", changes),
             *_class("GapChoices(TypedDict, total=False)", "The alternatives of each gap, as keywords.", gaps),
-            *_class("GapAttributes", "The chosen alternative of each gap, as attributes.", gaps),
             "",
         ]
     )

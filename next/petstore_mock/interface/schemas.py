@@ -116,7 +116,8 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
     path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
     match rule:
         case "anyOf" | "oneOf" if error.context:
-            _add(found, _meant(error), location)
+            for one in _meant(error):
+                _add(found, one, location)
             return
         case "required":
             missing = [name for name in error.validator_value if name not in value]
@@ -133,11 +134,13 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
     found += [violation for violation in dict.fromkeys(made) if violation not in found]
 
 
-def _meant(error: Any) -> Any:  # noqa: ANN401  # as above
-    """Return the error of the form that was meant, of several: the best match among the forms whose type fits."""
-    others = {one.schema_path[0] for one in error.context if one.validator == "type" and not one.path}
-    fitting = [one for one in error.context if one.schema_path[0] not in others]
-    return _jsonschema().exceptions.best_match(fitting or error.context)
+def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
+    """Return the errors of the form that was meant, of several: its type fits, and the fewest of its rules are broken."""
+    forms: dict[int, list[Any]] = {}
+    for one in error.context:
+        forms.setdefault(one.schema_path[0], []).append(one)
+    fitting = [form for form in forms.values() if not any(one.validator == "type" and not one.path for one in form)]
+    return min(fitting or forms.values(), key=lambda form: (len(form), -max(len(one.path) for one in form)))
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -173,10 +176,13 @@ def _with_article(kind: str) -> str:
 
 
 _loading: Final = RLock()
+if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
+    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 def _jsonschema() -> Any:  # noqa: ANN401  # its own types are Any for the most part
-    import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
+    with _loading:
+        import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
 
     return jsonschema
 
@@ -206,12 +212,8 @@ def judge_class() -> Any:  # noqa: ANN401  # as above
 
 def preload_judge() -> None:
     """Import jsonschema; for a daemon thread, so that the first refusal need not."""
-    with _loading, contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
+    with contextlib.suppress(Exception):  # the first refusal tries again, and fails visibly
         judge_class()
-
-
-if hasattr(os, "register_at_fork"):  # a child that is born during the import would wait for it for ever
-    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
 # The quick check
@@ -221,12 +223,17 @@ Check: TypeAlias = "Callable[[JsonValue], bool]"
 
 
 @cache
-def is_valid(name: str) -> Check:
-    """Return a function that is true only for values that the schema ``name`` allows; of others, ask the judge."""
-    return _quick(schema(name))
+def is_valid(name: str) -> Callable[[Any], bool]:
+    """Return the quick check of the schema ``name``."""
+    return quick(schema(name))
 
 
-def _quick(rules: Schema) -> Check:
+def quick(rules: Schema) -> Callable[[Any], bool]:
+    """Return a function that is true only for values that a schema allows; of others, ask the judge."""
+    forms = rules.get("anyOf")
+    if forms is not None and rules.keys() - _ANNOTATIONS <= {"anyOf"}:
+        checks = [quick(form) for form in forms]
+        return lambda value: any(check(value) for check in checks)
     make, keywords = _QUICK.get(str(rules.get("type")), (_ask, frozenset[str]()))
     return make(rules) if rules.keys() - _ANNOTATIONS <= keywords else _ask(rules)
 
@@ -240,6 +247,14 @@ def _quick_integer(rules: Schema) -> Check:
     return lambda value: type(value) is int and least <= value <= most
 
 
+def _quick_flag(_: Schema) -> Check:
+    return lambda value: type(value) is bool
+
+
+def _quick_null(_: Schema) -> Check:
+    return lambda value: value is None
+
+
 def _quick_string(rules: Schema) -> Check:
     if "enum" in rules:
         allowed = frozenset(rules["enum"])
@@ -251,13 +266,13 @@ def _quick_string(rules: Schema) -> Check:
 
 
 def _quick_array(rules: Schema) -> Check:
-    accepts, most = _quick(rules.get("items", {})), rules.get("maxItems", math.inf)
+    accepts, most = quick(rules.get("items", {})), rules.get("maxItems", math.inf)
     return lambda value: type(value) is list and len(value) <= most and all(map(accepts, value))
 
 
 def _quick_object(rules: Schema) -> Check:
     required = frozenset(rules.get("required", ()))
-    members = {name: _quick(member) for name, member in rules.get("properties", {}).items()}
+    members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
     unknown = _ask(rules)
 
     def accepts(value: JsonValue) -> bool:
@@ -274,6 +289,8 @@ def _quick_object(rules: Schema) -> Check:
 _ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
 # By type: the quick check, and the keywords that it follows.
 _QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], frozenset[str]]]] = {
+    "boolean": (_quick_flag, frozenset()),
+    "null": (_quick_null, frozenset()),
     "integer": (_quick_integer, frozenset({"minimum", "maximum"})),
     "string": (_quick_string, frozenset({"enum", "minLength", "maxLength"})),
     "array": (_quick_array, frozenset({"items", "maxItems"})),

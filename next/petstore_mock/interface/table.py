@@ -80,7 +80,6 @@ class Operation:
 
     @property
     def commits(self) -> bool:
-        """Whether it changes the animals."""
         return self.effect not in {"lists", "reads"}
 
     @property
@@ -90,17 +89,14 @@ class Operation:
 
     @property
     def path_parameter(self) -> Parameter | None:
-        """The parameter in its path."""
         return next((one for one in self.parameters if one.where == "path"), None)
 
     @property
     def query_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of its query."""
         return tuple(one for one in self.parameters if one.where == "query")
 
     @property
     def parameters_schema(self) -> str:
-        """The schema of its parameters."""
         return f"{self.name}.parameters"
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
@@ -21,6 +20,8 @@ from petstore_mock.interface.table import OPERATIONS, require_operation
 from petstore_mock.interface.violations import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from petstore_mock.interface.table import Operation
     from petstore_mock.journal.exchange import Exchange
 
@@ -57,13 +58,17 @@ class Criteria:
         self._before_response = before_response
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
-    @property
-    def claim(self) -> str:
-        """The criteria in words: ``with name='Rex'``; keys in header fields and parameters are masked."""
-        shown = {
+    def shown(self) -> dict[str, Any]:
+        """Return the criteria by name; keys in header fields and parameters are masked."""
+        return {
             name: {one: _MASKS[name](one, text) for one, text in value.items()} if name in _MASKS else value
             for name, value in self._asked.items()
         }
+
+    @property
+    def claim(self) -> str:
+        """The criteria in words: ``with name='Rex'``; keys are masked."""
+        shown = self.shown()
         return f"with {', '.join(f'{name}={_show(value)}' for name, value in shown.items())}" if shown else ""
 
     def differences(self, exchange: Exchange) -> list[str]:
@@ -83,15 +88,16 @@ class Criteria:
 
     def _check(self, name: str, value: Any) -> Check:  # noqa: ANN401  # each criterion checks its own value
         is_argument = name == "status" and (value is None or isinstance(value, str))
-        if name in _GENERAL and not is_argument:
+        if name in GENERAL and not is_argument:
             if self._before_response and name in _OF_RESPONSE:
                 refuse(f"expected criteria of the request, which has no response yet; got {name}={_show(value)}")
-            return _GENERAL[name](value)
+            checked, differs = GENERAL[name]
+            return partial(differs, checked(value))
         asked = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
-        known = {argument for operation in asked for argument in _places(operation)}
+        known = list(dict.fromkeys(argument for operation in asked for argument in _places(operation)))
         if name not in known:
-            general = [other for other in _GENERAL if not (self._before_response and other in _OF_RESPONSE)]
-            names = [*sorted(known), *general]
+            general = [other for other in GENERAL if not (self._before_response and other in _OF_RESPONSE)]
+            names = [*known, *general]
             refuse(
                 f"expected criteria of {self.operation or 'a request'}: {', '.join(dict.fromkeys(names))}; "
                 f"got {name}={_show(value)}{did_you_mean(name, [*names, 'times'])}"
@@ -135,63 +141,67 @@ def _member(name: str, wanted: object, exchange: Exchange) -> str:
     return _compared(name, came, wanted)
 
 
-# Criteria that every request has
+# Criteria that every request has: what a test may pass, and how a request may differ from that
 
 
-def _status(wanted: Any) -> Check:  # noqa: ANN401
-    require(is_integer(wanted), "status as an integer (the HTTP status) or as text (the argument)", status=wanted)
-
-    def check(exchange: Exchange) -> str:
-        if exchange.status == wanted:
-            return ""
-        came = f"missing ({exchange.result})" if exchange.status is None else exchange.status
-        return f"status was {came}, expected {wanted}{f' ({cut(exchange.reason, _SHOWN)})' if exchange.reason else ''}"
-
-    return check
+def _status_of(value: Any) -> int:  # noqa: ANN401  # checks whatever a test passes
+    require(is_integer(value), "status as an integer (the HTTP status) or as text (the argument)", status=value)
+    return int(value)
 
 
-def _json(wanted: object) -> Check:
+def _status(wanted: int, exchange: Exchange) -> str:
+    if exchange.status == wanted:
+        return ""
+    came = f"missing ({exchange.result})" if exchange.status is None else exchange.status
+    return f"status was {came}, expected {wanted}{f' ({cut(exchange.reason, _SHOWN)})' if exchange.reason else ''}"
+
+
+def _json_of(value: object) -> object:
     try:
-        json.dumps(wanted)
+        json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         refuse(f"expected json to be a JSON value; {error}")
-
-    def check(exchange: Exchange) -> str:
-        came, problem = _decoded(exchange)
-        return problem or _compared("json", came, wanted)
-
-    return check
+    return value
 
 
-def _body(wanted: object) -> Check:
-    require(isinstance(wanted, (str, bytes)), "body as bytes or text", body=wanted)
-    content = wanted.encode() if isinstance(wanted, str) else wanted
-    return lambda exchange: _cut_body(exchange) or _compared("body", exchange.body, content)
+def _json(wanted: object, exchange: Exchange) -> str:
+    came, problem = _decoded(exchange)
+    return problem or _compared("json", came, wanted)
 
 
-def _query(wanted: Any) -> Check:  # noqa: ANN401
-    require(isinstance(wanted, Mapping), "query as a mapping", query=wanted)
-    texts = {
-        str(name): [one if isinstance(one, str) else str(one) for one in _listed(values)]
-        for name, values in wanted.items()
+def _body_of(value: object) -> bytes:
+    if not isinstance(value, (str, bytes)):
+        refuse(f"expected body as bytes or text; got body={_show(value)}")
+    return value.encode() if isinstance(value, str) else value
+
+
+def _body(wanted: bytes, exchange: Exchange) -> str:
+    return _cut_body(exchange) or _compared("body", exchange.body, wanted)
+
+
+def _query_of(value: Any) -> dict[str, list[str]]:  # noqa: ANN401
+    require(is_object(value), "query as a mapping", query=value)
+    return {
+        str(name): [one if isinstance(one, str) else str(one) for one in (values if is_array(values) else [values])]
+        for name, values in value.items()
         if values is not None  # None means that it was not sent
     }
 
-    def check(exchange: Exchange) -> str:
-        came = _parameters(exchange)
-        return (
-            "" if came == texts else f"query was {_show(_masked_query(came))}, expected {_show(_masked_query(texts))}"
-        )
 
-    return check
+def _query(wanted: dict[str, list[str]], exchange: Exchange) -> str:
+    came = _parameters(exchange)
+    return "" if came == wanted else f"query was {_show(_masked_query(came))}, expected {_show(_masked_query(wanted))}"
 
 
-def _headers(wanted: Any) -> Check:  # noqa: ANN401
-    is_mapping = is_object(wanted) and all(isinstance(text, str) for pair in wanted.items() for text in pair)
-    if not is_mapping:
-        shown = sorted(map(str, wanted)) if is_object(wanted) else wanted  # a value may be a key
+def _headers_of(value: Any) -> Mapping[str, str]:  # noqa: ANN401
+    if not is_object(value) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        shown = sorted(map(str, value)) if is_object(value) else value  # a value may be a key
         refuse(f"expected headers as a mapping of text to text; got headers={_show(shown)}")
-    return lambda exchange: "; ".join(filter(None, (_header(exchange, name, text) for name, text in wanted.items())))
+    return value
+
+
+def _headers(wanted: Mapping[str, str], exchange: Exchange) -> str:
+    return "; ".join(filter(None, (_header(exchange, name, text) for name, text in wanted.items())))
 
 
 def _header(exchange: Exchange, name: str, wanted: str) -> str:
@@ -206,44 +216,48 @@ def _header(exchange: Exchange, name: str, wanted: str) -> str:
     return f"header {name} was {_show(shown)}, expected {'another key' if shown == expected else _show(expected)}"
 
 
-def _fault(wanted: Any) -> Check:  # noqa: ANN401
-    if isinstance(wanted, (Mapping, Fault)):
-        fault = wanted if isinstance(wanted, Fault) else fault_of(wanted)
-        return lambda exchange: (
-            "" if fault in {exchange.fault, exchange.delayed_by} else _expected("fault", exchange.fault, fault)
-        )
-    if wanted is not None:
-        one_of(wanted, REQUEST_KINDS, "kind of fault")
-
-    def check(exchange: Exchange) -> str:
-        kinds = [None if fault is None else fault.kind for fault in (exchange.fault, exchange.delayed_by)]
-        matches = wanted == kinds[0] or (wanted is not None and wanted == kinds[1])
-        return "" if matches else _expected("fault", kinds[0], wanted)
-
-    return check
+def _fault_of(value: Any) -> Fault | str | None:  # noqa: ANN401
+    if value is None or isinstance(value, Fault):
+        return value
+    return fault_of(value) if is_object(value) else one_of(value, REQUEST_KINDS, "kind of fault")
 
 
-def _condition(wanted: Any) -> Check:  # noqa: ANN401
-    if wanted is not None:
-        one_of(wanted, CONDITIONS, "condition")
-
-    def check(exchange: Exchange) -> str:
-        came = None if exchange.condition is None else exchange.condition.name
-        return "" if came == wanted else _expected("condition", came, wanted)
-
-    return check
+def _fault(wanted: Fault | str | None, exchange: Exchange) -> str:
+    met = [
+        fault.kind if fault is not None and isinstance(wanted, str) else fault
+        for fault in (exchange.fault, exchange.delayed_by)
+    ]
+    matches = wanted == met[0] or (wanted is not None and wanted == met[1])
+    return "" if matches else f"fault was {exchange.fault or 'none'}, expected {wanted or 'none'}"
 
 
-_GENERAL: Final[Mapping[str, Callable[[Any], Check]]] = {
-    "status": _status,
-    "json": _json,
-    "body": _body,
-    "query": _query,
-    "headers": _headers,
-    "method": lambda wanted: lambda exchange: _compared("method", exchange.method, wanted),
-    "path": lambda wanted: lambda exchange: _compared("path", exchange.path, wanted),
-    "fault": _fault,
-    "condition": _condition,
+def _condition_of(value: Any) -> str | None:  # noqa: ANN401
+    return None if value is None else one_of(value, CONDITIONS, "condition")
+
+
+def _condition(wanted: str | None, exchange: Exchange) -> str:
+    came = None if exchange.condition is None else exchange.condition.name
+    return "" if came == wanted else f"condition was {came or 'none'}, expected {wanted or 'none'}"
+
+
+def _attribute(name: str) -> Callable[[object, Exchange], str]:
+    return lambda wanted, exchange: _compared(name, getattr(exchange, name), wanted)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+GENERAL: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Exchange], str]]]] = {
+    "status": (_status_of, _status),
+    "json": (_json_of, _json),
+    "body": (_body_of, _body),
+    "query": (_query_of, _query),
+    "headers": (_headers_of, _headers),
+    "method": (_as_it_is, _attribute("method")),
+    "path": (_as_it_is, _attribute("path")),
+    "fault": (_fault_of, _fault),
+    "condition": (_condition_of, _condition),
 }
 _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 
@@ -253,10 +267,6 @@ _OF_RESPONSE: Final = frozenset({"status", "fault", "condition"})
 
 def _show(value: object) -> str:
     return cut(repr(value), _SHOWN)
-
-
-def _expected(what: str, came: object, wanted: object) -> str:
-    return f"{what} was {came or 'none'}, expected {wanted or 'none'}"
 
 
 def _compared(what: str, came: object, wanted: object) -> str:
@@ -274,10 +284,6 @@ def _same(first: Any, second: Any) -> bool:  # noqa: ANN401  # two JSON values
 
 def _kind(value: object) -> type:
     return next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), type(value))
-
-
-def _listed(values: Any) -> list[Any]:  # noqa: ANN401
-    return list(values) if is_array(values) else [values]
 
 
 def _texts(values: list[str] | None) -> object:

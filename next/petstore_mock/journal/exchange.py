@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -40,50 +41,32 @@ class Exchange:
 
     The values are those that went over the wire, keys included. Text, JSON, HAR, HTML, copies and pickles of an
     exchange are masked, and so are ``repr``, ``reason``, ``decision`` and ``request_line``.
-
-    Attributes:
-        number: its place in the journal, from 1.
-        owner: the test that owns the world, or None.
-        request: the request. The journal keeps at most 64 KiB of its body.
-        timestamp: the fake's time of its arrival, in seconds since 1970.
-        duration: seconds from its first byte to the response, by the real clock.
-        condition: why it was refused, or None.
-        detail: more about the refusal.
-        violations: the broken rules; of thousands, the first.
-        omitted: how many more rules it broke.
-        fault: the fault that it met, or None; of two, the one after the commit.
-        delayed_by: the delay that it met before that fault, or None.
-        executed: whether the operation was executed and its effect kept.
-        outcome: how the response ended if it did not go out whole and at once, such as ``reset``; else None.
-        in_flight: whether its response is still held back or on its way.
-        expected: whether the test expects its violation.
-        by_expectation: whether an expectation of ``httpserver`` made the response.
-        mutant: the mutant that changed the response, or None.
-        secure: whether it came over TLS.
-        response: the response that the core made, also if it never went out; None while there is none.
-        sent: whether the head of the response went out, as far as the fake knows.
-        keys: returns the keys to mask.
     """
 
+    number: int  #: its place in the journal, from 1
+    owner: str | None  #: the test that owns the world
+    request: ApiRequest  #: the journal keeps at most 64 KiB of its body
+    timestamp: float  #: the fake's time of its arrival, in seconds since 1970
+
     # Most exchanges keep these values: an instance has only the ones that differ.
-    condition: Condition | None = None
-    detail: str = ""
-    violations: tuple[Violation, ...] = ()
-    omitted: int = 0
-    duration: float = 0.0
-    fault: Fault | None = None
-    delayed_by: Fault | None = None
-    executed: bool = False
-    outcome: str | None = None
-    in_flight: bool = False
-    expected: bool = False
-    by_expectation: bool = False
-    mutant: str | None = None
-    secure: bool = False
-    response: Response | None = None
-    sent: bool = True
-    keys: Callable[[], Iterable[str]] = tuple
-    cut_request: int = 0  # bytes of the bodies that are not kept
+    duration: float = 0.0  #: seconds from its first byte to the response, by the real clock
+    condition: Condition | None = None  #: why it was refused
+    detail: str = ""  #: more about the refusal
+    violations: tuple[Violation, ...] = ()  #: the broken rules; of thousands, the first
+    omitted: int = 0  #: how many more rules it broke
+    fault: Fault | None = None  #: the fault that it met; of two, the one after the commit
+    delayed_by: Fault | None = None  #: the delay that it met before that fault
+    executed: bool = False  #: whether the operation was executed and its effect kept
+    outcome: str | None = None  #: how the response ended if not whole and at once, such as ``reset``
+    in_flight: bool = False  #: whether the response is still held back or on its way
+    expected: bool = False  #: whether the test expects its violation
+    by_expectation: bool = False  #: whether an expectation of ``httpserver`` made the response
+    mutant: str | None = None  #: the mutant that changed the response
+    secure: bool = False  #: whether it came over TLS
+    response: Response | None = None  #: the response that the core made, also if it never went out
+    sent: bool = True  #: whether the head of the response went out, as far as the fake knows
+    keys: Callable[[], Iterable[str]] = tuple  # to mask
+    cut_request: int = 0  # bytes of the body that the journal does not keep
     cut_response: int = 0
     changed: Callable[[Exchange], object] | None = None  # called when a deferred response ends
 
@@ -116,10 +99,11 @@ class Exchange:
         request, response = self.request, self.response
         if len(request.body) > KEPT_BODY:
             self.cut_request = len(request.body) - KEPT_BODY
-            self.request = request.with_body(request.body[:KEPT_BODY])
+            self.request = copy(request)
+            self.request.body = request.body[:KEPT_BODY]
         if response is not None and len(response.body) > KEPT_BODY:
             self.cut_response = len(response.body) - KEPT_BODY
-            self.response = Response(response.head, response.body[:KEPT_BODY], response.date, response.wire_format)
+            self.response = Response(response.head, response.body[:KEPT_BODY], response.date)
 
     # The request
 
@@ -195,13 +179,13 @@ class Exchange:
     @property
     def base_url(self) -> str:
         """The scheme and the host that it was sent to, as far as its ``Host`` tells; keys are masked."""
-        host = self.masked(self.request.header("host", "") or "")
-        url = f"http{'s' if self.secure else ''}://{quote(host, safe=':[].-')}"
+        host = quote(self.masked(self.request.header("host") or ""), safe=":[].-")
+        url = f"http{'s' if self.secure else ''}://{host}"
         return url if is_base_url(url) else _DEFAULT_BASE
 
     def url(self, base_url: str | None = None) -> str:
         """Return its URL, keys masked; every URL parser accepts it."""
-        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE)
+        target = quote(self.request.base_path + self.masked_target, safe=_URL_SAFE, errors="replace")
         if target.startswith(("http://", "https://")):  # absolute-form (RFC 9112 §3.2.2)
             return target
         parts = urlsplit(base_url or self.base_url)
@@ -278,8 +262,7 @@ class Exchange:
     @property
     def response_size(self) -> int:
         """The bytes of the response's body."""
-        body = self.response_body
-        return len(body) + self.cut_response if body else 0
+        return 0 if self.status is None or self.method == "HEAD" else len(self.response_body) + self.cut_response
 
     # The decision
 
@@ -336,7 +319,7 @@ class Exchange:
             parts.append(f"refused: {self.condition.name}{self.where}")
         if self.by_expectation:
             parts.append("response by httpserver")
-        return self.masked(", ".join(parts)) or ("in flight" if self.in_flight else "response without an operation")
+        return self.masked(", ".join(parts)) or ("in flight" if self.in_flight else "responded")
 
 
 def text_of(content: bytes) -> str | None:

@@ -7,16 +7,16 @@ ours, as the format allows. Keys are masked; sizes are those of the wire.
 from __future__ import annotations
 
 import base64
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from petstore_mock import __version__
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response, is_field, reason_phrase
 from petstore_mock.journal.exchange import Exchange, is_base_url, text_of
 
@@ -32,11 +32,16 @@ def har_document(exchanges: Iterable[Exchange], *, base_url: str | None = None) 
     return {
         "log": {
             "version": "1.2",
-            "creator": {"name": "petstore-mock", "version": __version__},
+            "creator": {"name": "petstore-mock", "version": _version()},
             "pages": [],  # optional, but Firefox's importer reads it
             "entries": [_entry(exchange, base_url) for exchange in exchanges],
         }
     }
+
+
+def _version() -> str:
+    version: str = import_module("petstore_mock").__version__  # no static import: the package names the rooms above
+    return version
 
 
 def _entry(exchange: Exchange, base_url: str | None) -> dict[str, Any]:
@@ -145,15 +150,15 @@ def _recorded(entry: Any, number: int) -> Exchange | None:  # noqa: ANN401
     if not isinstance(method, str) or not isinstance(url, str) or not is_base_url(url):
         return None
     parts = urlsplit(url)
-    fields = [
-        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in _fields(recorded)
-    ]
-    if all(name.lower() != b"host" for name, _ in fields):
-        fields.append((b"Host", parts.netloc.encode("latin-1", "replace")))
+    fields = _fields(recorded)
+    if all(name.lower() != "host" for name, _ in fields):
+        fields.append(("Host", parts.netloc))
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     post = _member(recorded, "postData")
     body = _body({**post, "encoding": post.get("_encoding", post.get("encoding"))})
-    request = ApiRequest(method, target, fields, body or b"", version=str(recorded.get("httpVersion", "HTTP/1.1")))
+    request = ApiRequest(
+        method, target, Fields.of(fields), body or b"", version=str(recorded.get("httpVersion", "HTTP/1.1"))
+    )
     exchange = Exchange(number, None, request, _moment(entry.get("startedDateTime")))
     exchange.secure = parts.scheme == "https"
     exchange.response = _recorded_response(_member(entry, "response"), exchange)

@@ -89,9 +89,9 @@ class Journal:
                 self._first = gone
 
     def _changed(self, exchange: Exchange) -> None:
-        at = exchange.number - self.total - 1
         kept = self._kept()
-        if -len(kept) <= at < 0 and kept[at] is exchange:  # else it was evicted, or belongs to an earlier state
+        at = exchange.number - kept[0].number if kept else -1
+        if 0 <= at < len(kept) and kept[at] is exchange:  # else it was evicted, or belongs to an earlier state
             for listener in self._listeners:
                 listener(exchange)
 
@@ -303,7 +303,8 @@ class Journal:
             others = f"it never arrived, but {counted(self.total, 'other request')} did"
             lines = [f"{claim}; {others if kept else 'no request arrived'}"]
         if found:
-            lines += ["these arrived:", *(f"  {line(exchange, numbered=True)}" for exchange in found[-2 * _SHOWN :])]
+            lines.append("the journal still keeps:" if self.evicted else "these arrived:")
+            lines += [f"  {line(exchange, numbered=True)}" for exchange in found[-2 * _SHOWN :]]
         if nearest is not None:
             lines += _misses(nearest, kept, some_matched=bool(found))
         return mask_text("\n".join(lines), self._keys())

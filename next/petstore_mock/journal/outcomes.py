@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
 
+_LONGEST_LIMIT: Final = 18  # digits; a longer number is no int64
 _PAGES: Final = ("empty page", "partial page", "full page")
 
 
@@ -71,10 +72,12 @@ def _details(exchange: Exchange, operation: Operation) -> Iterator[str]:
 
 def _page_limit(exchange: Exchange, operation: Operation) -> int:
     """Return how many animals a page holds (§8): the number that the client asked for, as far as it is valid."""
-    bounds: Mapping[str, int] = parameters(operation)["limit"]
+    bounds: Mapping[str, int] | None = parameters(operation).get("limit")
+    if bounds is None:
+        return len(exchange.response_body)  # no page is full
     text = exchange.query.get("limit", "")
-    if not text.isdecimal() or len(text) > len(str(bounds["maximum"])):
-        return bounds["maximum"] if text.isdecimal() else bounds["default"]
+    if not text.isdecimal() or len(text) > _LONGEST_LIMIT:
+        return bounds["default"]
     return min(max(int(text), bounds["minimum"]), bounds["maximum"])
 
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.faults.fault import from_data as fault_of
-from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response
 from petstore_mock.interface.conditions import CONDITIONS, condition_of_status
 from petstore_mock.interface.violations import Described, Violation
@@ -58,7 +58,7 @@ class ExchangeData(TypedDict):
     status: int | None
     response_headers: dict[str, str]
     response_fields: list[list[str]]
-    response_body: Any
+    response_body: Any  # the JSON value, or text
     response_body_text: str | None
     response_body_base64: str | None
     response_size: int
@@ -128,6 +128,8 @@ def to_data(exchange: Exchange) -> ExchangeData:
         "condition_status": None if condition is None else condition.status,
         "detail": exchange.masked(exchange.detail),
     }
+    if data["response_body"] is None:
+        data["response_body"] = data["response_body_text"] or None
     return cast("ExchangeData", _carried(data))
 
 
@@ -197,7 +199,7 @@ def from_data(data: Mapping[str, Any]) -> Exchange:
     request = ApiRequest(
         data["method"],
         data["target"],
-        [(_latin(name), _latin(value)) for name, value in data["fields"]],
+        Fields.of(data["fields"]),
         _bytes(data, "body"),
         data["connection"],
         data["exchange"],
@@ -225,10 +227,6 @@ def from_data(data: Mapping[str, Any]) -> Exchange:
     for name in ("detail", "omitted", "executed", "outcome", "expected", "by_expectation", "mutant", "secure", "sent"):
         setattr(exchange, name, data[name])
     return exchange
-
-
-def _latin(text: str) -> bytes:
-    return text.encode("latin-1", "replace")
 
 
 def _bytes(data: Mapping[str, Any], name: str) -> bytes:

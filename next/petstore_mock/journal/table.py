@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FOLDED: Final = 3  # quiet requests in a row that become one row
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
-_COLUMNS: Final = ("request", "client", "service", "response", "took")
+_COLUMNS: Final = ("number", "client", "service", "response", "took")
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --faint: #59636e; --line: #d1d9e0; --trouble: #a40e26;
@@ -133,7 +133,7 @@ def _row(exchange: Exchange, retry_of: int | None, first: float, *, details: boo
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
         f'<th scope="row">{exchange.number}</th><td>{sent} <span aria-hidden="true">{arrow}</span></td><td>{notes}</td>'
         f'<td class="response">{_text(_response(exchange))}</td>'
-        f"<td>{_seconds(exchange.duration)} <span class=faint>at {_seconds(exchange.request.started - first)}</span>"
+        f'<td>{_seconds(exchange.duration)} <span class="faint">at {_seconds(exchange.request.started - first)}</span>'
         "</td></tr>\n"
     )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
+from petstore_mock.common.refusing import require
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.text import add_note, journal_text
@@ -12,7 +14,7 @@ from petstore_mock.verbs import state
 from petstore_mock.verbs.verb import Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from datetime import date
     from os import PathLike
@@ -170,6 +172,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
         """
+        require(pet is None or isinstance(pet, Mapping), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
         return self._do(state.add_pets, {"pets": given})["pets"][0]
 
@@ -182,6 +185,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: one of them is wrong; the message says which.
         """
+        require(not isinstance(pets_or_count, Mapping), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
         return self._do(state.add_pets, {"pets": pets})["pets"]
 

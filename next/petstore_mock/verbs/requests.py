@@ -20,18 +20,18 @@ from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.journal.waiting import wait_blocking
-from petstore_mock.verbs.verb import Count, Criteria, Nothing, OperationName, Positive, WorldName, verb
+from petstore_mock.verbs.verb import Count, Criteria, Keywords, Nothing, OperationName, Positive, WorldName, verb
 
 HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
 _LONGEST_WAIT: Final = 25  # seconds; clients and proxies give a request little more
 _LONGEST_QUEUE: Final = 10_000  # events that a client has not read yet
 
-Limit = Annotated[int, {"minimum": 1, "maximum": 1000}]
+Limit = Annotated[int, Keywords(minimum=1, maximum=1000)]
 
 
 class ListRequests(TypedDict, total=False):
     operation: OperationName
-    status: Annotated[int, {"minimum": 100, "maximum": 599}]
+    status: Annotated[int, Keywords(minimum=100, maximum=599)]
     violations: bool
     after: Count
     limit: Limit
@@ -50,7 +50,7 @@ class WaitForRequests(TypedDict, total=False):
     times: Positive
     count: Positive  # the same
     where: Criteria | None
-    timeout: Annotated[float, {"minimum": 0, "maximum": _LONGEST_WAIT}]
+    timeout: Annotated[float, Keywords(minimum=0, maximum=_LONGEST_WAIT)]
 
 
 class WaitedData(TypedDict):

@@ -13,11 +13,16 @@ from petstore_mock.core.world import World
 from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, gap_register
 from petstore_mock.verbs.verb import (
+    BehaviourData,
     Count,
     Criteria,
+    FaultForm,
+    GapChoices,
+    NewPet,
     Nothing,
     OperationName,
     Pet,
+    PetChanges,
     Positive,
     Share,
     WithOrigin,
@@ -35,12 +40,12 @@ class PetsData(TypedDict):
 
 
 class AddPets(TypedDict):
-    pets: Pet | list[Pet] | PetCount
+    pets: NewPet | list[NewPet] | PetCount
 
 
 class ChangePet(TypedDict):
     pet_id: int
-    changes: Mapping[str, Any]
+    changes: PetChanges
 
 
 class PetId(TypedDict):
@@ -58,7 +63,7 @@ class Rule(TypedDict, total=False):
 
 
 class PlanFault(Rule):
-    fault: Any  # a status, or a kind and its arguments
+    fault: FaultForm
 
 
 class PlanFaultAtHome(PlanFault, total=False):
@@ -67,7 +72,7 @@ class PlanFaultAtHome(PlanFault, total=False):
 
 class FaultData(Rule):
     id: Positive
-    fault: Any
+    fault: FaultForm  # as it was sent
     hits: Count
     spent: bool
     words: str  # the call that plans it
@@ -84,7 +89,7 @@ class CancelFault(TypedDict):
 
 
 class ChangeBehaviour(TypedDict):
-    gaps: Mapping[str, str]  # alternatives by gap, and `preset`
+    gaps: GapChoices
 
 
 class ClockData(TypedDict):
@@ -154,7 +159,7 @@ def add_pets(world: World, arguments: AddPets) -> PetsData:
         return {"pets": world.animals.seed_count(pets["count"], "count")}
     if isinstance(pets, Mapping):
         return {"pets": [world.animals.seed(pets)]}
-    return {"pets": world.animals.seed_each(pets, "the list")}
+    return {"pets": world.animals.seed_each(pets)}
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
@@ -217,13 +222,13 @@ def cancel_fault(world: World, arguments: CancelFault) -> None:
 
 
 @verb("GET", "behaviour")
-def show_behaviour(world: World, _: Nothing) -> dict[str, str]:
+def show_behaviour(world: World, _: Nothing) -> BehaviourData:
     """Show every gap with its choice."""
     return dict(world.behaviour)
 
 
 @verb("PATCH", "behaviour", body="gaps")
-def change_behaviour(world: World, arguments: ChangeBehaviour) -> dict[str, str]:
+def change_behaviour(world: World, arguments: ChangeBehaviour) -> BehaviourData:
     """Choose alternatives for gaps, or a preset and alternatives that differ from it."""
     gaps = dict(arguments["gaps"])
     preset = gaps.pop("preset", None)

@@ -6,23 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, NewType, TypedDict
 
-from petstore_mock.common.values import JsonValue
 from petstore_mock.interface.table import OPERATIONS
 
 # Arguments that the carrier adds: the scheme, host and port that the client uses, and the name in the address.
 Origin = NewType("Origin", str)
 WorldName = NewType("WorldName", str)
 
-# Types with the further keywords of their JSON Schema.
-Count = Annotated[int, {"minimum": 0, "maximum": 2**63 - 1}]
-Positive = Annotated[int, {"minimum": 1, "maximum": 2**63 - 1}]
-Share = Annotated[float, {"exclusiveMinimum": 0, "maximum": 1}]
-OperationName = Annotated[str, {"enum": list(OPERATIONS)}]
-Pet = Mapping[str, JsonValue]
-Criteria = Annotated[
-    Mapping[str, Any],
-    {"description": "Criteria: arguments by the interface's names, or status, json, body, query, headers, method, path"},
-]
+class Keywords:
+    """Further keywords of the JSON Schema of a type, or the component that stands for it."""
+
+    def __init__(self, component: str = "", **keywords: Any) -> None:  # noqa: ANN401  # any keyword
+        self.component = component
+        self.keywords = keywords
+
+
+Count = Annotated[int, Keywords(minimum=0, maximum=2**63 - 1)]
+Positive = Annotated[int, Keywords(minimum=1, maximum=2**63 - 1)]
+Share = Annotated[float, Keywords(exclusiveMinimum=0, maximum=1)]
+OperationName = Annotated[str, Keywords(enum=list(OPERATIONS))]
+Pet = Annotated[Mapping[str, Any], Keywords("Animal")]
+NewPet = Annotated[Mapping[str, Any], Keywords("NewAnimal")]
+PetChanges = Annotated[Mapping[str, Any], Keywords("AnimalChanges")]
+Criteria = Annotated[Mapping[str, Any], Keywords("Criteria")]
+FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arguments
+BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
+GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # alternatives by gap, and `preset`
 
 
 class Nothing(TypedDict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from http import HTTPStatus
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,6 @@ from petstore_mock.common.dates import http_timestamp
 from petstore_mock.contract.interface import DEFAULT_LIMIT, OPERATIONS, SENTENCES
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.faults.kinds import Answer
-from petstore_mock.messages.response import NOT_MODIFIED
 from petstore_mock.stateful.checks.broken_answers import BODIES, broken_answer_problem, is_broken_answer
 from petstore_mock.stateful.checks.requests import is_ping
 from petstore_mock.stateful.checks.result import (
@@ -47,10 +45,6 @@ _NOT_REPLACED: Final[dict[str, str]] = {
     "createPet": "every createPet adds an animal, whatever others there are",
 }
 _NO_PAGING: Final = "a list of as many animals as limit says: no paging and no order are shown"
-_NOT_MODIFIED_SENTENCE: Final = (
-    "RFC 9110 §15.4.5",
-    "304 says that the answer which the client holds, and named by its validator, still holds: that is the result",
-)
 _LARGE: Final = 10_000  # bytes, from which on the size of an answer may be what matters
 
 
@@ -63,8 +57,6 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
     read: dict[int, Any] = {}
     for entry in entries:
         if is_ping(entry):
-            if _confirms(entry, oracle):
-                read[entry.number] = oracle.validated[_validator(entry)]
             continue
         if entry.condition is not None:
             if entry.condition.name == "absent_pet":
@@ -76,10 +68,7 @@ def observe(call: Call, outcome: Outcome, entries: Sequence[Entry], oracle: Orac
             if entry.operation == "createPet":
                 oracle.may_have_created(call.body)
             continue
-        document = _read(entry, oracle)
-        if document is None:
-            continue
-        read[entry.number] = document
+        document = read[entry.number] = json.loads(entry.response_body)
         _see(call, entry, document, oracle)
     return read
 
@@ -93,27 +82,6 @@ def _see(call: Call, entry: Entry, document: Any, oracle: Oracle) -> None:  # no
         oracle.saw_list(document, int(query.get("limit", DEFAULT_LIMIT)), query.get("status"), entry.number)
     elif entry.operation == "getPet":
         oracle.saw_pet(int(entry.path.rpartition("/")[2]), document, entry.number)
-
-
-def _read(entry: Entry, oracle: Oracle) -> Any:  # noqa: ANN401  # an animal, a list of them, or None
-    """Return what an answer says; None for a 304 to who asks by ``*``, say, and need not hold anything."""
-    tag = _validator(entry)
-    if entry.status == NOT_MODIFIED:
-        return oracle.validated.get(tag)
-    document = json.loads(entry.response_body)
-    if tag:
-        oracle.validated[tag] = document
-    return document
-
-
-def _validator(entry: Entry) -> str:
-    """Return what an answer's validator has in quotes, which is all that weak comparison looks at; "" for none."""
-    return entry.response_headers.get("etag", "").removeprefix("W/")
-
-
-def _confirms(entry: Entry, oracle: Oracle) -> bool:
-    """Whether a HEAD has told the client that what it holds still holds: by the validator that came with that."""
-    return entry.method == "HEAD" and entry.status == HTTPStatus.OK and _validator(entry) in oracle.validated
 
 
 def answer_problem(
@@ -137,7 +105,7 @@ def answer_problem(
         reader: reads what the client returns.
         own_faults: whether the faults are the machine's own; what the test's author sends may be taken for an answer.
     """
-    asked = [entry for entry in entries if not is_ping(entry)] or [one for one in entries if one.number in read]
+    asked = [entry for entry in entries if not is_ping(entry)]
     entries = asked or entries
     last = entries[-1]
     plain = bool(asked) and last.fault is None and last.condition is None and last.operation == call.operation
@@ -152,11 +120,7 @@ def answer_problem(
             problem = outcome_problem(call, outcome, _allowed(call, outcome, entries, oracle))
         if problem is not None or outcome.error is not None:
             return problem
-    problem = _value_problem(call, outcome, _wanted(call, entries, oracle, read), reader)
-    if problem is not None and last.status == NOT_MODIFIED:
-        problem.sentence += ", when that was answered 304"
-        problem.section, problem.words = _NOT_MODIFIED_SENTENCE
-    return problem
+    return _value_problem(call, outcome, _wanted(call, entries, oracle, read), reader)
 
 
 def _value_problem(call: Call, outcome: Outcome, wanted: Any, reader: ResultReader) -> Problem | None:  # noqa: ANN401
@@ -250,11 +214,6 @@ def _by_answer(call: Call, entry: Entry, oracle: Oracle) -> Allowed:
             return Allowed(value=True, kinds=frozenset({404}), why="the animal is new", section="7", words=words)
         why = "the animal is there, whether it was on the page that was asked for or not"
         return Allowed(value=True, kinds=frozenset(), why=why, section="4.1", words=_NO_PAGING)
-    if entry.status == NOT_MODIFIED:
-        kinds: frozenset[Kind] = frozenset() if _validator(entry) in oracle.validated else frozenset({NOT_MODIFIED})
-        section, words = _NOT_MODIFIED_SENTENCE
-        why = f"the service answered 304 to If-None-Match: {entry.headers.get('if-none-match', '')[:40]}"
-        return Allowed(value=True, kinds=kinds, why=why, section=section, words=words)
     operation = OPERATIONS[call.operation]
     size = len(entry.response_body)
     why = f"the service answered {entry.status}{f' with {size:,} bytes' if size > _LARGE else ''}"
@@ -303,8 +262,6 @@ def _wanted(call: Call, entries: Sequence[Entry], oracle: Oracle, read: Mapping[
     for entry in reversed(entries):
         if entry.operation == call.operation and entry.condition is None:
             if entry.status is None or (entry.fault is not None and not entry.fault.readable):
-                return None
-            if entry.status == NOT_MODIFIED and entry.number not in read:
                 return None
             document = read[entry.number] if entry.number in read else json.loads(entry.response_body)
             if isinstance(document, list):

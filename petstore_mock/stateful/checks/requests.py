@@ -8,7 +8,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.contract.interface import OPERATIONS, SENTENCES
-from petstore_mock.messages.response import NOT_MODIFIED
 from petstore_mock.stateful.checks.no_request import no_request_problem
 from petstore_mock.stateful.model.call import QUIETLY, Problem, literal, shortened
 from petstore_mock.stateful.model.error_classification import CLIENT_ERRORS, REDIRECTS
@@ -83,7 +82,7 @@ def wire_problem(
 
 def is_ping(entry: Entry) -> bool:
     """Whether a request asks whether the service is there, and for no animal: the client's own affair."""
-    return entry.method in _PINGS and entry.status != NOT_MODIFIED  # which tells of animals that the client holds
+    return entry.method in _PINGS
 
 
 def asks_for(call: Call, entry: Entry) -> bool:

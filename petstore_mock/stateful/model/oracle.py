@@ -35,14 +35,12 @@ class Oracle:
         pets: the animals that exist for certain, by id.
         maybes: bodies of createPet whose answer was lost, each of which may have been carried out.
         vanished: ids of animals that another actor removed.
-        validated: the answers that the client may hold, by what their validators have in quotes (gap validators).
     """
 
     def __init__(self, *, delayed: bool, short_pages: bool = False) -> None:
         self.pets: dict[int, Animal] = {}
         self.maybes: list[Animal] = []
         self.vanished: list[int] = []
-        self.validated: dict[str, Any] = {}
         self._delayed = delayed
         self._short_pages = short_pages
         self._visible_from: dict[int, int] = {}

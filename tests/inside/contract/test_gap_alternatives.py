@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from email.utils import parsedate_to_datetime
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from petstore_mock.contract.gaps import GAPS
-from tests.inside.contract.harness import check_error_body, condition_of, last_entry
+from tests.inside.contract.harness import check_error_body, condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -646,101 +646,6 @@ def _(service: Service) -> None:
 def _(service: Service) -> None:
     for answer in (service.list(), service.post(REX), service.get(9), service.send("GET", "/nowhere")):
         assert answer.header("Content-Type") == "application/json; charset=utf-8"
-
-
-@alternative("content_coding", "identity")
-def _(service: Service) -> None:
-    answer = service.authed("GET", "/v1/pets", None, ("Accept-Encoding", "gzip"))
-    assert answer.header("Content-Encoding") is None
-    assert answer.header("Vary") is None
-    assert answer.body == service.list().body
-
-
-@alternative("content_coding", "gzip")
-def _(service: Service) -> None:
-    takes = ("Accept-Encoding", "deflate, gzip")
-    plain = service.list()
-    assert plain.header("Content-Encoding") is None  # nobody asked for it
-    assert plain.header("Vary") == "Accept-Encoding"
-    listed = service.authed("GET", "/v1/pets", None, takes)
-    created = service.authed("POST", "/v1/pets", REX, takes, ("Content-Type", "application/json"))
-    for answer in (
-        listed,
-        created,
-        service.authed("GET", "/v1/pets/9", None, takes),
-        service.send("GET", "/", [takes]),
-    ):
-        assert answer.header("Content-Encoding") == "gzip"
-        assert answer.header("Vary") == "Accept-Encoding"
-        assert answer.body.startswith(b"\x1f\x8b")
-    assert listed.content == plain.body
-    head = service.authed("HEAD", "/v1/pets", None, takes)
-    assert head.header("Content-Encoding") == "gzip"
-    assert service.send("OPTIONS", "/v1/pets", [takes]).header("Content-Encoding") is None
-
-
-HELD = ("If-None-Match", "*")
-
-
-@alternative("validators", "none")
-def _(service: Service) -> None:
-    service.petstore.seed()
-    for target in ("/v1/pets", "/v1/pets/1"):
-        answer = service.authed("GET", target, None, HELD)
-        assert (answer.status, answer.header("ETag")) == (200, None)
-
-
-@alternative("validators", "etag")
-def _(service: Service) -> None:
-    check_validators(service)
-    tag = service.list().header("ETag") or ""
-    assert tag.startswith('"')
-    service.petstore.configure(content_coding="gzip")
-    takes = ("Accept-Encoding", "gzip")
-    compressed = service.authed("GET", "/v1/pets", None, takes)
-    assert compressed.header("ETag") == f"W/{tag}", "other bytes than those without the coding"
-    held = service.authed("GET", "/v1/pets", None, takes, ("If-None-Match", tag))
-    assert (held.status, held.header("Vary"), held.header("Content-Encoding")) == (304, "Accept-Encoding", None)
-
-
-@alternative("validators", "weak_etag")
-def _(service: Service) -> None:
-    check_validators(service)
-    assert (service.list().header("ETag") or "").startswith('W/"')
-
-
-def check_validators(service: Service) -> None:
-    """Check what holds for strong ones and weak ones alike (RFC 9110 §8.8.3, §13.1.2, §15.4.5)."""
-    service.petstore.seed(name="Rex")
-    for target in ("/v1/pets", "/v1/pets/1"):
-        whole = service.authed("GET", target)
-        tag = whole.header("ETag") or ""
-        assert whole.status == 200, "nobody is answered 304 who does not ask by a condition"
-        assert service.authed("HEAD", target).header("ETag") == tag
-        opaque = tag.removeprefix("W/")
-        holds = [tag, opaque, f"W/{opaque}", "*", f'"a,b", {tag}', f'"a",,W/"b" ,\t{tag},', f'"a"{","}{opaque}']
-        for value, method in product(holds, ("GET", "HEAD")):
-            held = service.authed(method, target, None, ("If-None-Match", value))
-            assert (held.status, held.body, held.header("ETag")) == (304, b"", tag), value
-            assert held.header("Content-Type") is None
-            assert held.header("Content-Length") is None
-            assert held.header("Deprecation") == whole.header("Deprecation")
-        assert service.authed("GET", target, None, ("If-None-Match", '"a"'), ("If-None-Match", tag)).status == 304
-        malformed = [f"{tag} and more", "", '"', f'"a{opaque}', f"w/{opaque}", "*, *", f'"a" {tag}', tag + tag]
-        for value in ('"a"', opaque.strip('"'), *malformed):
-            assert service.authed("GET", target, None, ("If-None-Match", value)).body == whole.body, value
-        entry = last_entry(service)
-        assert (entry.status, entry.violations) == (200, ())
-        service.petstore.update(1, name=f"{target} has changed")
-        changed = service.authed("GET", target, None, ("If-None-Match", tag))
-        assert changed.status == 200
-        assert changed.header("ETag") != tag
-    # What is refused is refused, and what adds an animal adds one: it reads none.
-    assert service.authed("GET", "/v1/pets/2", None, HELD).status == 404
-    assert service.authed("GET", "/v1/pets?limit=0", None, HELD).status == 400
-    assert service.send("GET", "/v1/pets", [HELD]).status == 401
-    created = service.authed("POST", "/v1/pets", REX, HELD, ("Content-Type", "application/json"))
-    assert (created.status, created.header("ETag")) == (201, None)
 
 
 # dress, on the wire

@@ -22,7 +22,7 @@ from petstore_mock.contract.gaps import GAPS
 from petstore_mock.contract.mutants import MUTANTS
 from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
-from petstore_mock.verify.gap_evidence import NEEDS
+from petstore_mock.verify.gap_evidence import NEEDS, NOT_LOOKED_AT
 from petstore_mock.verify.probes import PROBES
 from tests.docs.blocks import ROOT, blocks, generated, markers
 from tests.inside.docs import charts, reference_tables
@@ -186,7 +186,7 @@ def learnable_table() -> str:
     ]
     for name in GAPS:
         told = ["yes" if name in learned.choices else "" for learned in (reading, creating, recorded)]
-        rows.append(f"| `{name}` | {' | '.join(told)} | {NEEDS[name]} |")
+        rows.append(f"| `{name}` | {' | '.join(told)} | {NEEDS.get(name, NOT_LOOKED_AT)} |")
     return "\n".join(rows)
 
 

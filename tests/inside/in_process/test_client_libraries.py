@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -73,7 +74,8 @@ def test_head_has_no_body_and_tells_its_length(petstore: PetStoreMock, call: Cal
 
 
 def test_a_coded_answer_is_decoded(petstore: PetStoreMock, call: Caller) -> None:
-    petstore.configure(content_coding="gzip")
+    compressed = gzip.compress(json.dumps(petstore.pets).encode())
+    petstore.inject(faults.respond(200, body=compressed, headers={"Content-Encoding": "gzip"}), on="listPets", times=1)
     assert json.loads(call("GET")[2]) == petstore.pets
 
 

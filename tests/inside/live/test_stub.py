@@ -280,7 +280,7 @@ def test_a_full_disk_ends_a_printing_command_with_one_sentence(arguments: list[s
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("arguments", [["openapi"], ["openapi", "--format", "yaml"], ["gaps", "--format", "json"]])
+@pytest.mark.parametrize("arguments", [["openapi"], ["gaps", "--format", "json"]])
 def test_a_document_is_utf_8_whatever_the_locale_is(arguments: list[str]) -> None:
     """What programs read is UTF-8 (RFC 8259 §8.1); on Windows a redirected stream is in the system's own encoding."""
     printed = subprocess.run(

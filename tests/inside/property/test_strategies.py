@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import operator
 import random
-import shutil
 import unicodedata
 from contextlib import suppress
 from functools import partial
@@ -25,7 +24,6 @@ from petstore_mock.strategies import from_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from hypothesis.strategies import SearchStrategy
 
@@ -223,103 +221,8 @@ def test_no_name_holds_a_lone_surrogate(name: str) -> None:
     name.encode("utf-8")
 
 
-# Changed schemas
-
-
-@pytest.fixture
-def changed(tmp_path: Path) -> Path:
-    """A copy of the schemas in which names and categories have other bounds, and an animal an age."""
-    copy = tmp_path / "schemas"
-    shutil.copytree(default_schemas().directory, copy)
-    document = json.loads((copy / "NewPet.json").read_text())
-    document["properties"]["name"].update(minLength=2, maxLength=8)
-    document["properties"]["categoryId"].update(minimum=10, maximum=40, multipleOf=5)
-    document["properties"]["age"] = {"type": "number"}
-    document["required"].append("age")
-    (copy / "NewPet.json").write_text(json.dumps(document))
-    query = json.loads((copy / "listPets.parameters.json").read_text())
-    query["properties"]["limit"].update(minimum=3, maximum=5, default=4)
-    (copy / "listPets.parameters.json").write_text(json.dumps(query))
-    return copy
-
-
-def test_new_pets_follow_a_changed_schema(changed: Path) -> None:
-    @settings(database=None, max_examples=50)
-    @given(pet=strategies.new_pets(schemas=changed))
-    def check(pet: dict[str, Any]) -> None:
-        assert 2 <= len(pet["name"]) <= 8
-        assert pet["categoryId"] in range(10, 41, 5)
-        assert isinstance(pet["age"], (int, float))
-
-    check()
-    at_the_bounds = ("\r\n", "Rex & Co")
-    assert missed(strategies.names(schemas=changed), {text: partial(operator.eq, text) for text in at_the_bounds}) == []
-
-
-def test_invalid_new_pets_follow_a_changed_schema(changed: Path) -> None:
-    """Also the keywords that the schemas as they ship don't have."""
-    service = PetStoreMock(schemas=changed)
-    seen = set()
-
-    # What is drawn often enough is no matter of luck: the same examples each time.
-    @settings(database=None, derandomize=True, max_examples=300, suppress_health_check=list(HealthCheck))
-    @given(drawn=strategies.invalid_new_pets(schemas=changed))
-    def check(drawn: InvalidNewPet) -> None:
-        seen.add(drawn.rule)
-        assert post(service, drawn.body)[0] == 400
-        assert rules_broken(service) == [drawn.rule]
-
-    check()
-    assert {"minLength", "maxLength", "multipleOf", "minimum", "required"} <= seen
-
-
-def test_list_queries_follow_a_changed_schema(changed: Path) -> None:
-    drawn = strategies.list_queries(schemas=changed)
-    limits = {limit: lambda query, limit=int(limit): query.get("limit") == limit for limit in "23456"}
-    assert missed(drawn, limits) == ["2", "6"]
-
-
-def test_keywords_that_the_schemas_do_not_have_as_they_ship_are_followed_too(tmp_path: Path) -> None:
-    """Patterns, enumerations of numbers, and what is only judged; an object that leaves further fields open."""
-    copy = tmp_path / "schemas"
-    shutil.copytree(default_schemas().directory, copy)
-    document = json.loads((copy / "NewPet.json").read_text())
-    del document["additionalProperties"]
-    document["properties"]["name"] = {"type": "string", "pattern": "^[A-Z][a-z]+$", "maxLength": 8}
-    document["properties"]["categoryId"] = {"type": "integer", "enum": [3, 5]}
-    document["properties"]["age"] = {"type": "integer", "minimum": 0, "maximum": 9, "not": {"const": 4}}
-    document["properties"]["tags"] = {"type": "array", "maxItems": 1, "items": {"type": "string"}}
-    (copy / "NewPet.json").write_text(json.dumps(document))
-    service = PetStoreMock(schemas=copy)
-    seen = set()
-
-    @settings(database=None, max_examples=60, suppress_health_check=list(HealthCheck))
-    @given(pet=strategies.new_pets(schemas=copy), drawn=strategies.invalid_new_pets(schemas=copy))
-    def check(pet: dict[str, Any], drawn: InvalidNewPet) -> None:
-        assert service.tenant.world.schemas.validate("NewPet", pet, "body") == []
-        assert pet["name"].strip().isalpha()
-        assert pet["categoryId"] in {3, 5}
-        assert pet.get("age") != 4
-        seen.add(drawn.rule)
-        assert [one.rule for one in service.tenant.world.schemas.validate("NewPet", drawn.body, "body")] == [drawn.rule]
-
-    check()
-    assert "additionalProperties" not in seen
-    assert missed(strategies.invalid_new_pets(schemas=copy), {"pattern": partial(breaks, "pattern")}) == []
-
-
 def test_integers_are_drawn_where_the_bounds_leave_none_of_the_edges() -> None:
     assert find(from_schema.integers({"minimum": 9, "maximum": 15, "multipleOf": 7}), lambda _: True) == 14
-
-
-def test_a_field_that_a_changed_schema_has_lost_is_named(tmp_path: Path) -> None:
-    copy = tmp_path / "schemas"
-    shutil.copytree(default_schemas().directory, copy)
-    document = json.loads((copy / "listPets.parameters.json").read_text())
-    del document["properties"]["status"]
-    (copy / "listPets.parameters.json").write_text(json.dumps(document))
-    with pytest.raises(PetStoreMockError, match=r"expected listPets\.parameters\.json to have a property 'status'"):
-        find(strategies.list_queries(schemas=copy), lambda _: True)
 
 
 # Arguments

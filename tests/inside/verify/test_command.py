@@ -14,9 +14,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError
+from petstore_mock import Behaviour, PetStoreMock, PetStoreMockError, faults
 from petstore_mock.cli import run
+from petstore_mock.contract.gaps import GAPS
 from petstore_mock.verify import learn, verify
+from petstore_mock.verify.gap_evidence import NEEDS
 from tests.platforms import POSIX_SIGNALS
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def command(*arguments: object) -> tuple[int, str, str]:
 
 
 def test_verify_writes_its_reports_and_exits_0(service: PetStoreMock, tmp_path: Path) -> None:
-    files = {name: tmp_path / name for name in ("json", "junit", "markdown")}
+    files = {name: tmp_path / name for name in ("json", "junit")}
     options = [part for name, file in files.items() for part in (f"--{name}", file)]
     code, out, err = command("verify", service.url, "--api-key", service.api_key, *QUICK, *options)
     assert (code, err) == (0, "")
@@ -53,7 +55,6 @@ def test_verify_writes_its_reports_and_exits_0(service: PetStoreMock, tmp_path: 
     suite = ET.parse(files["junit"]).getroot()[0]
     assert suite.get("failures") == "0"
     assert len(suite) == int(suite.get("tests", "")) == len(record["clauses"])
-    assert files["markdown"].read_text(encoding="utf-8").startswith(f"# The contract at {service.url}")
     for file in files.values():
         assert service.api_key not in file.read_text(encoding="utf-8")
 
@@ -142,16 +143,18 @@ def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> Non
 
 
 def test_learn_writes_a_behaviour_that_the_fixture_and_the_stub_read(tmp_path: Path) -> None:
-    behaviour = Behaviour.preset("hostile")
+    unlooked = {name: gap.default for name, gap in GAPS.items() if name not in NEEDS}
+    behaviour = Behaviour.preset("hostile").replace(unlooked)
     file = tmp_path / "service.toml"
     with PetStoreMock(seed=30, behaviour=behaviour, at="2030-12-06") as petstore:
         code, out, err = command(
             "learn", petstore.url, "--api-key", petstore.api_key, *QUICK, "--allow-create", 20, "-o", file
         )
     assert (code, err) == (0, "")
-    assert "34 of 34 gaps" in out
+    assert "24 of 32 gaps" in out
     assert Behaviour.from_toml(file) == behaviour
     text = file.read_text(encoding="utf-8")
+    assert "# connection: not looked at\n" in text
     assert 'list_order = "arbitrary"  # ' in text
     assert "answers: " in text
     with PetStoreMock(behaviour=file) as again:
@@ -178,9 +181,9 @@ def test_learn_keeps_what_it_knows_of_a_service_that_is_not_there(tmp_path: Path
 
 
 def test_learn_tells_a_service_that_does_something_else(service: PetStoreMock) -> None:
-    service.httpserver.expect_request("/v1/store/orders").respond_with_data("teapot", status=418)
+    service.inject(faults.respond(200, json=[], headers={"X-Pagination": "1/1"}), on="listPets")
     out = command("learn", service.url, "--api-key", service.api_key, *QUICK)[1]
-    assert "# unknown_route: none of not_found, not_implemented: GET /store/orders -> 418" in out
+    assert "# paging_headers: none of none, link, next_link, total_count: GET /pets -> 200 with X-Pagination" in out
 
 
 def test_learn_tells_contradictory_evidence(service: PetStoreMock) -> None:
@@ -201,15 +204,15 @@ def test_learn_tells_contradictory_evidence(service: PetStoreMock) -> None:
 
 def test_drift_exits_1_and_is_in_the_record(service: PetStoreMock, tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
-    file.write_text('json_style = "pretty"\n')
+    file.write_text('content_type = "with_charset"\n')
     record = tmp_path / "v.json"
     options = ("--behaviour", file, "--json", record)
     code, out, _ = command("verify", service.url, "--api-key", service.api_key, *QUICK, *options)
     assert code == 1
-    assert "json_style: recorded is pretty; came compact" in out
+    assert "content_type: recorded is with_charset; came plain" in out
     (drift,) = json.loads(record.read_text(encoding="utf-8"))["drift"]
-    assert (drift["gap"], drift["expected"]) == ("json_style", "pretty")
-    assert drift["came"].startswith("compact")
+    assert (drift["gap"], drift["expected"]) == ("content_type", "with_charset")
+    assert drift["came"].startswith("plain")
 
 
 @POSIX_SIGNALS
@@ -255,11 +258,9 @@ def test_a_recording_teaches_what_a_run_does_and_asks_nobody(tmp_path: Path) -> 
     code, _, err = command("learn", "--har", har, "-o", file)
     assert (code, err) == (0, "")
     learned = Behaviour.from_toml(file)
-    wanted = {
-        name: value for name, value in behaviour.differences().items() if name not in {"header_names", "answer_framing"}
-    }
+    wanted = {name: value for name, value in behaviour.differences().items() if name in NEEDS}
     assert {name: getattr(learned, name) for name in wanted} == wanted
-    assert "# connection: a recording does not say which connection" in file.read_text(encoding="utf-8")
+    assert "# connection: not looked at" in file.read_text(encoding="utf-8")
     assert command("learn", "--har", har, "--url", url)[0] == 0
     assert command("learn", "--har", har, "--url", "http://elsewhere/v1")[0] == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import ssl
@@ -99,6 +100,14 @@ def test_where_nothing_readable_comes_it_could_not_be_checked(kind: str) -> None
     assert verdict.stopped.startswith("nothing readable came: ")
     assert verdict.requests == 3
     assert time.monotonic() - began < 5
+
+
+def test_an_answer_is_read_in_a_coding_that_nobody_asked_for() -> None:
+    body = gzip.compress(b"[]")
+    fields = ("Content-Type: application/json", "Content-Encoding: gzip", f"Content-Length: {len(body)}")
+    head = "\r\n".join(("HTTP/1.1 200 OK", *fields, "", "")).encode()
+    with listening(always(head + body)) as url:
+        assert result_of(ask(url), "4.1-list") == "holds"
 
 
 def test_silence_is_given_up_within_thirty_seconds_whatever_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +245,7 @@ def test_what_a_terminal_obeys_and_no_file_can_hold_is_shown_escaped(tmp_path: P
     odd = '{"\x1b[31m\\ud800\\u202e": 1}'
     with served(fixed("200 OK", ("Content-Type", "text/\x1b[31m"), ("Link", "\x07"), body=odd.encode())) as url:
         verdict = ask(url)
-    texts = [reports.json_text(verdict), reports.as_junit(verdict), reports.as_markdown(verdict), str(verdict)]
+    texts = [reports.json_text(verdict), reports.as_junit(verdict), str(verdict)]
     for text in [*texts, learned_from(verdict).to_toml()]:
         (tmp_path / "report").write_text(text, encoding="utf-8")
         assert all(character.isprintable() or character == "\n" for character in text)
@@ -373,7 +382,7 @@ def test_the_key_shows_nowhere_even_if_the_service_echoes_it(tmp_path: Path) -> 
     receipt = tmp_path / "receipt"
     with served(app) as url:
         verdict = ask(url, [secret, KEY], allow_create=3, receipt=receipt)
-    texts = [reports.json_text(verdict), reports.as_junit(verdict), reports.as_markdown(verdict), str(verdict)]
+    texts = [reports.json_text(verdict), reports.as_junit(verdict), str(verdict)]
     texts += [learned_from(verdict).to_toml(), receipt.read_text(), repr(verdict)]
     for text in texts:
         assert "4711" not in text

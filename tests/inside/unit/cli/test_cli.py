@@ -9,11 +9,8 @@ import io
 import json
 import os
 import re
-import shlex
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -23,7 +20,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import pytest
-import yaml
 
 from petstore_mock import cli, faults
 from petstore_mock.cli import serve as serve_command
@@ -33,12 +29,14 @@ from petstore_mock.cli.request_log import RequestLog
 from petstore_mock.contract.behaviour import PRESETS
 from petstore_mock.contract.error_conditions import CONDITIONS
 from petstore_mock.contract.gaps import GAPS
+from petstore_mock.contract.openapi import openapi_document
+from petstore_mock.contract.schemas import default_schemas
 from petstore_mock.journal.entry import Entry
 from petstore_mock.journal.rendering import render_line
 from petstore_mock.messages.request import ApiRequest
 from petstore_mock.messages.response import ApiResponse, Head
 from petstore_mock.transport.server import WireServer
-from tests.platforms import HAS_SIGNALS, LOOPBACK_NETWORK, POSIX_SHELL, POSIX_SIGNALS
+from tests.platforms import HAS_SIGNALS, LOOPBACK_NETWORK, POSIX_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +135,7 @@ def test_version_is_that_of_the_package() -> None:
 
 def test_every_option_has_a_help_text() -> None:
     commands = re.findall(r"^    (\w+)", run("--help")[1], re.MULTILINE)
-    assert {*commands} == {"serve", "ready", "gaps", "openapi", "verify", "learn", "completion"}
+    assert {*commands} == {"serve", "ready", "gaps", "openapi", "verify", "learn"}
     for command in commands:
         _, told, _ = run(command, "--help")
         options = re.split(r"^  (?=\S)", told.partition("\n\n")[2], flags=re.MULTILINE)[1:]
@@ -152,7 +150,7 @@ def test_every_option_has_a_help_text() -> None:
         ([], "COMMAND"),
         (
             ["serv"],
-            "expected one of serve, ready, gaps, openapi, verify, learn, completion; got 'serv'. Did you mean 'serve'?",
+            "expected one of serve, ready, gaps, openapi, verify, learn; got 'serv'. Did you mean 'serve'?",
         ),
         (
             ["serve", "--log-format", "jsno"],
@@ -695,11 +693,10 @@ def test_gap_texts_hold_no_pipe_that_would_break_the_table() -> None:
     assert render_gaps("markdown").count("|") == 5 * (2 + len(GAPS))
 
 
-def test_openapi_prints_the_same_document_as_json_and_yaml() -> None:
-    as_json = json.loads(run("openapi", "--server", "http://127.0.0.1:8080/v1")[1])
-    as_yaml = yaml.safe_load(run("openapi", "--server", "http://127.0.0.1:8080/v1", "--format", "yaml")[1])
-    assert as_json == as_yaml
-    assert as_json["servers"][0]["url"] == "http://127.0.0.1:8080/v1"
+def test_openapi_prints_the_document_with_the_server_first() -> None:
+    document = json.loads(run("openapi", "--server", "http://127.0.0.1:8080/v1")[1])
+    assert document["servers"][0]["url"] == "http://127.0.0.1:8080/v1"
+    assert document == openapi_document(default_schemas(), server="http://127.0.0.1:8080/v1")
 
 
 # The entry point
@@ -1016,31 +1013,3 @@ def test_a_line_of_the_json_log_is_json_whatever_the_request_was(target: str) ->
     assert (line["condition"], line["section"]) == ("invalid_query", "7")
     assert line["reason"].endswith('got "\n"')
     assert line["time"] == "1970-01-01T00:00:00.000+00:00"
-
-
-# Completion
-
-
-@POSIX_SHELL
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (["ser"], ["serve"]),
-        (["serve", "--log"], ["--log-format"]),
-        (["serve", "--log-format", ""], ["text", "json"]),
-        (["gaps", "--format", "m"], ["markdown"]),
-    ],
-)
-def test_bash_completes_commands_options_and_choices(words: list[str], offered: list[str]) -> None:
-    code, script, _ = run("completion", "bash")
-    assert code == 0
-    ask = f"COMP_WORDS=(petstore-mock {shlex.join(words)}); COMP_CWORD={len(words)}"
-    steps = f"{script}\n{ask}\n_shtab_petstore_mock\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", steps], capture_output=True, text=True, timeout=20, check=True)
-    assert done.stdout.split() == offered
-
-
-def test_completion_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert 'pip install "petstore-mock[completion]"' in complaint("completion", "zsh")

@@ -7,14 +7,11 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from petstore_mock import PetStoreMock
 from petstore_mock.contract.interface import OPERATIONS, REMOVAL_DATE
-from petstore_mock.contract.openapi import as_yaml, openapi_document
+from petstore_mock.contract.openapi import openapi_document
 from petstore_mock.contract.schemas import Schemas, default_schemas
 
 if TYPE_CHECKING:
@@ -182,17 +179,11 @@ def test_a_changed_body_schema_changes_what_refers_into_it(tmp_path: Path) -> No
     assert schemas["Pet"]["properties"]["name"]["maxLength"] == 80
 
 
-def test_mock_gives_the_document_of_its_schemas_and_its_address_when_it_listens(tmp_path: Path) -> None:
+def test_mock_gives_the_document_and_its_address_when_it_listens() -> None:
     silent = PetStoreMock()
     assert silent.openapi() == openapi_document(default_schemas())
-    directory = tmp_path / "schemas"
-    shutil.copytree(default_schemas().directory, directory)
-    text = (directory / "PetStatus.json").read_text(encoding="utf-8").replace('"sold"', '"adopted"')
-    (directory / "PetStatus.json").write_text(text, encoding="utf-8")
-    with PetStoreMock(schemas=directory) as petstore:
-        document = petstore.openapi()
-        assert document["servers"][0]["url"] == petstore.url
-    assert document["components"]["schemas"]["PetStatus"]["enum"] == ["available", "pending", "adopted"]
+    with PetStoreMock() as petstore:
+        assert petstore.openapi()["servers"][0]["url"] == petstore.url
 
 
 def test_the_document_is_the_callers_own(document: dict[str, Any]) -> None:
@@ -200,17 +191,3 @@ def test_the_document_is_the_callers_own(document: dict[str, Any]) -> None:
     document["paths"].clear()
     assert openapi_document(default_schemas())["components"]["schemas"]["NewPet"]["required"] == ["name", "categoryId"]
     assert default_schemas().documents["NewPet"]["required"] == ["name", "categoryId"]
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["yes", "1.0", "~", "a: b", "- a", "a #b"]),
-    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
-    max_leaves=12,
-)
-
-
-@pytest.mark.untraced
-@settings(max_examples=max(1, settings().max_examples // 2))  # PyYAML takes its time
-@given(st.dictionaries(st.text(), json_values, max_size=4))
-def test_yaml_reads_back_as_the_same_object(value: dict[str, Any]) -> None:
-    assert yaml.safe_load(as_yaml(value) if value else "{}") == value

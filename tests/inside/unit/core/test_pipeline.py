@@ -613,7 +613,6 @@ def test_same_request_is_answered_with_the_same_object_while_nothing_changes() -
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_answer_is_given_again_under_no_behaviour_that_would_make_another(gap: str) -> None:
-    headers = [{}, {"If-None-Match": "*"}, {"Accept-Encoding": "gzip"}, {}]
     for value in GAPS[gap].alternatives:
         told = []
         for again in (True, False):
@@ -623,12 +622,11 @@ def test_answer_is_given_again_under_no_behaviour_that_would_make_another(gap: s
             asked = []
             for _ in range(2):
                 core.create()
-                for fields in headers:
-                    for ask in (core.list, core.get):
-                        if not again:
-                            core.world.animals.store.answers.clear()
-                        answer = ask(headers=fields)
-                        asked.append((answer.head.status, answer.head.fields, answer.body))
+                for ask in (core.list, core.get) * 2:
+                    if not again:
+                        core.world.animals.store.answers.clear()
+                    answer = ask()
+                    asked.append((answer.head.status, answer.head.fields, answer.body))
             told.append(asked)
         assert told[0] == told[1], value
 

@@ -121,7 +121,6 @@ def test_heads_are_remembered_within_bounds(rules: Rules) -> None:
         ("answer_framing", "chunked", WireFormat(chunked=True)),
         ("header_names", "lower_case", WireFormat(lower_case=True)),
         ("connection", "closed_after_answer", WireFormat(close=True)),
-        ("content_coding", "gzip", WireFormat(gzip=True)),
     ],
 )
 def test_wire_format_is_plain_unless_a_gap_of_it_is_chosen(gap: str, alternative: str, wire_format: WireFormat) -> None:

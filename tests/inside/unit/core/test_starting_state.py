@@ -47,8 +47,6 @@ class OfBytes:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: PetStoreMock(schemas=4), "got schemas=4 (int)"),  # type: ignore[arg-type]
-        (lambda: PetStoreMock(schemas="\0"), "got schemas='\\x00' (str)"),
         (lambda: PetStoreMock(seed="\0"), "got seed='\\x00' (str)"),
         (lambda: PetStoreMock(seed=OfBytes()), "got seed=<"),  # type: ignore[arg-type]
         (lambda: PetStoreMock(behaviour=OfBytes()), "got behaviour=<"),  # type: ignore[arg-type]

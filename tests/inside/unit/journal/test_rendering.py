@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from petstore_mock import Behaviour, faults
+from petstore_mock import faults
 from petstore_mock.journal.rendering import render_curl, render_journal, render_line, render_violation
 from petstore_mock.messages.request import ApiRequest
 from tests.inside.core import Core, whole
@@ -63,15 +63,6 @@ def test_line_of_a_cut_answer_has_status_and_outcome(core: Core) -> None:
     core.world.plan.add(faults.truncate())
     core.defer().completion.complete("truncated", sent=True)
     assert " 200 (truncated) " in render_line(core.journal.last)
-
-
-def test_compressed_answer_is_marked() -> None:
-    core = Core(behaviour=Behaviour(content_coding="gzip"))
-    core.list()
-    core.list(headers={"Accept-Encoding": "gzip"})
-    plain, compressed = render_journal(core.journal).splitlines()
-    assert plain.endswith("listPets")
-    assert compressed.endswith("listPets  in gzip")
 
 
 def test_line_is_one_line_and_bounded(core: Core) -> None:

@@ -1,0 +1,1 @@
+"""The control door: steers the fake over HTTP, from any language."""

@@ -1,0 +1,111 @@
+"""Who may use the door: the token, and the signs of a web page that reaches it through somebody's browser.
+
+A page of any site can make a browser send requests to loopback and, with a name that the site controls (DNS rebinding),
+read the responses. So the door demands an Origin of its own and a Host that no site can have, and answers no preflight.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+
+from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import require
+from petstore_mock.control.problems import ProblemError
+from petstore_mock.http.request import ApiRequest
+
+TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(:[0-9]+)?", re.IGNORECASE | re.ASCII)
+_FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
+
+
+def is_loopback(address: str) -> bool:
+    """Say whether only this machine reaches a listener at ``address``."""
+    try:
+        return ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def check_token(token: str) -> str:
+    """Return a token that a header field can carry (RFC 9110 §5.5); the refusal does not show it."""
+    fits = token and token.isascii() and token.isprintable() and token.strip() == token
+    require(fits, "a control token of printable ASCII characters, without blanks around it", length=len(token))
+    return token
+
+
+def check_host(host: str) -> str:
+    """Return a value that a Host field can have (RFC 9110 §7.2)."""
+    require(_HOST.fullmatch(host), "a host as the field Host has it, without scheme or path, such as proxy:8080", got=host)
+    return host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What a request needs.
+
+    Attributes:
+        token: the value of ``Petstore-Control-Token``; None where the door is open without a token.
+        loopback: whether the door listens on loopback alone: then the Host must be one of loopback's.
+        port: the port at which the door listens.
+        scheme: how the door is addressed.
+        allowed_hosts: further values of Host, with or without a port.
+        allowed_origins: further values of Origin.
+    """
+
+    token: str | None = None
+    loopback: bool = True
+    port: int = 0
+    scheme: str = "http"
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+
+    def check_source(self, request: ApiRequest, *, to_page: bool) -> None:
+        """Refuse what a foreign web page may have sent; people come to the page itself by links."""
+        host = request.header("Host", "") or ""
+        if self.loopback and not self._is_own_host(host.lower()):
+            names = ", ".join(f"{name}:{self.port}" for name in _LOOPBACK_HOSTS)
+            raise ProblemError(
+                403,
+                f"expected a Host of this machine, {names}; got {cut(host, 100)!r}: a proxy must hand on the Host that "
+                "it got, and --allowed-host must name it",
+            )
+        origins = request.values("Origin")
+        for origin in origins:
+            if origin.lower() != f"{self.scheme}://{host}".lower() and origin not in self.allowed_origins:
+                raise ProblemError(
+                    403,
+                    f"expected no Origin, or {self.scheme}://{cut(host, 100)}; got {cut(origin, 100)!r}: a page of "
+                    "another origin may not steer the stub, unless --allowed-origin names it",
+                )
+        is_allowed = bool(origins) and all(origin in self.allowed_origins for origin in origins)
+        if request.header("Sec-Fetch-Site") in _FOREIGN_SITES and not is_allowed:
+            navigates = request.header("Sec-Fetch-Mode") == "navigate" and request.method in {"GET", "HEAD"}
+            if not (to_page and navigates):
+                raise ProblemError(403, "expected a request of this origin; got one that a page of another site made")
+
+    def check_token(self, request: ApiRequest) -> None:
+        """Refuse a request without the token or with another; compared in constant time."""
+        given = request.values(TOKEN_HEADER)
+        if self.token is None:
+            return
+        if len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8"), self.token.encode()):
+            return
+        came = "none" if not given else "another token" if len(given) == 1 else f"{len(given)} tokens"
+        raise ProblemError(
+            401,
+            f"expected the header {TOKEN_HEADER} with the token of --control-token, or the one that the greeting of "
+            f"serve shows; got {came}",
+            WWW_Authenticate=f'{TOKEN_HEADER} realm="petstore control"',
+        )
+
+    def _is_own_host(self, host: str) -> bool:
+        suffixes = [f":{self.port}", *([""] if self.port == _DEFAULT_PORTS[self.scheme] else [])]
+        if host in {f"{name}{suffix}" for name in _LOOPBACK_HOSTS for suffix in suffixes}:
+            return True
+        return any(allowed.lower() in {host, host.rpartition(":")[0]} for allowed in self.allowed_hosts)

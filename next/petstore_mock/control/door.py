@@ -1,0 +1,347 @@
+"""The door: routes a request, admits or refuses it, judges its arguments, and lets the verb do it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, nullcontext, suppress
+from functools import cache
+from typing import Any, Final, TypedDict
+from urllib.parse import parse_qs, unquote
+
+from petstore_mock.common.dates import http_date
+from petstore_mock.common.masking import cut
+from petstore_mock.common.real import monotonic, time
+from petstore_mock.common.refusing import did_you_mean, shown
+from petstore_mock.control.admission import Admission
+from petstore_mock.control.console import console_page
+from petstore_mock.control.openapi import door_document
+from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError, invalid
+from petstore_mock.control.schemas import Schema, in_place, shape_of
+from petstore_mock.core.refusals import ConflictError, FullError, InvalidError, NotFoundError
+from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.routing import CLOSED, DOOR_PATH, SERVER
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.http.deferred import Blocking
+from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
+from petstore_mock.http.response import Head, Response, Stream
+from petstore_mock.interface import schemas
+from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
+from petstore_mock.interface.violations import Violation
+from petstore_mock.journal.journal import EvictedError
+from petstore_mock.verbs import VERBS, Verb
+from petstore_mock.verbs import requests as _requests  # noqa: F401  # each of these rooms fills the table
+from petstore_mock.verbs import state as _state  # noqa: F401
+from petstore_mock.verbs import worlds as _worlds  # noqa: F401
+from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
+
+_LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
+_PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
+_OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
+_FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
+_STATUSES: Final = ((NotFoundError, 404), (ConflictError, 409), (EvictedError, 409), (FullError, 507))
+_FIELDS: Final = {  # a page of another site may not frame, sniff or read the responses
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    **dict([SERVER]),
+}
+_log = logging.getLogger("petstore_mock")
+
+
+class HealthData(TypedDict):
+    status: str
+    version: str
+    uptime: float  # seconds
+
+
+class Door:
+    """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
+
+    Args:
+        worlds: the worlds that it steers.
+        admission: returns who may use it, as soon as the listener has a port.
+        version: the version of the package.
+        is_open: whether it does more than tell its health.
+        service: returns the origin of the service for a Host, where the door has a port of its own.
+    """
+
+    def __init__(
+        self,
+        worlds: Worlds,
+        admission: Callable[[], Admission],
+        *,
+        version: str,
+        is_open: bool = True,
+        service: Callable[[str], str] | None = None,
+    ) -> None:
+        self._worlds = worlds
+        self._admission = admission
+        self._version = version
+        self._is_open = is_open
+        self._service = service
+        self._started = monotonic()
+        self._verbs = [
+            Verb(self.health, "GET", "health", 200, of="worlds", root_only=True),
+            Verb(self.openapi, "GET", "openapi.json", 200, of="worlds", root_only=True),
+            *VERBS,
+        ]
+        worlds.host.has_door |= is_open
+
+    def health(self, _: Worlds, __: Nothing) -> HealthData:
+        """Say that the stub serves."""
+        return {"status": "ok", "version": self._version, "uptime": round(monotonic() - self._started, 3)}
+
+    def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
+        """Describe the door as an OpenAPI 3.1 document."""
+        return door_document(self._verbs, arguments.get("origin", ""), self._version)
+
+    # What the transport asks
+
+    def serves(self, request: ApiRequest) -> bool:
+        """Say whether a request is the door's: it is never journalled, and meets no fault."""
+        path = request.target.partition("?")[0]
+        if DOOR_PATH in path:
+            return _PATH.fullmatch(path) is not None
+        return path in _OF_BROWSERS or (path == "/" and self._is_open and "text/html" in (request.header("Accept") or ""))
+
+    def handle(self, request: ApiRequest) -> Blocking:
+        streams = request.target.partition("?")[0].endswith("/events") and request.method == "GET"
+        return Blocking(lambda: self._respond(request), streams=streams)
+
+    def admits(self, request: ApiRequest, _: int | None) -> bool:
+        with suppress(ProblemError):
+            self._admission().check_source(request, to_page=False)
+            self._admission().check_token(request)
+            return self._is_open
+        return False
+
+    def body_limit(self, request: ApiRequest) -> int:
+        return _LIMIT if self.admits(request, None) else UNASKED_BODY
+
+    def generation(self) -> object:
+        return None
+
+    def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
+        return _refused(ProblemError(CONDITIONS[condition].status, f"expected a request that HTTP allows; {detail}"))
+
+    def failed(self, error: BaseException, _: ApiRequest) -> Response:
+        _log.error("the control door failed", exc_info=error)
+        return _refused(ProblemError(500, f"a bug of petstore-mock: {type(error).__name__}: {error}"))
+
+    def connection_opened(self, _: int) -> None: ...
+
+    def handshake_failed(self, reason: str) -> None: ...
+
+    # Routing
+
+    def _respond(self, request: ApiRequest) -> Response | Stream:
+        try:
+            return self._routed(request)
+        except ProblemError as problem:
+            return _refused(problem)
+        except Exception as error:  # noqa: BLE001  # a bug must be a response, and be seen
+            return self.failed(error, request)
+
+    def _routed(self, request: ApiRequest) -> Response | Stream:
+        target = request.target.partition("?")[0]
+        match = _PATH.fullmatch(target)
+        if match is None:
+            if target == "/" and request.method in {"GET", "HEAD"}:
+                return _response(303, fields={"Location": f"{DOOR_PATH}/"})
+            raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
+        name = None if match["name"] is None else unquote(match["name"])
+        path: str = match["rest"] or ""
+        verbs, given = self._route(path)
+        if path == "/health" and name is None and request.method in {"GET", "HEAD"}:
+            return self._done(request, verbs["GET"], name, given)
+        if not self._is_open:
+            raise ProblemError(404, f"the control door is {CLOSED}")
+        self._check_method(request.method, verbs)
+        page = console_page(path)
+        self._admission().check_source(request, to_page=page is not None)
+        if page is not None:
+            self._check_name(name, must_exist=True)
+            self._check_method(request.method, dict.fromkeys(["GET", "HEAD"], None))
+            status, content, fields = page
+            return _response(status, content, dict(fields))
+        self._admission().check_token(request)
+        if not verbs:
+            known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
+            raise ProblemError(404, f"expected a path of the door; got {cut(path, 100)!r}{did_you_mean(path[1:], known)}")
+        if request.method == "OPTIONS":
+            return _response(204, fields={"Allow": _allowed(verbs)})
+        verb = verbs["GET" if request.method == "HEAD" else request.method]
+        if verb.root_only and name is not None:
+            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, so it stands at {DOOR_PATH}{path} alone")
+        self._check_name(name, must_exist=verb.name != "make_world")
+        return self._done(request, verb, name, given)
+
+    def _route(self, path: str) -> tuple[dict[str, Verb], dict[str, str]]:
+        """Return the verbs of a path by method, and the arguments in it."""
+        segments = path.split("/")[1:]
+        found: dict[str, Verb] = {}
+        given: dict[str, str] = {}
+        for verb in self._verbs:
+            pattern = verb.path.split("/")
+            pairs = list(zip(pattern, segments, strict=False))
+            if len(pattern) == len(segments) and all(part in {segment} or part[0] == "{" for part, segment in pairs):
+                found[verb.method] = verb
+                given |= {part[1:-1]: unquote(segment) for part, segment in pairs if part[0] == "{"}
+        return found, given
+
+    def _check_method(self, method: str, allowed: Mapping[str, object]) -> None:
+        if method not in KNOWN_METHODS:  # RFC 9110 §9.1
+            raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)!r}")
+        if allowed and method != "OPTIONS" and ("GET" if method == "HEAD" else method) not in allowed:
+            raise ProblemError(
+                405, f"expected one of the methods {_allowed(allowed)}; got {method}", Allow=_allowed(allowed)
+            )
+
+    def _check_name(self, name: str | None, *, must_exist: bool) -> None:
+        if name == DEFAULT_WORLD:
+            raise ProblemError(404, f"expected the name of a world by address; the default world's door is {DOOR_PATH}/")
+        if name is not None and must_exist:
+            self._find(name)
+
+    def _find(self, name: str) -> Any:  # noqa: ANN401  # a World
+        try:
+            return self._worlds.find(name)
+        except NotFoundError as error:
+            raise ProblemError(404, str(error)) from None
+
+    # Doing
+
+    def _done(self, request: ApiRequest, verb: Verb, name: str | None, given: dict[str, str]) -> Response | Stream:
+        shape = shape_of(verb)
+        arguments: dict[str, Any] = {path: _typed(given[path], rules) for path, rules in shape.path.items()}
+        arguments |= _query(request, shape.query)
+        if shape.body is not None:
+            body = _body(request, shape.body)
+            arguments |= {verb.body: body} if verb.body else body
+        if "origin" in shape.carried:
+            arguments["origin"] = Origin(self._origin(request))
+        if "name" in shape.carried and name is not None:
+            arguments["name"] = name
+        if verb.media_type == "text/event-stream":
+            fields = {"Content-Type": verb.media_type}
+            if request.method == "HEAD":
+                return _response(200, fields=fields)
+            return Stream(_head(200, fields), _now(), self._events(verb(self._worlds, arguments), name))
+        result = self._result(verb, name, arguments)
+        if verb.status == 204:
+            return _response(204)
+        content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
+        replaced = verb.name == "make_world" and "previous" in result  # RFC 9110 §9.3.4
+        return _response(200 if replaced else verb.status, content, {"Content-Type": verb.media_type})
+
+    def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        try:
+            if verb.of == "worlds":
+                return verb(self._worlds, arguments)
+            world = self._find(name or DEFAULT_WORLD)
+            with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
+                return verb(world, arguments)
+        except InvalidError as error:
+            raise ProblemError(422, str(error), error.violations) from None
+        except PetStoreMockError as error:
+            status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 422)
+            raise ProblemError(status, str(error)) from None
+
+    def _origin(self, request: ApiRequest) -> str:
+        host = request.header("Host") or "localhost"
+        return f"{self._admission().scheme}://{host}" if self._service is None else self._service(host)
+
+    def _events(self, events: Any, name: str | None) -> Iterator[bytes]:  # noqa: ANN401  # what follow_events returns
+        with closing(events), nullcontext() if name is None else self._worlds.visiting(self._find(name)):
+            yield b": the events of petstore-mock\n\n"
+            for event in events:
+                if event is None:
+                    yield b": still here\n\n"
+                else:
+                    yield f"event: {event[0]}\ndata: {json.dumps(event[1], ensure_ascii=False)}\n\n".encode()
+
+
+def _query(request: ApiRequest, rules: Schema) -> dict[str, Any]:
+    known: Mapping[str, Schema] = rules["properties"]
+    texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
+    repeated = [
+        Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)
+        for name, given in texts.items()
+        if len(given) > 1
+    ]
+    if repeated:
+        raise invalid(repeated)
+    return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
+
+
+def _typed(text: str, rules: Schema) -> object:
+    """Return the value that a text in a path or a query stands for; the judge refuses text that stands for none."""
+    kind = rules.get("type")
+    return read_integer(text) if kind == "integer" else _FLAGS.get(text, text) if kind == "boolean" else text
+
+
+def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
+    """Decode and judge the body; where no argument is required, it may be missing."""
+    if request.oversized:
+        came = request.header("Content-Length") or "more"
+        raise ProblemError(413, f"expected a body of at most {_LIMIT} bytes; got {came}")
+    if not request.body:
+        if rules.get("required") != []:
+            return _judged({}, rules, "body") if "required" in rules else _refuse_empty()
+        return {}
+    if not request.fields.is_json:
+        came = cut(request.header("Content-Type") or "none", 100)
+        raise ProblemError(415, f"expected Content-Type: application/json; got {came}", Accept="application/json")
+    try:
+        value, repeated = decode_json(request.body)
+    except MalformedJsonError as error:
+        raise ProblemError(400, str(error)) from None
+    if repeated:
+        raise ProblemError(400, "; ".join(map(str, repeated[:20])), repeated)
+    return _judged(value, rules, "body")
+
+
+def _refuse_empty() -> Any:  # noqa: ANN401
+    raise ProblemError(422, "expected a body of JSON; got none")
+
+
+@cache
+def _judge(rules: str) -> tuple[Schema, Callable[[Any], bool]]:
+    found: Schema = in_place(json.loads(rules))
+    return found, schemas.quick(found)
+
+
+def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  # a JSON value
+    whole, is_valid = _judge(json.dumps(rules))
+    if not is_valid(value) and (found := schemas.violations(whole, value, location)):
+        raise invalid(found, found.omitted)
+    return value
+
+
+# Responses
+
+
+def _now() -> bytes:
+    return http_date(time()).encode("ascii")
+
+
+def _head(status: int, fields: Mapping[str, str]) -> Head:
+    return Head(status, list({**_FIELDS, **fields}.items()))
+
+
+def _response(status: int, content: bytes = b"", fields: Mapping[str, str] | None = None) -> Response:
+    return Response(_head(status, fields or {}), content, _now())
+
+
+def _refused(problem: ProblemError) -> Response:
+    return _response(problem.status, problem.body(), {"Content-Type": PROBLEM_TYPE, **problem.fields})
+
+
+def _allowed(methods: Mapping[str, object]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))

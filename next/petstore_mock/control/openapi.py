@@ -1,0 +1,89 @@
+"""The door as an OpenAPI 3.1 document, made of the verbs by which it responds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from petstore_mock.control.admission import TOKEN_HEADER
+from petstore_mock.control.problems import PROBLEM_TYPE, ProblemData
+from petstore_mock.control.schemas import COMPONENTS, schema, shape_of
+from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.verbs import Verb
+
+_NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
+_WORDS: Final = {
+    200: "Done.",
+    201: "Made.",
+    204: "Done, without a body.",
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "The request came from a foreign web page.",
+    404: "The path leads to nothing.",
+    409: "The request contradicts the state of the world.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    422: "The request can't be right.",
+    507: "There are as many worlds as there may be.",
+}
+
+
+def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
+    """Return the description of the door of a stub at ``origin``: scheme, host and port."""
+    paths: dict[str, Any] = {}
+    for verb in verbs:
+        for mount in [""] if verb.root_only else ["", "/w/{world}"]:
+            path = f"{mount}{DOOR_PATH}/{verb.path}"
+            paths.setdefault(path, {})[verb.method.lower()] = _operation(verb, mount)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "petstore-mock control door",
+            "version": version,
+            "description": "Steers the fake of the pet store service while it runs. A world is an address: /w/NAME/v1.",
+        },
+        "servers": [{"url": origin}],
+        "security": [{"token": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": COMPONENTS,  # complete by now: each verb has added what it needs
+            "securitySchemes": {"token": {"type": "apiKey", "in": "header", "name": TOKEN_HEADER}},
+        },
+    }
+
+
+def _operation(verb: Verb, mount: str) -> dict[str, Any]:
+    shape = shape_of(verb)
+    in_path = {**({"world": _NAME} if mount else {}), **shape.path}
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": rules} for name, rules in in_path.items()
+    ] + [{"name": name, "in": "query", "schema": rules} for name, rules in shape.query["properties"].items()]
+    operation: dict[str, Any] = {
+        "operationId": f"{verb.name}_of" if mount else verb.name,
+        "summary": verb.summary,
+        "parameters": parameters,
+        "responses": _responses(verb, has_path=bool(in_path)),
+    }
+    if shape.body is not None:
+        operation["requestBody"] = {
+            "required": bool(shape.body.get("required", True)),
+            "content": {"application/json": {"schema": shape.body}},
+        }
+    return {**operation, "security": []} if verb.name == "health" else operation
+
+
+def _responses(verb: Verb, *, has_path: bool) -> dict[str, Any]:
+    shape = shape_of(verb)
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
+    makes = verb.name == "make_world"
+    successes = [200, 201] if makes else [verb.status]
+    refusals = [] if verb.name == "health" else [401, 403]
+    refusals += [404] if has_path else []
+    refusals += [] if shape.body is None else [400, 413, 415]
+    refusals += [409] if verb.conflicts else []
+    refusals += [422, 507] if makes else [422]
+    problem = {PROBLEM_TYPE: {"schema": schema(ProblemData, closed=False)}}
+    return {
+        **{str(status): {"description": _WORDS[status], **content} for status in successes},
+        **{str(status): {"description": _WORDS[status], "content": problem} for status in sorted(refusals)},
+    }

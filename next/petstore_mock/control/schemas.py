@@ -1,0 +1,182 @@
+"""JSON Schemas of the door: of the types that verbs have for arguments and results, and of what types can't say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.core.options import WorldOptions, options_at
+from petstore_mock.faults.fault import schema_of as fault_schema
+from petstore_mock.faults.kinds import KINDS
+from petstore_mock.interface import schemas
+from petstore_mock.interface.gaps import GAPS, PRESETS
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.journal.criteria import GENERAL
+from petstore_mock.verbs import Verb
+from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
+
+Schema = dict[str, Any]
+
+REF: Final = "#/components/schemas/"
+_PLAIN: Final[Mapping[object, str]] = {
+    NoneType: "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+}
+_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a request for a verb may say, and what it gets.
+
+    Attributes:
+        path: the schemas of the arguments in the path.
+        query: the schema of the query parameters.
+        body: the schema of the body; None for a verb without one.
+        carried: the arguments that the carrier adds.
+        result: the schema of the result.
+    """
+
+    path: Mapping[str, Schema]
+    query: Schema
+    body: Schema | None
+    carried: frozenset[str]
+    result: Schema
+
+
+@cache
+def shape_of(verb: Verb) -> Shape:
+    """Return the shape of a verb, from the annotations of its function."""
+    hints = get_type_hints(verb.function, include_extras=True)
+    result = hints.pop("return")
+    arguments: Any = [*hints.values()][-1]
+    members, said = _members(arguments)
+    optional = said | arguments.__optional_keys__
+    carried = frozenset(name for name, hint in members.items() if hint in {Origin, WorldName})
+    told = {name: schema(hint) for name, hint in members.items() if name not in carried and not _is_function(hint)}
+    path = {name: told.pop(name) for name in _IN_PATH.findall(verb.path)}
+    body = told.pop(verb.body) if verb.body else None
+    if body is None and verb.method not in {"GET", "DELETE"} and arguments is not Nothing:
+        body, told = _object(told, optional, closed=True), {}
+    return Shape(path, _object(told, optional, closed=True), body, carried, schema(result, closed=False))
+
+
+def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a TypedDict
+    """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
+    hints: dict[str, Any] = get_type_hints(kind, localns={"Behaviour": object}, include_extras=True)
+    if hints.keys() >= WorldOptions.__annotations__.keys():
+        hints |= {name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()}
+    said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
+    members = {name: get_args(hint)[0] if name in said else hint for name, hint in hints.items()}
+    return members, said
+
+
+def _is_function(hint: Any) -> bool:  # noqa: ANN401  # any type
+    return any(get_origin(part) is Callable for part in get_args(hint))
+
+
+def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: bool) -> Schema:
+    required = [name for name in properties if name not in optional]
+    made: Schema = {"type": "object", "properties": dict(properties), "required": required}
+    return {**made, "additionalProperties": False} if closed else made
+
+
+def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
+    """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if origin is Annotated:
+        more: Keywords = parts[1]
+        return {"$ref": REF + more.component} if more.component else {**schema(parts[0], closed=closed), **more.keywords}
+    if origin is Literal:
+        return {"type": "string", "enum": list(parts)}
+    if origin in {Union, UnionType}:
+        return {"anyOf": [schema(part, closed=closed) for part in parts]}
+    if origin is list:
+        return {"type": "array", "items": schema(parts[0], closed=closed)}
+    if origin in {dict, Mapping}:
+        return {"type": "object", "additionalProperties": schema(parts[1], closed=closed)}
+    if origin is Iterator:
+        return {"type": "string"}
+    return {} if hint in {Any, object} else _component(hint, closed=closed)
+
+
+def _component(kind: Any, *, closed: bool) -> Schema:  # noqa: ANN401  # a TypedDict
+    """Add a TypedDict to the components. A result has all members of the arguments that its type builds on."""
+    name: str = kind.__name__.removesuffix("Data")
+    if name not in COMPONENTS:
+        members, optional = _members(kind)
+        optional |= kind.__optional_keys__ if closed else set()
+        properties = {one: schema(hint, closed=closed) for one, hint in members.items()}
+        COMPONENTS[name] = _object(properties, optional, closed=closed)
+    return {"$ref": REF + name}
+
+
+def in_place(node: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a schema with the components in place, as the judge takes it."""
+    if is_array(node):
+        return [in_place(part) for part in node]
+    if not is_object(node):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].removeprefix(REF)
+        return {} if name in _CHECKED_BY_CORE else in_place(COMPONENTS[name])
+    return {name: in_place(part) for name, part in node.items()}
+
+
+# What types can't say
+
+
+def _animal(*, nullable: bool = False) -> Schema:
+    shown, required = schemas.properties("Pet"), schemas.schema("Pet")["required"]
+    return {
+        name: {"anyOf": [rules, {"type": "null"}]} if nullable and name not in required else dict(rules)
+        for name, rules in shown.items()
+    }
+
+
+def _chosen() -> Schema:
+    return {name: {"type": "string", "enum": list(gap.alternatives)} for name, gap in GAPS.items()}
+
+
+def _fault() -> Schema:
+    kinds = {kind: f"{REF}Fault.{kind}" for kind in KINDS}
+    status = {"type": "integer", "minimum": 200, "maximum": 599, "description": "The status of the response."}
+    of_kind = {"oneOf": [{"$ref": name} for name in kinds.values()]}
+    return {"anyOf": [status, {**of_kind, "discriminator": {"propertyName": "kind", "mapping": kinds}}]}
+
+
+def _criteria() -> Schema:
+    arguments: Schema = {}
+    for operation in OPERATIONS.values():
+        arguments |= {name: dict(rules) for name, rules in schemas.parameters(operation).items()}
+        arguments |= {name: dict(rules) for name, rules in schemas.properties(operation.body or "Pet").items()}
+    told = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in arguments.items()}
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}
+    return {**told, **dict.fromkeys(GENERAL, {}), "status": either}
+
+
+_PRESET: Final = {"type": "string", "enum": list(PRESETS)}
+_GAPS: Final = {"type": "object", "properties": {**_chosen(), "preset": _PRESET}, "additionalProperties": False}
+
+COMPONENTS: Final[dict[str, Schema]] = {
+    "Animal": {"type": "object", "properties": _animal(), "required": list(schemas.schema("Pet")["required"])},
+    "NewAnimal": {"type": "object", "properties": _animal(), "additionalProperties": False},
+    "AnimalChanges": {"type": "object", "properties": _animal(nullable=True), "additionalProperties": False},
+    "Criteria": {"type": "object", "properties": _criteria(), "additionalProperties": False},
+    "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
+    "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
+    "GapChoices": _GAPS,
+    "Fault": _fault(),
+    **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
+}

@@ -1,0 +1,94 @@
+"""Requests, responses, credentials and framing are pure values."""
+
+from __future__ import annotations
+
+import pytest
+
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.http.credentials import bearer_key, key_fault
+from petstore_mock.http.deferred import Pending
+from petstore_mock.http.request import ApiRequest, Fields
+from petstore_mock.http.response import Head
+
+KEY = "petstore-0123abcd-000001"
+
+
+SPACE = "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
+UNSET = "the key is the text 'None': a setting of the client has no value"
+MALFORMED = {
+    "": "the field is empty",
+    "Bearer": "no key follows 'Bearer'",
+    "Token": "the scheme is 'Token', not 'Bearer'",
+    "Basic abc": "the scheme is 'Basic', not 'Bearer'",
+    KEY: "the scheme 'Bearer' is missing",
+    "hunter2 x": "the scheme 'Bearer' is missing",
+    "None": f"the scheme 'Bearer' is missing, and {UNSET}",
+    "'Bearer abc'": "the whole value is in quotes",
+    "Bearer Bearer abc": "the word 'Bearer' stands twice",
+    "Bearer 'abc'": "the key is in quotes",
+    "Bearer b'abc'": "the key is written as b'...': decode the bytes",
+    **dict.fromkeys((" Bearer a", "Bearer a ", "Bearer\ta", "Bearer\xa0a", "Bearer a b"), SPACE),
+    "Bearer a,b": "the value, of 10 characters, is not 'Bearer' with a key; a valid key has 24",
+}
+UNKNOWN = {
+    "None": UNSET,
+    "Bearer": "the word 'Bearer' stands twice",
+    "bearers": "the fake does not know the key, of 7 characters; a valid key has 24",
+}
+
+
+@pytest.mark.parametrize("value", MALFORMED)
+def test_malformed_credentials_are_diagnosed(value: str) -> None:
+    assert bearer_key([value.encode("latin-1")]) == (None, "malformed_credentials")
+    assert key_fault("malformed_credentials", [value], (KEY,)) == MALFORMED[value]
+
+
+@pytest.mark.parametrize("key", UNKNOWN)
+def test_unknown_key_is_diagnosed(key: str) -> None:
+    assert bearer_key([f"bEARER  {key}".encode()]) == (key, "")
+    assert key_fault("unknown_key", [f"Bearer {key}"], (KEY,)) == UNKNOWN[key]
+
+
+def test_other_credentials() -> None:
+    assert bearer_key([]) == (None, "missing_key")
+    assert bearer_key([b"Bearer a", b"Bearer a"]) == (None, "malformed_credentials")
+    assert key_fault("malformed_credentials", ["a", "b"], ()) == "2 Authorization fields arrived"
+    assert key_fault("missing_key", [], ()) == ""
+
+
+def test_request_reads_its_fields() -> None:
+    fields = Fields([(b"X-A", b"1"), (b"x-a", b"2"), (b"Content-Type", b"Application/JSON; charset=utf-8")])
+    request = ApiRequest("POST", "/v1/p%61ts?a=1&a=%32", fields, b'{"a": 1}')
+    assert (request.path, request.query, request.json()) == ("/v1/pats", {"a": "2"}, {"a": 1})
+    assert (request.header("X-a"), request.values("none"), request.header("none", "b")) == ("1, 2", [], "b")
+    assert request.fields is fields
+    assert fields.is_json
+
+
+def test_request_shows_no_key() -> None:
+    request = ApiRequest("GET", "/v1/pets?x=secret-secret", [(b"Authorization", b"Bearer secret-secret")])
+    assert repr(request) == "<ApiRequest GET /v1/pets?x=***cret 0 bytes>"
+    assert request.credentials == ["secret-secret"]
+    assert ApiRequest("GET", "/", [(b"Authorization", b"Bearer None")]).credentials == []
+
+
+def test_head_replaces_and_removes_fields() -> None:
+    head = Head(200, [("A", "1"), ("B", "2")])
+    assert head.with_fields(("a", "3"), ("B", "")).fields == (("a", "3"),)
+    assert (head.get("b"), head.get("c")) == ("2", None)
+    assert Head(426, [("Upgrade", "HTTP/3.0")]).wire.endswith(b"Connection: Upgrade\r\n")
+    with pytest.raises(PetStoreMockError, match="header field that HTTP allows"):
+        Head(200, [("A", "1\r\nB: 2")])
+
+
+def test_pending_releases_once_and_at_once_later() -> None:
+    released: list[str] = []
+    pending = Pending()
+    first, second = (lambda name=name: released.append(name) for name in ("first", "second"))
+    pending.add(first)
+    pending.add(second)
+    pending.discard(first)
+    pending.release()
+    pending.add(first)
+    assert released == ["second", "first"]
+    assert len(pending) == 0

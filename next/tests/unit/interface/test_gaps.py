@@ -1,0 +1,138 @@
+"""The gap register, behaviours, and what is generated from them."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from random import Random
+from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from petstore_mock import Behaviour, PetStoreMockError
+from petstore_mock.interface.behaviour import as_behaviour, gap_register, policies
+from petstore_mock.interface.conditions import CONDITIONS
+from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
+from petstore_mock.interface.generate import TARGET, static_types
+from petstore_mock.interface.schemas import parameters
+from petstore_mock.interface.table import FIELDS, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BEHAVIOURS = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from([*gap.alternatives]) for name, gap in GAPS.items()}
+)
+PET = b'{"id":1,"name":"Re\xc5\xbe"}'
+
+
+def chosen(gap: str, alternative: str) -> Any:  # noqa: ANN401  # a value or a function
+    return getattr(policies(as_behaviour({gap: alternative})), gap)
+
+
+def test_static_types_are_those_of_the_register() -> None:
+    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m petstore_mock.interface.generate"
+
+
+def test_rows_are_whole() -> None:
+    for name, gap in GAPS.items():
+        assert (gap.name, gap.default) == (name, next(iter(gap.alternatives)))
+        assert len(gap.alternatives) > 1
+        assert gap.sentence.endswith(".")
+        assert not gap.field or gap.field in FIELDS
+        functions = {callable(value) for value in gap.alternatives.values() if value is not None}
+        assert len(functions) == 1, f"the pipeline can't call some alternatives of {name}"
+    assert {gap.name for gap in RULES} == {"name_rule", "category_rule"}
+    assert len(VARIED) == len(GAPS) - 2 - sum(gap.step == "event" for gap in GAPS.values())
+    for gap_name in ("malformed_pet_id", "media_type", "unknown_route", "after_removal"):
+        assert {value for value in GAPS[gap_name].alternatives.values() if value is not None} <= CONDITIONS.keys()
+    assert [row["name"] for row in json.loads(json.dumps(gap_register()))["gaps"]] == [*GAPS]
+    assert {row.gap for one in OPERATIONS.values() for row in one.parameters if row.gap} <= GAPS.keys()
+
+
+@given(BEHAVIOURS)
+def test_behaviour_is_a_value(choices: dict[str, str]) -> None:
+    behaviour = as_behaviour(choices)
+    assert dict(behaviour) == {name: gap.default for name, gap in GAPS.items()} | choices
+    assert all(getattr(behaviour, name) == value for name, value in behaviour.items())
+    for other in (copy.deepcopy(behaviour), pickle.loads(pickle.dumps(behaviour)), eval(repr(behaviour))):
+        assert other == behaviour
+        assert hash(other) == hash(behaviour)
+    assert (behaviour == Behaviour()) is (behaviour.differences() == {})
+    assert policies(behaviour) is policies(copy.copy(behaviour))
+    assert behaviour != choices
+
+
+def test_toml_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    behaviour = Behaviour.preset("hostile").replace({"page_fill": "full"}, list_order="by_name")
+    file.write_text(behaviour.to_toml(), encoding="utf-8-sig")
+    assert Behaviour.from_toml(file) == as_behaviour("service.toml", tmp_path) == behaviour
+    file.write_text('visibility = "delayed"\npreset = "helpful"\n', encoding="utf-8")
+    assert as_behaviour(file) == Behaviour.preset("helpful").replace(visibility="delayed")
+
+
+def test_wrong_choices_are_refused_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('page_fill = "full"\nlist_order = "by_nam"', encoding="utf-8")
+    for wrong, words in (
+        ({"list_ordr": "by_name"}, r"got 'list_ordr' \(did you mean list_order\?\)"),
+        ({"list_order": 3}, "expected a list_order, one of id_ascending, .*; got 3"),
+        (tmp_path / "x.toml", r"x.toml, line 2: expected a list_order, .* \(did you mean by_name\?\)"),
+        ("no-such.toml", "expected a readable TOML file of gaps in no-such.toml"),
+        ("lenien", r"expected a preset, .* \(did you mean lenient\?\)"),
+        (3, "got behaviour=3"),
+    ):
+        with pytest.raises(PetStoreMockError, match=words):
+            as_behaviour(wrong)
+
+
+def test_behaviour_does_not_change() -> None:
+    changes: tuple[Callable[[], None], ...] = (
+        lambda: setattr(Behaviour(), "list_order", "by_name"),
+        lambda: delattr(Behaviour(), "list_order"),
+    )
+    for change in changes:
+        with pytest.raises(AttributeError, match="a behaviour does not change"):
+            change()
+    with pytest.raises(AttributeError, match=r"has no 'list_ordr' \(did you mean list_order\?\)"):
+        _ = Behaviour().list_ordr
+    assert "list_order" in dir(Behaviour())
+    assert as_behaviour(None) is not None
+    assert as_behaviour("strict") == Behaviour()
+    assert {*PRESETS} == {"strict", "lenient", "helpful", "hostile"}
+
+
+def test_invalid_parameters() -> None:
+    limit, status = parameters(OPERATIONS["listPets"]).values()
+    texts = ("0", f"-{'9' * 500}", "101", "9" * 500, "1.0")
+    for name, values in {"reject": [None] * 5, "clamp": [1, 1, 100, 100, None], "ignore": [20] * 5}.items():
+        assert [chosen("invalid_limit", name)(text, limit) for text in texts] == values
+    for name, value in {"reject": None, "empty": "lost", "ignore": ""}.items():
+        assert chosen("invalid_status_filter", name)("lost", status) == value
+
+
+def test_orders_return_a_page() -> None:
+    class Animals:
+        def document(self, pet_id: int) -> dict[str, Any]:
+            return {"name": "bdac"[pet_id - 1]}
+
+    pages = {"id_ascending": [1, 2], "id_descending": [4, 3], "by_name": [3, 1], "arbitrary_stable": [2, 3]}
+    for name in GAPS["list_order"].alternatives:
+        order = chosen("list_order", name)
+        assert list(order([1, 2, 3, 4], 2, Animals(), Random)) == pages.get(name, ANY)
+        assert sorted(order([1, 2, 3, 4], 9, Animals(), Random)) == [1, 2, 3, 4]
+        assert list(order([1, 2, 3, 4], 0, Animals(), Random)) == []
+
+
+@given(st.integers(0, 2**62), st.integers())
+def test_assigned_ids_are_int64(last: int, seed: int) -> None:
+    for name, assign in GAPS["id_assignment"].alternatives.items():
+        assert callable(assign)
+        assigned = assign(last, lambda: Random(seed))
+        assert 0 < assigned < 2**63
+        assert assigned > last or name == "random_int64"

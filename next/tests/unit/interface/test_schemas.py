@@ -1,0 +1,117 @@
+"""The schemas, their quick check and their judge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from petstore_mock.interface.schemas import document, is_valid, names, schema, violations
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.interface.violations import MOST_VIOLATIONS, HugeInteger, JsonNumber
+from tests import data_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**64), 2**64),
+    st.sampled_from([1, 100, 101, "available", "Rex", "", JsonNumber("1.0"), HugeInteger("9" * 500)]),
+    st.lists(st.text(max_size=2), max_size=2),
+)
+NAMES = ["id", "name", "categoryId", "status", "limit", "petId", "code", "x"]
+PLAIN = {"name": "Rex", "categoryId": 1}
+OBJECTS = st.dictionaries(st.sampled_from(NAMES), VALUES)
+
+
+def test_every_file_is_a_schema_that_a_data_file_covers() -> None:
+    assert names() == data_cases.schemas_with_cases()
+    for name in names():
+        Draft202012Validator.check_schema(document(name))
+        assert "$ref" not in repr(schema(name))
+    needed = {str(one) for row in OPERATIONS.values() for one in (row.body, row.response, row.parameters_schema) if one}
+    assert needed <= {*names()}
+
+
+@pytest.mark.parametrize("case", [case for name in names() for case in data_cases.valid(name)], ids=str)
+def test_valid_values_are_valid(case: data_cases.Case) -> None:
+    assert violations(schema(case.schema), case.value, "body") == []
+
+
+@pytest.mark.parametrize("case", [case for name in names() for case in data_cases.invalid(name)], ids=str)
+def test_invalid_values_break_their_rules(case: data_cases.Case) -> None:
+    found = violations(schema(case.schema), case.value, "body")
+    assert {(one.path, one.rule) for one in found} == case.broken_at("body")
+    assert not is_valid(case.schema)(case.value)
+
+
+@given(st.sampled_from(names()), OBJECTS | VALUES | st.lists(OBJECTS, max_size=2))
+def test_quick_check_vouches_only_for_valid_values(name: str, value: Any) -> None:  # noqa: ANN401
+    if is_valid(name)(value):
+        assert violations(schema(name), value, "body") == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "words"),
+    [
+        ({"type": "integer"}, JsonNumber("1.0"), "body must be an integer, got 1.0 (number)"),
+        ({"type": ["string", "null"]}, 3, "body must be a string or null, got 3 (integer)"),
+        ({"type": "string", "enum": ["a", "b"]}, 3, "body must be a string, one of a, b, got 3 (integer)"),
+        ({"enum": ["a", None]}, "c", 'body must be one of a, null, got "c" (string)'),
+        ({"type": "string", "minLength": 1}, "", 'body must have at least 1 character, got "" (string)'),
+        (
+            {"oneOf": [{"type": "number", "minimum": 5}, {"type": "array"}]},
+            1,
+            "body must be at least 5, got 1 (integer)",
+        ),
+        ({"additionalProperties": {"type": "string"}}, {"a\nb": 1}, "body.a\\nb must be a string, got 1 (integer)"),
+        (
+            {"properties": {"limit": {}, "status": {}}, "additionalProperties": False},
+            {"limti": 1},
+            "body.limti is not a field here; the fields are limit, status (did you mean limit?), got 1 (integer)",
+        ),
+        ({"required": ["name"]}, {}, "body.name is required and missing"),
+    ],
+)
+def test_words_say_what_is_right_and_what_came(rules: Mapping[str, Any], value: Any, words: str) -> None:  # noqa: ANN401
+    assert [str(one) for one in violations(rules, value, "body")] == [words]
+
+
+def test_violation_quotes_its_sentence() -> None:
+    for value, section in (
+        ({"categoryId": 1}, "2"),
+        ({**PLAIN, "id": 3}, "4.2"),
+        ({**PLAIN, "x": 3}, "4.2"),
+        ([], "4.2"),
+    ):
+        assert [one.sentence.section for one in violations(schema("NewPet"), value, "body")] == [section]
+    assert violations(schema("listPets.parameters"), {"status": "x"}, "query")[0].sentence.section == "4.1"
+    assert violations(schema("getPet.parameters"), {"petId": "x"}, "path")[0].sentence.section == "4.3"
+
+
+def test_hostile_values_are_judged_quickly_and_counted() -> None:
+    started = time.process_time()
+    found = violations(schema("NewPet"), {f"m{number}": number for number in range(100_000)}, "body")
+    assert (len(found), found.omitted) == (MOST_VIOLATIONS, 100_000 + 2 - MOST_VIOLATIONS)
+    assert {one.path for one in found} >= {"body.name", "body.categoryId"}
+    strings = {"type": "array", "items": {"type": "string"}}
+    found = violations(strings, [1] * 200_000, "body.tags")
+    assert (len(found), found.omitted > 0) == (MOST_VIOLATIONS, True)
+    assert time.process_time() - started < 10  # some twenty times what it takes
+
+
+def test_jsonschema_is_imported_by_the_first_refusal_alone() -> None:
+    code = (
+        "import sys; from petstore_mock.interface import schemas, gaps, mutants, openapi\n"
+        "assert schemas.is_valid('NewPet')({'name': 'Rex', 'categoryId': 1}); assert 'jsonschema' not in sys.modules\n"
+        "schemas.preload_judge(); assert 'jsonschema' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,176 @@
+"""What the rooms derive from the table: routes, sentences, conditions, the OpenAPI document, mutants."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from petstore_mock import PetStoreMockError
+from petstore_mock.interface.conditions import CONDITIONS, condition_of_status, error_document
+from petstore_mock.interface.mutants import MUTANTS
+from petstore_mock.interface.openapi import openapi_document
+from petstore_mock.interface.schemas import is_valid, properties
+from petstore_mock.interface.table import FIELDS, METHODS, OPERATIONS, ROUTES, SENTENCES, require_operation
+from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Public names: `--petstore-mutants` and `mutant=` take them.
+NAMES = frozenset(
+    """
+    list-is-cut get-is-cut list-as-html create-as-html list-not-there list-wrapped list-of-ids get-in-array
+    create-in-array list-id-text create-id-text create-id-missing get-id-renamed list-name-renamed get-name-null
+    list-category-renamed get-category-text create-category-missing list-status-upper get-status-number list-one-id
+    create-id-taken error-code-missing error-message-missing error-status-missing error-status-text
+    create-name-changed create-category-changed create-status-dropped create-status-changed create-category-rounded
+    create-name-ascii create-needs-status create-available-refused create-pending-refused create-sold-refused
+    list-answers-204 list-minimum-refused list-maximum-refused list-limit-refused list-limit-ignored
+    list-limit-and-one list-default-100 list-default-21 list-available-refused list-pending-refused list-sold-refused
+    list-filter-ignored list-sold-ignored list-pending-available list-filter-finds-nothing list-sold-finds-nothing
+    list-empty list-always-empty create-answers-200 create-answers-204 create-forgotten name-not-required
+    category-not-required nothing-required name-number-passes name-null-passes category-text-passes
+    category-fraction-passes category-null-passes category-boolean-passes category-beyond-int64-passes
+    unknown-status-passes status-case-passes status-number-passes array-passes no-json-passes no-body-passes
+    refused-is-kept unauthorized-is-kept get-finds-nothing get-answers-204 get-another get-status-stale
+    get-name-stale absent-is-null absent-is-400 absent-is-another large-id-refused get-refuses-key
+    create-refuses-key list-without-key list-any-key get-without-key get-any-key create-without-key create-any-key
+    any-scheme error-status-other 401-as-html 404-as-html 400-as-html 401-as-detail 404-as-detail 400-as-detail
+    """.split()  # noqa: SIM905  # a hundred lines as a list
+)
+
+
+def test_routes_follow_the_operations() -> None:
+    pets, pet = ROUTES
+    assert (pets.allow, pet.allow, METHODS) == ("GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS", pets.allow)
+    assert pets.operations["HEAD"] is OPERATIONS["listPets"]
+    assert pet.match(["v1", "pets", "a/b"]) == {"petId": "a/b"}
+    for segments in (["v1", "pets", ""], ["v1", "pets"], ["V1", "pets", "1"], ["v1", "pets", "1", ""]):
+        assert pet.match(segments) is None
+
+
+def test_rows_name_properties_of_the_schemas() -> None:
+    assert [*properties("Pet")] == [*FIELDS]
+    assert [*properties("NewPet")] == [name for name, field in FIELDS.items() if not field.assigned]
+    for operation in OPERATIONS.values():
+        assert [*properties(operation.parameters_schema)] == [parameter.name for parameter in operation.parameters]
+        assert {parameter.filters for parameter in operation.parameters} <= {None, *FIELDS}
+    for name, field in FIELDS.items():
+        assert all(is_valid("Pet")({"id": 1, "name": "", "categoryId": 1, name: sample}) for sample in field.samples)
+
+
+def test_unknown_operation_is_refused_with_the_nearest() -> None:
+    assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
+    with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean getPet\?\)"):
+        require_operation("get_pet")
+
+
+def test_conditions_have_their_sentence_and_make_errors() -> None:
+    assert {condition.subject for condition in CONDITIONS.values()} <= SENTENCES.keys()
+    for status in range(400, 600):
+        condition = condition_of_status(status)
+        assert condition.status == status
+        document: Any = error_document(condition.code, condition.message, status)
+        assert is_valid("Error")(document)
+    assert SENTENCES[OPERATIONS["listPets"].query_subject].section == "4.1"
+
+
+def test_openapi_document_is_valid_and_whole() -> None:
+    document: Any = openapi_document("http://127.0.0.1:8080/v1/")
+    validate(document)
+    found = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+    assert found.keys() == OPERATIONS.keys()
+    assert [one["name"] for one in found["listPets"]["parameters"]] == ["limit", "status"]
+    for name, operation in OPERATIONS.items():
+        assert {str(status) for status in operation.statuses} <= found[name]["responses"].keys()
+    assert openapi_document()["servers"] == document["servers"][1:]
+
+
+# Mutants
+
+
+class Animals:
+    def __init__(self) -> None:
+        self.changes: list[object] = []
+
+    def other(self, pet_id: int) -> dict[str, Any] | None:
+        return next((copy.copy(pet) for pet in PETS if pet["id"] != pet_id), None)
+
+    def add(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        self.changes.append(fields)
+        return {"id": 99, **fields}
+
+    def remove(self, pet_id: int) -> None:
+        self.changes.append(pet_id)
+
+
+PETS: list[dict[str, Any]] = [
+    {"id": 1, "name": "Rex", "categoryId": 2**60 + 1, "status": "available"},
+    {"id": 2, "name": "Žofka", "categoryId": 2, "status": "pending"},
+    {"id": 2**60 + 1, "name": "TOM", "categoryId": 2, "status": "sold"},
+]
+PLAIN: dict[str, Any] = {"name": "Rex", "categoryId": 1}
+WRONG: list[Any] = [
+    *(NO_BODY, NO_JSON, [PLAIN], {}, {"name": "a"}, {"categoryId": 1}),
+    *({**PLAIN, "name": value} for value in (5, None)),
+    *({**PLAIN, "categoryId": value} for value in ("7", 1.5, None, True, 2**64)),
+    *({**PLAIN, "status": value} for value in ("lost", "SOLD", 3)),
+]
+
+
+def turns() -> Iterator[Turn]:
+    """Make one of each kind of request and its right response."""
+    listed, created, read = OPERATIONS.values()
+    for operation in OPERATIONS.values():
+        for refused in ("missing_key", "unknown_key", "malformed_credentials"):
+            yield Turn(operation, {}, 0, NO_BODY, refused, Animals(), 401, error_document("x", "m", 401))
+    queries = [{"limit": text} for text in ("1", "50", "100")] + [{"status": pet["status"]} for pet in PETS]
+    for query in ({}, *queries):
+        yield Turn(listed, dict(query), 0, NO_BODY, "", Animals(), 200, copy.deepcopy(PETS))
+    for pet in PETS:
+        sent = {name: value for name, value in pet.items() if name != "id"}
+        yield Turn(created, {}, 0, sent, "", Animals(), 201, copy.copy(pet))
+        yield Turn(read, {}, pet["id"], NO_BODY, "", Animals(), 200, copy.copy(pet))
+    yield Turn(created, {}, 0, PLAIN, "", Animals(), 201, {"id": 4, **PLAIN})
+    yield Turn(created, {}, 0, PLAIN, "", Animals(), 401, error_document("x", "m", 401))
+    yield Turn(read, {}, 9, NO_BODY, "", Animals(), 404, error_document("x", "m", 404))
+    for wrong in WRONG:
+        yield Turn(created, {}, 0, wrong, "", Animals(), 400, error_document("x", "m", 400))
+
+
+def state(turn: Turn) -> object:
+    response = turn.status, turn.document, turn.media_type, turn.body
+    animals = turn.animals
+    assert isinstance(animals, Animals)
+    return copy.deepcopy((response, turn.query, turn.refused_key, animals.changes))
+
+
+def test_no_public_name_is_lost() -> None:
+    assert NAMES - MUTANTS.keys() == set()
+    assert len(MUTANTS) >= len(NAMES)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_changes_some_turn_of_its_operations(name: str) -> None:
+    mutant = MUTANTS[name]
+    assert (mutant.before is None) != (mutant.after is None)
+    assert re.fullmatch(r"[a-z0-9-]+", name)
+    changed = []
+    for turn in turns():
+        before = state(turn)
+        if turn.operation.name in mutant.operations:
+            (mutant.before or mutant.after or id)(turn)
+        if state(turn) != before:
+            changed.append(turn)
+    assert changed
+    assert {turn.operation.name for turn in changed} == {*mutant.operations}
+
+
+def test_mutants_differ_and_stand_in_the_order_of_the_sections() -> None:
+    assert len({mutant.words for mutant in MUTANTS.values()}) == len(MUTANTS)
+    sections = [mutant.clause.partition("-")[0] for mutant in MUTANTS.values()]
+    assert sections == sorted(sections)

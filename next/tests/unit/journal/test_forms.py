@@ -1,0 +1,131 @@
+"""An exchange as text, curl, JSON, HAR and HTML: the same facts, masked and escaped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock.errors import ContractViolationError, PetStoreMockError, VerificationError
+from petstore_mock.journal.curl import curl_line
+from petstore_mock.journal.har import har_document, read_har
+from petstore_mock.journal.record import from_data, to_data
+from petstore_mock.journal.table import exchange_table, page
+from petstore_mock.journal.text import add_note, error_of, journal_text, line
+from tests.unit.journal.conftest import KEY, REX, exchange
+
+if TYPE_CHECKING:
+    from petstore_mock.journal.exchange import Exchange
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e"
+
+
+URL, AUTHORIZATION = "http://127.0.0.1:8080", '-H "Authorization: Bearer $PETSTORE_KEY"'
+ODD_FIELDS = [(b"X-Empty", b""), (b"Accept", b"*/*"), (b"Cookie", b"a=secret")]
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (exchange("HEAD"), f"--head {AUTHORIZATION} {URL}/v1/pets"),
+        (exchange(fields=ODD_FIELDS), f"{AUTHORIZATION} -H 'X-Empty;' -H 'Cookie: ***' {URL}/v1/pets"),
+        (exchange(target="/v1/./[a]"), f"{AUTHORIZATION} --path-as-is --globoff '{URL}/v1/./[a]'"),
+        (exchange(target="*"), f"{AUTHORIZATION} --request-target '*' {URL}"),
+        (exchange("POST", body=b"a"), f"-X POST {AUTHORIZATION} -H Content-Type: --data-binary a {URL}/v1/pets"),
+    ],
+    ids=["head", "fields", "odd target", "asterisk", "body"],
+)
+def test_curl(made: Exchange, words: str) -> None:
+    assert curl_line(made) == f"curl -i {words}"
+    assert curl_line(exchange(target="-")) == ""
+
+
+def test_shell_repeats_any_byte() -> None:
+    body = bytes(range(256))
+    feed = curl_line(exchange("POST", body=body)).partition(" | curl")[0]
+    assert subprocess.run(["/bin/sh", "-c", feed], capture_output=True, check=True).stdout == body
+
+
+def test_record_is_the_same_after_a_round_trip(exchanges: list[Exchange]) -> None:
+    for made in exchanges:
+        made.keys = lambda: (KEY,)
+        data = to_data(made)
+        text = json.dumps(data)
+        assert KEY not in text
+        again = from_data(json.loads(text))
+        assert to_data(again) == data
+        assert (repr(again), curl_line(again), line(again)) == (repr(made), curl_line(made), line(made))
+    first, created, refused, lost, binary = map(to_data, exchanges)
+    assert (first["query"], first["body_text"], created["body"]) == ({"limit": ["5"]}, "", json.loads(REX))
+    assert [(one["field"], one["rule"], one["value"]) for one in refused["violations"]] == [
+        ("body.name", "type", "5 (integer)"),
+        ("body.x", "required", None),
+    ]
+    assert (lost["status"], lost["fault"], lost["state"], binary["body_base64"]) == (None, "reset()", "done", "/yUn")
+
+
+def test_har_can_be_read_again(exchanges: list[Exchange]) -> None:
+    document = har_document(exchanges, base_url="https://pets.example")
+    assert KEY not in json.dumps(document)
+    assert [entry["_decision"] for entry in document["log"]["entries"]][1:4] == [
+        "executed",
+        "refused: invalid_body (§2)",
+        "fault reset()",
+    ]
+    again = read_har(json.loads(json.dumps(document)))
+    assert [one.url() for one in again] == [one.url("https://127.0.0.1:8080") for one in exchanges]
+    assert [(one.method, one.status, one.body, one.response_body) for one in again] == [
+        (one.method, one.status, one.body, one.response_body) for one in exchanges
+    ]
+    with pytest.raises(PetStoreMockError, match="expected an HTTP Archive"):
+        read_har({"log": []})
+    lacking = {"request": {"method": "GET", "url": "http://a/v1"}, "response": {"status": 200, "content": {"size": 9}}}
+    (recorded,) = read_har({"log": {"entries": [lacking, {"request": 1}]}})
+    assert (recorded.base_url, recorded.status, recorded.response_size) == ("http://a", 200, 9)
+
+
+def test_table_escapes_and_folds(exchanges: list[Exchange]) -> None:
+    quiet = [exchange(number=number) for number in range(1, 5)]
+    made = exchange(target=f"/{HOSTILE}", body=HOSTILE.encode(), number=5, fields=[(b"X-Key", HOSTILE.encode("utf-8"))])
+    text = page("<title>", [exchange_table([*quiet, made]), exchange_table([*exchanges], details=True)])
+    assert "<script" not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert KEY not in text
+    assert "4 requests without trouble, 1 to 4" not in text, (
+        "three or more, newest first, and the last one is quiet too"
+    )
+    assert "5 requests without trouble, 1 to 5" in text
+    assert "committed" in text
+    assert "no response: reset" in text
+    assert "201 Created, cut short: truncated" in text
+    assert exchange_table([]) == "<p>No request arrived.</p>"
+
+
+def test_retries_are_found() -> None:
+    lost = exchange("POST", body=REX, status=None, outcome="reset", sent=False, number=1)
+    again = exchange("POST", body=REX, status=201, number=2)
+    assert "retry of 1" in exchange_table([lost, again])
+
+
+def test_notes_of_an_exception() -> None:
+    error = ValueError("boom")
+    add_note(error, "the fixture", lambda: "no requests", ["boom", "a fault\nnever fired"])
+    assert error.__notes__ == ["petstore journal of the fixture:\nalso: a fault\nalso: never fired\nno requests"]
+    broken = ValueError()
+    add_note(broken, "x", lambda: str(1 / 0))
+    assert "a bug of petstore_mock: ZeroDivisionError" in broken.__notes__[0]
+    ended = KeyboardInterrupt()
+    add_note(ended, "x", str)
+    assert not hasattr(ended, "__notes__")
+
+
+def test_text_counts_what_it_leaves_out(exchanges: list[Exchange]) -> None:
+    assert journal_text([], ["handshake failed"]) == "no requests\nhandshake failed"
+    assert journal_text(exchanges[3:]).startswith("left out: 3 earlier requests, since the journal keeps the newest\n")
+    error = error_of([("violation", f"rule {number}") for number in range(122)])
+    assert type(error) is ContractViolationError
+    assert str(error).splitlines()[-2:] == ["rule 119", "and 2 more violations"]
+    assert type(error_of([("unfired_fault", "x")])) is VerificationError

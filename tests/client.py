@@ -1,0 +1,342 @@
+"""The client of the tests: sends a request exactly as it is written, over WSGI, ASGI, a socket or TLS.
+
+It is no client library: a target, a field or a body arrives as the test writes it. Each response is held against the
+schemas (``tests/observer.py``), unless the test asks for the bare one because a fault has spoilt it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import json
+import socket
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from urllib.parse import unquote, urlsplit
+
+from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
+
+from tests.observer import hold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from petstore_mock import Entry, PetStoreMock, RemotePetStore
+
+    Field = tuple[str, str]
+    Rules = list[tuple[str, str]]
+
+__all__ = ["JSON", "REX", "Client", "Response"]
+
+JSON: Final = ("Content-Type", "application/json")
+REX: Final = b'{"name":"Rex","categoryId":1}'
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as it was received."""
+
+    status: int
+    fields: tuple[Field, ...]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of a field, one for each time that it came."""
+        return [value for field, value in self.fields if field.lower() == name.lower()]
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a field that may come once."""
+        found = self.all(name)
+        assert len(found) <= 1, f"{name} came {len(found)} times"
+        return found[0] if found else None
+
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value is any value
+        """Decode the body."""
+        return json.loads(self.body)
+
+    @property
+    def message(self) -> str:
+        """The message of an error."""
+        return str(self.json()["message"])
+
+
+class Carrier(Protocol):
+    """Carries a request to the fake."""
+
+    def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response: ...
+
+    def close(self) -> None: ...
+
+
+class Client:
+    """A client of one world.
+
+    Attributes:
+        petstore: the world, at home or in another process.
+        over: ``wsgi``, ``asgi`` or ``socket``; the last speaks TLS where the address says so.
+    """
+
+    def __init__(self, petstore: Any, over: str = "socket") -> None:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+        self.petstore: PetStoreMock = petstore
+        self.over = over
+        self._mount = urlsplit(petstore.url).path.removesuffix("/v1") if over == "socket" else ""
+        self._carrier: Carrier = _CARRIERS[over](petstore)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._carrier.close()
+
+    # Requests
+
+    def send(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
+        """Send exactly this, and hold the response against what every response owes."""
+        response = self.bare(method, target, fields, body)
+        hold(response, method, self.petstore.behaviour, self.petstore.clock.now())
+        return response
+
+    def bare(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
+        """Send exactly this, for a response that a fault may have spoilt."""
+        return self._carrier.send(method, self._mount + target, fields, body)
+
+    def authed(self, method: str, target: str, body: bytes | None = None, *fields: Field) -> Response:
+        """Send with the world's key."""
+        return self.send(method, target, [*self.petstore.headers.items(), *fields], body)
+
+    def list(self, query: str = "") -> Response:
+        return self.authed("GET", f"/v1/pets{query}")
+
+    def get(self, pet_id: object) -> Response:
+        return self.authed("GET", f"/v1/pets/{pet_id}")
+
+    def post(self, body: bytes, *fields: Field) -> Response:
+        """Send a body; as JSON, unless ``fields`` are given."""
+        return self.authed("POST", "/v1/pets", body, *(fields or (JSON,)))
+
+    def create(self, **members: object) -> Response:
+        return self.post(json.dumps(members).encode())
+
+    def created(self, **members: object) -> dict[str, Any]:
+        """Create an animal, and return it."""
+        response = self.create(**members)
+        assert response.status == 201, response
+        pet: dict[str, Any] = response.json()
+        return pet
+
+    def status(
+        self,
+        operation: str = "listPets",
+        *,
+        query: str = "",
+        pet_id: int = 1,
+        body: object = None,
+        key: str | None = None,
+        fields: Sequence[Field] = (),
+    ) -> int | None:
+        """Call an operation where a fault may meet it: return the status, or None for a lost response."""
+        path = f"/v1/pets/{pet_id}" if operation == "getPet" else f"/v1/pets{query}"
+        head = [("Authorization", f"Bearer {key or self.petstore.api_key}"), *fields]
+        try:
+            if operation == "createPet":
+                content = REX if body is None else json.dumps(body).encode()
+                return self.bare("POST", path, [*head, JSON], content).status
+            return self.bare("GET", path, head).status
+        except (ConnectionError, http.client.HTTPException):
+            return None
+
+    # What the fake knows of the latest request
+
+    @property
+    def last(self) -> Entry:
+        """The journal's entry of the latest request."""
+        return self.petstore.journal[-1]
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the latest request was refused, by the name that the journal has for it."""
+        condition = self.last.condition
+        return None if condition is None else condition.name
+
+    @property
+    def broken(self) -> Rules:
+        """The rules that the latest request broke, as path and rule."""
+        return [(one.path, one.rule) for one in self.last.violations]
+
+
+class _Wsgi:
+    """Calls the app with an environ, inside werkzeug's lint."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self._bare = petstore.app
+        self._linted = LintMiddleware(petstore.app)
+
+    def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
+        path = target.partition("?")[0]
+        environ = _environ(method, target, fields, body)
+        # WSGI allows no target without a leading slash; a sloppy server passes one on all the same.
+        app: Callable[..., Any] = self._linted if path.startswith("/") else self._bare
+        started: list[tuple[str, list[Field]]] = []
+
+        def start_response(status: str, head: list[Field], _info: object = None) -> Callable[[bytes], None]:
+            started.append((status, head))
+            return lambda _data: None
+
+        with warnings.catch_warnings():
+            # Three rules of the lint are no rules of HTTP: a 204 carries no Content-Length (RFC 9110 §8.6), a response
+            # to HEAD says how long that to GET would be (§9.3.2), and Location may be relative (§10.2.2).
+            warnings.filterwarnings("ignore", "Absolute URLs required for location header", HTTPWarning)
+            warnings.filterwarnings("ignore", "204 responses must have an empty content length", HTTPWarning)
+            if method == "HEAD":
+                warnings.filterwarnings("ignore", "Content-Length and the number of bytes sent", WSGIWarning)
+            parts = app(environ, start_response)
+            try:
+                content = b"".join(parts)
+            finally:
+                if hasattr(parts, "close"):
+                    parts.close()
+        ((status, head),) = started
+        return Response(int(status.split()[0]), tuple(head), content)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _environ(method: str, target: str, fields: Sequence[Field], body: bytes | None) -> dict[str, Any]:
+    path, _, query = target.partition("?")
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "REQUEST_URI": target,
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "127.0.0.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(body or b""),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    if body is not None:
+        environ["CONTENT_LENGTH"] = str(len(body))
+    for name, value in fields:
+        key = name.upper().replace("-", "_")
+        key = key if key == "CONTENT_TYPE" else f"HTTP_{key}"
+        environ[key] = f"{environ[key]},{value}" if key in environ else value  # as CGI gateways fold
+    return environ
+
+
+class _Asgi:
+    """Calls the app with a scope, on a loop of its own."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self._app = petstore.asgi
+        self._runner = asyncio.Runner()
+
+    def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
+        path, _, query = target.partition("?")
+        head = [("Host", "127.0.0.1"), *fields, *([] if body is None else [("Content-Length", str(len(body)))])]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "root_path": "",
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in head],
+            "client": ("127.0.0.1", 50000),
+            "server": ("127.0.0.1", 80),
+        }
+        content = body or b""
+        pieces = [content[at : at + 40_000] for at in range(0, max(1, len(content)), 40_000)]  # as a server reads
+        received = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+        received.append({"type": "http.request", "body": b"", "more_body": False})
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            if received:
+                return received.pop(0)
+            return await asyncio.Future()  # the client stays
+
+        async def take(message: Any) -> None:  # noqa: ANN401  # a mapping, as ASGI has it
+            sent.append(dict(message))
+
+        self._runner.run(self._app(scope, receive, take))
+        start, *rest = sent
+        assert start["type"] == "http.response.start"
+        assert all(message["type"] == "http.response.body" for message in rest)
+        assert all(name == name.lower() for name, _ in start["headers"])
+        answered = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
+        return Response(start["status"], answered, b"".join(message["body"] for message in rest))
+
+    def close(self) -> None:
+        self._runner.close()
+
+
+def _written(name: str) -> str:
+    """Write a name of ASGI, which has them all in lower case, as servers write it."""
+    return "WWW-Authenticate" if name == "www-authenticate" else name.title()
+
+
+class _Socket:
+    """Writes requests on one kept connection."""
+
+    def __init__(self, petstore: PetStoreMock | RemotePetStore) -> None:
+        parts = urlsplit(petstore.url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._address = (parts.hostname, parts.port)
+        self._tls = petstore.tls.client_context() if parts.scheme == "https" else None
+        self._socket: socket.socket | None = None
+
+    def send(self, method: str, target: str, fields: Sequence[Field], body: bytes | None) -> Response:
+        head = [("Host", f"{self._address[0]}:{self._address[1]}"), *fields]
+        if body is not None:
+            head.append(("Content-Length", str(len(body))))
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in head), "", ""]
+        try:
+            return self._exchange("\r\n".join(lines).encode("latin-1") + (body or b""), method)
+        except BaseException:
+            self.close()
+            raise
+
+    def _exchange(self, data: bytes, method: str) -> Response:
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, timeout=10)
+            # Else the first request waits 40 ms for an acknowledgement of the handshake that the other side delays.
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])
+        self._socket.sendall(data)
+        response = http.client.HTTPResponse(self._socket, method=method)
+        try:
+            response.begin()
+            content = response.read()
+            fields = tuple((name, str(value)) for name, value in response.getheaders())
+            if response.will_close:
+                self.close()
+        finally:
+            response.close()
+        return Response(response.status, fields, content)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+_CARRIERS: Final[dict[str, Callable[[Any], Carrier]]] = {"wsgi": _Wsgi, "asgi": _Asgi, "socket": _Socket}

@@ -1,0 +1,63 @@
+"""The contract suite runs over each carrier: a response must not depend on how the request came."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from tests.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Serve(Protocol):
+    """Gives a client of a new fake that has these options of ``PetStoreMock``."""
+
+    def __call__(self, **options: Any) -> Client: ...  # noqa: ANN401  # the options of PetStoreMock
+
+
+def _client(stack: ExitStack, over: str, **options: Any) -> Client:  # noqa: ANN401
+    petstore = PetStoreMock(**options)
+    if over == "socket":
+        stack.enter_context(petstore)
+    return stack.enter_context(Client(petstore, over))
+
+
+@pytest.fixture(scope="session", params=["wsgi", "asgi", "socket"])
+def over(request: pytest.FixtureRequest) -> str:
+    """Name the carrier."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def kept(over: str) -> Iterator[Client]:
+    """Keep one fake for all tests of a carrier that need no options."""
+    with ExitStack() as stack:
+        yield _client(stack, over)
+
+
+@pytest.fixture
+def client(kept: Client) -> Iterator[Client]:
+    """Give a client of a fake in its default behaviour, without animals; nothing may go wrong inside."""
+    yield kept
+    try:
+        kept.petstore.verify()
+    finally:
+        kept.petstore.reset()
+
+
+@pytest.fixture
+def serve(over: str) -> Iterator[Serve]:
+    """Make fakes with options; at the end each verifies that nothing went wrong inside."""
+    with ExitStack() as stack:
+
+        def make(**options: Any) -> Client:  # noqa: ANN401
+            client = _client(stack, over, **options)
+            stack.callback(client.petstore.verify)
+            return client
+
+        yield make

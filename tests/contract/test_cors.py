@@ -1,0 +1,180 @@
+"""What a browser learns about pages of other origins (Fetch Standard, CORS protocol)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError, faults
+from tests.client import JSON, REX
+
+if TYPE_CHECKING:
+    from tests.client import Client, Response
+    from tests.contract.conftest import Serve
+
+PAGE = "http://localhost:5173"
+ORIGIN = ("Origin", PAGE)
+EXPOSED = {"retry-after", "link", "deprecation", "sunset", "www-authenticate", "location", "x-total-count"}
+
+
+@pytest.fixture
+def shop(serve: Serve) -> Client:
+    """Give a client of a fake that two pages may use."""
+    return serve(cors=["https://shop.example", PAGE])
+
+
+def names(value: str | None) -> set[str]:
+    return {name.strip().lower() for name in (value or "").split(",")}
+
+
+def preflight(client: Client, path: str = "/v1/pets", method: str = "POST", origin: str = PAGE) -> Response:
+    asked = ("Access-Control-Request-Method", method), ("Access-Control-Request-Headers", "authorization,content-type")
+    return client.send("OPTIONS", path, [("Origin", origin), *asked])
+
+
+def assert_shown(response: Response, origin: str = PAGE) -> None:
+    """Hold a response against what a browser requires before a page may see all of it."""
+    assert response.header("Access-Control-Allow-Origin") == origin
+    assert names(response.header("Access-Control-Expose-Headers")) >= EXPOSED
+    assert response.header("Vary") == "Origin"
+    assert response.header("Access-Control-Allow-Credentials") is None
+
+
+def assert_not_shown(response: Response) -> None:
+    assert not [name for name, _ in response.fields if name.lower().startswith("access-control-")]
+
+
+def test_by_default_no_response_speaks_to_browsers(client: Client) -> None:
+    for response in (client.authed("GET", "/v1/pets", None, ORIGIN), preflight(client)):
+        assert_not_shown(response)
+        assert response.header("Vary") is None
+
+
+def test_a_preflight_needs_no_key_and_names_the_methods_of_its_path(shop: Client) -> None:
+    response = preflight(shop)
+    assert response.status == 204
+    assert response.header("Access-Control-Allow-Origin") == PAGE
+    assert names(response.header("Access-Control-Allow-Methods")) == {"get", "head", "options", "post"}
+    assert names(response.header("Access-Control-Allow-Headers")) >= {"authorization", "content-type"}
+    assert response.header("Vary") == "Origin"
+    assert shop.refusal is None
+    response = preflight(shop, "/v1/pets/7")
+    assert names(response.header("Access-Control-Allow-Methods")) == {"get", "head", "options"}
+
+
+def test_a_preflight_of_an_unknown_path_lets_the_page_see_the_404(shop: Client) -> None:
+    assert preflight(shop, "/v1/dogs", "GET").status == 204
+    response = shop.send("GET", "/v1/dogs", [ORIGIN])
+    assert response.status == 404
+    assert_shown(response)
+
+
+def test_options_without_a_question_stay_what_they_are(shop: Client) -> None:
+    response = shop.send("OPTIONS", "/v1/pets", [ORIGIN])
+    assert response.header("Allow") == "GET, HEAD, OPTIONS, POST"
+    assert response.header("Access-Control-Allow-Methods") is None
+
+
+@pytest.mark.parametrize("origin", [PAGE, "https://shop.example"])
+def test_an_allowed_page_sees_responses(shop: Client, origin: str) -> None:
+    field = ("Origin", origin)
+    for response in (
+        shop.authed("GET", "/v1/pets", None, field),
+        shop.authed("POST", "/v1/pets", REX, JSON, field),
+        shop.authed("GET", "/v1/pets/1", None, field),
+    ):
+        assert response.status in {200, 201}
+        assert_shown(response, origin)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost", "http://LOCALHOST:5173", "https://localhost:5173", "null", "*", f"{PAGE}/", "", None]
+)
+def test_another_page_sees_nothing(shop: Client, origin: str | None) -> None:
+    """A cache that kept the response for another page would hide it from an allowed one: hence Vary."""
+    response = shop.authed("GET", "/v1/pets", None, *([] if origin is None else [("Origin", origin)]))
+    assert (response.status, response.header("Vary")) == (200, "Origin")
+    assert_not_shown(response)
+    if origin is not None:
+        assert_not_shown(preflight(shop, origin=origin))
+
+
+def test_errors_are_shown(shop: Client) -> None:
+    for response, status in (
+        (shop.send("GET", "/v1/pets", [ORIGIN]), 401),
+        (shop.send("GET", "/v1/pets", [ORIGIN, ("Authorization", "Bearer wrong")]), 401),
+        (shop.authed("POST", "/v1/pets", b"{", JSON, ORIGIN), 400),
+        (shop.authed("POST", "/v1/pets", b"x" * 2_000_000, JSON, ORIGIN), 413),
+        (shop.authed("GET", "/v1/pets/99", None, ORIGIN), 404),
+        (shop.authed("DELETE", "/v1/pets", None, ORIGIN), 405),
+    ):
+        assert response.status == status
+        assert_shown(response)
+
+
+def test_a_key_of_a_finished_test_is_refused_in_sight(shop: Client) -> None:
+    key = shop.petstore.issue_key()
+    shop.petstore.reset()  # which revokes it
+    response = shop.send("GET", "/v1/pets", [ORIGIN, ("Authorization", f"Bearer {key}")])
+    assert response.status == 401
+    assert_shown(response)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.rate_limited(3),
+        faults.unauthorized(),
+        faults.respond(403, body=b"no"),
+        faults.malformed_json(),
+        faults.wrong_content_type(),
+        faults.delay(0.001),
+    ],
+    ids=str,
+)
+def test_faults_are_shown(shop: Client, fault: faults.Fault) -> None:
+    shop.petstore.inject(fault, times=1)
+    assert_shown(shop.bare("GET", "/v1/pets", [ORIGIN, *shop.petstore.headers.items()]))
+    assert shop.last.response_headers["access-control-allow-origin"] == PAGE
+
+
+def test_any_page_may_be_allowed(serve: Serve) -> None:
+    client = serve(cors="*")
+    for origin in ("http://a.example", "null"):
+        response = client.authed("GET", "/v1/pets", None, ("Origin", origin))
+        assert response.header("Access-Control-Allow-Origin") == "*"
+        assert response.header("Vary") is None, "the response is the same for everybody"
+        allowed = preflight(client, origin=origin).header("Access-Control-Allow-Headers")
+        assert names(allowed) >= {"authorization", "content-type"}, "an asterisk does not cover Authorization"
+
+
+def test_an_inner_world_is_shown_as_well(shop: Client) -> None:
+    with shop.petstore.fresh() as inner:
+        assert_shown(shop.send("GET", "/v1/pets", [ORIGIN, *inner.headers.items()]))
+
+
+@pytest.mark.parametrize(
+    ("cors", "named"),
+    [
+        ("http://localhost:5173", "'*'"),
+        (5173, "a list of origins"),
+        ([5173], "http://localhost:5173"),
+        (["localhost:5173"], "http://localhost:5173"),
+        (["http://[::1"], "http://localhost:5173"),
+        (["http://localhost:port"], "http://localhost:5173"),
+        (["http://localhost:5173/shop"], "'http://localhost:5173'"),
+        (["http://LOCALHOST:5173"], "'http://localhost:5173'"),
+        (["https://shop.example:443"], "'https://shop.example'"),
+        (["http://user@shop.example"], "'http://shop.example'"),
+    ],
+)
+def test_an_origin_that_no_browser_sends_is_refused(cors: object, named: str) -> None:
+    with pytest.raises(PetStoreMockError) as refused:
+        PetStoreMock(cors=cors)  # type: ignore[arg-type]  # the mistakes that are meant
+    assert named in str(refused.value)
+
+
+@pytest.mark.parametrize("origin", ["http://localhost", "https://a.example:8443", "http://[::1]:5173", "null", "*"])
+def test_an_origin_that_browsers_send_is_taken(origin: str) -> None:
+    PetStoreMock(cors=[origin])

@@ -1,0 +1,611 @@
+"""Each alternative of each gap: what it changes, and what it leaves as it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from email.utils import parsedate_to_datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock
+from tests.client import JSON, REX, Client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Check = Callable[[Client], None]
+
+Gap = tuple[str, str]
+MANY = "9" * 5000
+TEXT = ("Content-Type", "text/plain")
+
+# What a list of 120 animals and one without a status answers to a query: how many animals, or the status of an error.
+QUERIES: dict[Gap, dict[str, int]] = {
+    ("invalid_limit", "reject"): dict.fromkeys(("limit=0", "limit=101", "limit=-5", "limit=", f"limit={MANY}"), 400),
+    ("invalid_limit", "clamp"): {
+        **dict.fromkeys(("limit=0", "limit=-5", "limit=-0", f"limit=-{MANY}"), 1),
+        **dict.fromkeys(("limit=101", f"limit={'9' * 30}", f"limit={MANY}"), 100),
+        **dict.fromkeys(("limit=ten", "limit=", "limit=1.0", "limit=+5", "limit=0&status=lost"), 400),
+    },
+    ("invalid_limit", "ignore"): dict.fromkeys(("limit=0", "limit=101", "limit=ten", "limit=", f"limit={MANY}"), 20),
+    ("invalid_status_filter", "reject"): dict.fromkeys(("status=lost", "status=", "status=SOLD"), 400),
+    ("invalid_status_filter", "empty"): {
+        **dict.fromkeys(("status=lost", "status=", "status=SOLD", "status=None"), 0),
+        "status=sold&limit=3": 3,
+    },
+    ("invalid_status_filter", "ignore"): dict.fromkeys(
+        ("status=lost&limit=100", "status=&limit=100", "status=SOLD&limit=100"), 100
+    ),
+    ("unknown_query", "reject"): {"offset=1": 400},
+    ("unknown_query", "ignore"): {"offset=1&limit=2&petId=1": 2, "offset=%": 400},
+    ("repeated_query", "reject"): {"limit=1&limit=1": 400},
+    ("repeated_query", "first"): {
+        "limit=1&limit=2&limit=3": 1,
+        "limit=0&limit=2": 400,
+        "status=available&status=sold&limit=100": 60,
+    },
+    ("repeated_query", "last"): {
+        "limit=1&limit=2&limit=3": 3,
+        "limit=2&limit=0": 400,
+        "status=available&status=sold&limit=100": 30,
+    },
+    ("page_fill", "full"): {"limit=1": 1, "limit=2": 2, "limit=5": 5, "limit=100": 100},
+    ("page_fill", "short"): {"limit=1": 1, "limit=2": 1, "limit=5": 3, "limit=100": 50},
+}
+NEARLY_ONE = "1." + "0" * 500 + "1"
+INTEGRAL = {
+    "1.0": 1,
+    "1e2": 100,
+    "100e-2": 1,
+    "-0.0": 0,
+    "0e99999999999999999999": 0,
+    "9223372036854775807.0": 2**63 - 1,
+    "-9223372036854775808.000": -(2**63),
+    "922337203685477580.7e1": 2**63 - 1,
+    "9007199254740993.0": 2**53 + 1,
+    "1." + "0" * 5000: 1,
+}
+
+
+def with_category(text: str) -> str:
+    return f'{{"name":"a","categoryId":{text}}}'
+
+
+# What a body leads to: members of the created animal (all of them if the id is there), or the rules that it breaks.
+CREATED: dict[str, Any] = {}
+NAME, CATEGORY = "body.name", "body.categoryId"
+BODIES: dict[Gap, dict[str, Any]] = {
+    ("unknown_body_field", "reject"): {'{"name":"a","categoryId":1,"id":5}': [("body.id", "additionalProperties")]},
+    ("unknown_body_field", "ignore"): {
+        '{"name":"a","categoryId":1,"id":77,"tag":[1,{"x":null}]}': {"id": 1, "name": "a", "categoryId": 1},
+        '{"name":1,"categoryId":1,"tag":1}': [(NAME, "type")],
+    },
+    ("null_status", "reject"): {'{"name":"a","categoryId":1,"status":null}': [("body.status", "type")]},
+    ("null_status", "as_omitted"): {
+        '{"name":"a","categoryId":1,"status":null}': {"id": 1, "name": "a", "categoryId": 1},
+        '{"name":null,"categoryId":1}': [(NAME, "type")],
+    },
+    ("integral_float", "reject"): {'{"name":"a","categoryId":1.0}': [(CATEGORY, "type")]},
+    ("integral_float", "accept"): {
+        **{with_category(text): {"categoryId": number} for text, number in INTEGRAL.items()},
+        **{with_category(text): [(CATEGORY, "type")] for text in ("1.5", "1e-5", "9007199254740993.5", NEARLY_ONE)},
+        **{with_category(text): [(CATEGORY, "maximum")] for text in ("9223372036854775808.0", "1e400", f"1e{MANY}")},
+        **{with_category(text): [(CATEGORY, "minimum")] for text in ("-1e1000000000", f"-1e{MANY}")},
+    },
+    ("duplicate_member", "reject"): {'{"name":"a","name":"b","categoryId":1}': [(NAME, "uniqueMembers")]},
+    ("duplicate_member", "last"): {
+        '{"name":1,"name":"b","categoryId":1}': {"name": "b"},
+        '{"name":"b","name":1,"categoryId":1}': [(NAME, "type")],
+    },
+    ("name_rule", "any"): {
+        '{"name":"","categoryId":1}': CREATED,
+        f'{{"name":"{"x" * 10_000}","categoryId":1}}': CREATED,
+    },
+    ("name_rule", "non_empty"): {
+        '{"name":"","categoryId":1}': [(NAME, "minLength")],
+        '{"name":" ","categoryId":1}': CREATED,
+    },
+    ("name_rule", "max_255"): {
+        f'{{"name":"{"x" * 256}","categoryId":1}}': [(NAME, "maxLength")],
+        f'{{"name":"{chr(0x1F415) * 255}","categoryId":1}}': CREATED,
+        '{"name":"","categoryId":1}': CREATED,
+    },
+    ("category_rule", "any"): {'{"name":"a","categoryId":0}': CREATED, '{"name":"a","categoryId":-1}': CREATED},
+    ("category_rule", "positive"): {
+        '{"name":"a","categoryId":0}': [(CATEGORY, "exclusiveMinimum")],
+        '{"name":"a","categoryId":-1}': [(CATEGORY, "exclusiveMinimum")],
+        '{"name":"a","categoryId":1}': CREATED,
+        '{"name":"a","categoryId":false}': [(CATEGORY, "type")],
+        '{"name":5,"categoryId":0}': [(NAME, "type"), (CATEGORY, "exclusiveMinimum")],
+    },
+    ("status_when_omitted", "absent"): {'{"name":"a","categoryId":1}': {"id": 1, "name": "a", "categoryId": 1}},
+    **{
+        ("status_when_omitted", status): {
+            '{"name":"a","categoryId":1}': {"status": status},
+            '{"name":"a","categoryId":1,"status":"sold"}': {"status": "sold"},
+        }
+        for status in ("available", "pending", "sold")
+    },
+}
+# The status of a request, and fields of its response; the first animal has the id 1, others are absent.
+LIST, ABSENT, PET, POST = "GET /v1/pets?limit=2", "GET /v1/pets/99", "GET /v1/pets/1", "POST /v1/pets"
+GONE = {"Deprecation": "@1764892800", "Sunset": "Thu, 05 Dec 2030 00:00:00 GMT"}
+RESPONSES: dict[Gap, Mapping[str, tuple[int, Mapping[str, str | None]]]] = {
+    ("unknown_query", "reject"): {"GET /v1/pets/1?x=1": (400, {}), "POST /v1/pets?limit=5": (400, {})},
+    ("unknown_query", "ignore"): {"GET /v1/pets/1?x=1": (200, {}), "POST /v1/pets?limit=0": (201, {})},
+    ("malformed_pet_id", "not_found"): dict.fromkeys(("GET /v1/pets/x", "GET /v1/pets/1.0"), (404, {})),
+    ("malformed_pet_id", "bad_request"): {
+        **dict.fromkeys(("GET /v1/pets/x", "GET /v1/pets/1.0", f"GET /v1/pets/{MANY}"), (400, {})),
+        ABSENT: (404, {}),
+    },
+    ("unknown_route", "not_found"): {"GET /v1/store/orders": (404, {}), "GET /nowhere": (404, {})},
+    ("unknown_route", "not_implemented"): {
+        **dict.fromkeys(("GET /v1/store/orders", "GET /v1/pets/", "GET /nowhere"), (501, {})),
+        ABSENT: (404, {}),
+    },
+    ("paging_headers", "none"): {LIST: (200, {"Link": None, "X-Total-Count": None})},
+    ("paging_headers", "link"): {
+        LIST: (200, {"Link": '</v1/pets?limit=2>; rel="first"', "X-Total-Count": None}),
+        "GET /v1/pets": (200, {"Link": '</v1/pets?limit=20>; rel="first"'}),
+        "GET /v1/pets?status=sold&limit=2": (200, {"Link": '</v1/pets?limit=2&status=sold>; rel="first"'}),
+        PET: (200, {"Link": None}),
+    },
+    ("paging_headers", "next_link"): {
+        LIST: (200, {"Link": '</v1/pets?limit=2>; rel="first", </v1/pets?limit=100>; rel="next"'}),
+        "GET /v1/pets?limit=30": (200, {"Link": '</v1/pets?limit=30>; rel="first"'}),
+        "GET /v1/pets?limit=1&status=sold": (
+            200,
+            {"Link": '</v1/pets?limit=1&status=sold>; rel="first", </v1/pets?limit=100&status=sold>; rel="next"'},
+        ),
+    },
+    ("paging_headers", "total_count"): {
+        LIST: (200, {"X-Total-Count": "30", "Link": None}),
+        "GET /v1/pets?limit=2&status=sold": (200, {"X-Total-Count": "7"}),
+    },
+    ("location_header", "absent"): {POST: (201, {"Location": None})},
+    ("location_header", "present"): {POST: (201, {"Location": "/v1/pets/31"}), LIST: (200, {"Location": None})},
+    ("deprecation_headers", "present"): {PET: (200, GONE), ABSENT: (404, GONE), LIST: (200, dict.fromkeys(GONE))},
+    ("deprecation_headers", "absent"): {PET: (200, dict.fromkeys(GONE)), ABSENT: (404, dict.fromkeys(GONE))},
+    **{
+        ("content_type", name): {
+            request: (status, {"Content-Type": value})
+            for request, status in {LIST: 200, PET: 200, POST: 201, ABSENT: 404, "GET /nowhere": 404}.items()
+        }
+        for name, value in {"plain": "application/json", "with_charset": "application/json; charset=utf-8"}.items()
+    },
+}
+CHECKS: dict[Gap, Check] = {}
+# What only a connection shows.
+ON_THE_WIRE: dict[Gap, Check] = {}
+# Gaps that leave the package.
+LEAVING = {"validators", "content_coding"}
+
+
+def alternative(gap: str, name: str, checks: dict[Gap, Check] = CHECKS) -> Callable[[Check], Check]:
+    """Register the check of an alternative: its client's fake behaves so, and by default otherwise."""
+
+    def register(check: Check) -> Check:
+        assert (gap, name) not in checks
+        checks[gap, name] = check
+        return check
+
+    return register
+
+
+def test_every_alternative_is_checked_and_its_default_first() -> None:
+    command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
+    gaps = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["gaps"]
+    known = [(gap["name"], name) for gap in gaps for name in gap["alternatives"] if gap["name"] not in LEAVING]
+    checked = [*QUERIES, *BODIES, *RESPONSES, *CHECKS, *ON_THE_WIRE]
+    assert set(known) == set(checked)
+    defaults: dict[str, str] = {}
+    for gap, name in checked:
+        defaults.setdefault(gap, name)
+    assert {gap["name"]: gap["default"] for gap in gaps if gap["name"] not in LEAVING} == defaults
+    assert Behaviour().replace(defaults) == Behaviour()
+
+
+@pytest.mark.parametrize(("gap", "name"), QUERIES)
+def test_query(client: Client, gap: str, name: str) -> None:
+    client.petstore.configure(Behaviour().replace({gap: name}))
+    client.petstore.seed()
+    client.petstore.seed_many(120)
+    for query, expected in QUERIES[gap, name].items():
+        response = client.list(f"?{query}")
+        assert (len(response.json()) if response.status == 200 else response.status) == expected, query[:60]
+
+
+@pytest.mark.parametrize(("gap", "name"), BODIES)
+def test_body(client: Client, gap: str, name: str) -> None:
+    for body, expected in BODIES[gap, name].items():
+        client.petstore.reset()
+        client.petstore.configure(Behaviour().replace({gap: name}))
+        response = client.post(body.encode())
+        if isinstance(expected, list):
+            assert (response.status, sorted(client.broken)) == (400, sorted(expected)), body[:60]
+            assert len(response.message) < 400
+        else:
+            assert response.status == 201, body[:60]
+            pet = response.json()
+            assert pet == (expected if "id" in expected else {**pet, **expected})
+            assert type(pet["categoryId"]) is int
+    assert "status" not in client.petstore.seed(), "no gap applies to seeds"
+
+
+@pytest.mark.parametrize(("gap", "name"), RESPONSES)
+def test_response(client: Client, gap: str, name: str) -> None:
+    client.petstore.configure(Behaviour().replace({gap: name}))
+    client.petstore.seed_many(30)
+    for request, (status, fields) in RESPONSES[gap, name].items():
+        method, target = request.split()
+        response = client.authed(method, target, REX if method == "POST" else None, JSON)
+        assert (response.status, {field: response.header(field) for field in fields}) == (status, fields), request[:60]
+
+
+@pytest.mark.parametrize(("gap", "name"), CHECKS)
+def test_alternative(client: Client, gap: str, name: str) -> None:
+    client.petstore.configure(Behaviour().replace({gap: name}))
+    CHECKS[gap, name](client)
+
+
+@pytest.mark.parametrize(("gap", "name"), ON_THE_WIRE)
+def test_alternative_on_the_wire(gap: str, name: str) -> None:
+    with PetStoreMock(behaviour=Behaviour().replace({gap: name})) as petstore, Client(petstore) as client:
+        ON_THE_WIRE[gap, name](client)
+
+
+def listed(client: Client, query: str = "?limit=100") -> list[int]:
+    return [pet["id"] for pet in client.list(query).json()]
+
+
+@alternative("media_type", "unsupported_415")
+def _(client: Client) -> None:
+    assert client.post(REX, TEXT).status == 415
+
+
+@alternative("media_type", "bad_request")
+def _(client: Client) -> None:
+    assert (client.post(REX, TEXT).status, client.refusal) == (400, "wrong_media_type")
+    assert client.authed("POST", "/v1/pets", REX).status == 400
+
+
+@alternative("media_type", "accept")
+def _(client: Client) -> None:
+    assert client.post(REX, TEXT).status == 201
+    assert client.authed("POST", "/v1/pets", REX).status == 201
+    assert client.post(b"name=Rex", ("Content-Type", "application/x-www-form-urlencoded")).status == 400
+
+
+@alternative("body_limit", "one_mebibyte")
+def _(client: Client) -> None:
+    assert client.post(REX.ljust(1024 * 1024)).status == 201
+    assert client.post(REX.ljust(1024 * 1024 + 1)).status == 413
+
+
+@alternative("body_limit", "none")
+def _(client: Client) -> None:
+    assert client.post(REX.ljust(2 * 1024 * 1024)).status == 201
+
+
+@alternative("list_order", "id_ascending")
+def _(client: Client) -> None:
+    client.petstore.seed_many([{"id": number} for number in (5, -3, 9, 1)])
+    assert (listed(client), listed(client, "?limit=2")) == ([-3, 1, 5, 9], [-3, 1])
+
+
+@alternative("list_order", "id_descending")
+def _(client: Client) -> None:
+    client.petstore.seed_many([{"id": number, "status": "sold"} for number in (5, -3, 9, 1)])
+    assert listed(client) == listed(client, "?status=sold") == [9, 5, 1, -3]
+    assert listed(client, "?limit=2") == [9, 5]
+
+
+@alternative("list_order", "by_name")
+def _(client: Client) -> None:
+    def names(query: str = "") -> list[str]:
+        return [pet["name"] for pet in client.list(query).json()]
+
+    given = ["Tom", "ann", "Bob", "Ann", "Zoë", "Élan", ""]
+    client.petstore.seed_many([{"name": name, "status": "sold"} for name in given])
+    assert (names(), names("?status=sold&limit=3")) == (sorted(given), sorted(given)[:3])
+    client.petstore.update(1, name="!")
+    client.created(name="#", categoryId=1)
+    assert names("?limit=4") == ["", "!", "#", "Ann"]
+    client.petstore.remove(1)
+    assert names("?limit=2") == ["", "#"]
+
+
+@alternative("list_order", "arbitrary_stable")
+def _(client: Client) -> None:
+    client.petstore.seed_many(60)
+    ids = listed(client)
+    assert sorted(ids) == list(range(1, 61))
+    assert ids not in (list(range(1, 61)), list(range(60, 0, -1)))
+    assert (listed(client), listed(client, "?limit=7")) == (ids, ids[:7])
+
+
+@alternative("list_order", "arbitrary")
+def _(client: Client) -> None:
+    client.petstore.seed_many(60)
+    first, second = listed(client), listed(client)
+    assert sorted(first) == sorted(second) == list(range(1, 61))
+    assert first != second
+    assert len(set(listed(client, "?limit=7"))) == 7
+    client.petstore.reset()
+    client.petstore.configure(list_order="arbitrary")
+    client.petstore.seed_many(60)
+    assert listed(client) == first, "drawn by random_seed"
+
+
+def new_ids(client: Client, count: int) -> list[int]:
+    return [client.created(name="a", categoryId=1)["id"] for _ in range(count)]
+
+
+@alternative("id_assignment", "sequential")
+def _(client: Client) -> None:
+    assert new_ids(client, 3) == [1, 2, 3]
+    client.petstore.seed(id=2**63 - 1)
+    ids = new_ids(client, 3)
+    assert len(set(ids)) == 3
+    assert all(0 < number < 2**63 for number in ids)
+
+
+@alternative("id_assignment", "sparse")
+def _(client: Client) -> None:
+    ids = new_ids(client, 20)
+    assert all(2 <= later - former <= 1000 for former, later in pairwise([0, *ids]))
+    assert len({later - former for former, later in pairwise(ids)}) > 1
+    client.petstore.seed(id=2**63 - 2)
+    assert 0 < new_ids(client, 1)[0] < 2**63
+
+
+@alternative("id_assignment", "random_int64")
+def _(client: Client) -> None:
+    ids = new_ids(client, 20)
+    assert len(set(ids)) == 20
+    assert ids != sorted(ids)
+    assert 2**53 < max(ids) < 2**63
+    assert min(ids) > 0
+
+
+@alternative("id_assignment", "beyond_2_53")
+def _(client: Client) -> None:
+    assert new_ids(client, 3) == [2**53 + 1, 2**53 + 2, 2**53 + 3]
+    assert client.get(2**53 + 1).json()["id"] == 2**53 + 1
+
+
+def codes(client: Client) -> dict[int, str]:
+    responses = [client.post(b"{}"), client.send("GET", "/v1/pets"), client.get(7), client.authed("PUT", "/v1/pets")]
+    return {response.status: response.json()["code"] for response in responses}
+
+
+@alternative("error_codes", "standard")
+def _(client: Client) -> None:
+    assert codes(client) == {400: "invalid_body", 401: "unauthorized", 404: "not_found", 405: "method_not_allowed"}
+
+
+@alternative("error_codes", "terse")
+def _(client: Client) -> None:
+    assert codes(client) == {400: "BAD", 401: "AUTH", 404: "NONE", 405: "ERR"}
+    client.petstore.configure(rate_limit="retry_after_seconds")
+    limited = next(response for response in (client.list() for _ in range(5)) if response.status == 429)
+    assert limited.json()["code"] == "SLOW"
+
+
+@alternative("error_codes", "numeric_strings")
+def _(client: Client) -> None:
+    assert codes(client) == {400: "40001", 401: "40101", 404: "40401", 405: "40501"}
+
+
+@alternative("extra_response_fields", "none")
+def _(client: Client) -> None:
+    assert set(client.created(name="a", categoryId=1)) == {"id", "name", "categoryId"}
+
+
+@alternative("extra_response_fields", "present")
+def _(client: Client) -> None:
+    pet = client.created(name="a", categoryId=2**63 - 1)
+    assert pet == {"id": 1, "name": "a", "categoryId": 2**63 - 1, "tags": [], "_meta": {"revision": 1}}
+    assert (client.list().json(), client.get(1).json()) == ([pet], pet)
+    assert set(client.get(2).json()) == {"code", "message", "status", "tags", "_meta"}
+    assert client.petstore.pets == [{"id": 1, "name": "a", "categoryId": 2**63 - 1}]
+
+
+def after_removal(status: int) -> Check:
+    def check(client: Client) -> None:
+        client.petstore.seed()
+        client.petstore.clock.travel_to("2030-12-05")
+        response = client.get(1)
+        assert response.status == status
+        assert response.header("Sunset") == "Thu, 05 Dec 2030 00:00:00 GMT"
+        assert client.send("GET", "/v1/pets/1").status == 401
+        assert client.get(2).status == (404 if status == 200 else status)
+
+    return check
+
+
+for _name, _answered in {"gone": 410, "not_found": 404, "still_served": 200}.items():
+    alternative("after_removal", _name)(after_removal(_answered))
+
+
+# Encoding
+
+ODD = {"name": 'e\u0301 \N{DOG} "\\\u2028', "categoryId": -(2**63), "status": "sold"}
+
+
+def bodies(client: Client) -> list[bytes]:
+    created = client.create(**ODD)
+    listed = client.list()
+    assert (created.json(), listed.json()) == ({"id": 1, **ODD}, [{"id": 1, **ODD}])
+    return [created.body, listed.body, client.get(1).body, client.get(2).body]
+
+
+@alternative("json_style", "compact")
+def _(client: Client) -> None:
+    for body in bodies(client):
+        assert body == json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@alternative("json_style", "pretty")
+def _(client: Client) -> None:
+    for body in bodies(client):
+        assert body == json.dumps(json.loads(body), ensure_ascii=False, indent=2).encode()
+        assert b"\n  " in body
+
+
+@alternative("json_style", "ascii")
+def _(client: Client) -> None:
+    assert all(body.isascii() and b" :" not in body for body in bodies(client))
+
+
+@alternative("json_style", "shuffled_members")
+def _(client: Client) -> None:
+    created, whole, got, _ = map(json.loads, bodies(client))
+    for pet in (created, whole[0], got):
+        assert list(pet) != ["id", "name", "categoryId", "status"]
+    client.petstore.seed_many(12)
+    assert len({tuple(pet) for pet in client.list("?status=available").json()}) > 1, "the order varies"
+
+
+def test_next_page_is_named_where_a_short_page_leaves_animals_out(client: Client) -> None:
+    client.petstore.configure(paging_headers="next_link", page_fill="short")
+    client.petstore.seed_many(2)
+    response = client.list("?limit=2")
+    assert len(response.json()) == 1
+    assert str(response.header("Link")).endswith('</v1/pets?limit=100>; rel="next"')
+    assert client.list("?limit=3").header("Link") == '</v1/pets?limit=3>; rel="first"', "nothing is left out"
+    client.petstore.seed_many(110)
+    client.petstore.configure(page_fill="full")
+    assert client.list("?limit=100").header("Link") == '</v1/pets?limit=100>; rel="first"', "it would lead to itself"
+
+
+# The wire
+
+
+@alternative("answer_framing", "content_length", ON_THE_WIRE)
+def _(client: Client) -> None:
+    for response in (client.list(), client.post(REX), client.get(9)):
+        assert response.header("Content-Length") == str(len(response.body))
+        assert response.header("Transfer-Encoding") is None
+
+
+@alternative("answer_framing", "chunked", ON_THE_WIRE)
+def _(client: Client) -> None:
+    for response in (client.list(), client.post(REX), client.get(9)):
+        assert (response.header("Transfer-Encoding"), response.header("Content-Length")) == ("chunked", None)
+    assert client.authed("HEAD", "/v1/pets").status == 200
+    assert client.send("OPTIONS", "/v1/pets").status == 204
+    assert client.list().json()[0]["name"] == "Rex"
+
+
+@alternative("header_names", "canonical", ON_THE_WIRE)
+def _(client: Client) -> None:
+    assert {"Content-Type", "Date", "Content-Length"} <= {name for name, _ in client.list().fields}
+
+
+@alternative("header_names", "lower_case", ON_THE_WIRE)
+def _(client: Client) -> None:
+    unauthorized, options = client.send("GET", "/v1/pets"), client.send("OPTIONS", "/v1/pets")
+    for response in (client.list(), client.get(9), unauthorized, options):
+        assert all(name == name.lower() for name, _ in response.fields)
+
+
+@alternative("connection", "kept", ON_THE_WIRE)
+def _(client: Client) -> None:
+    assert (client.list().header("Connection") or "").lower() != "close"
+    client.list()
+    assert len({entry.connection for entry in client.petstore.journal}) == 1
+
+
+@alternative("connection", "closed_after_answer", ON_THE_WIRE)
+def _(client: Client) -> None:
+    assert client.list().header("Connection") == "close"
+    client.list()
+    assert len({entry.connection for entry in client.petstore.journal}) == 2
+
+
+# Events
+
+
+@alternative("rate_limit", "none")
+def _(client: Client) -> None:
+    assert {client.list().status for _ in range(12)} == {200}
+
+
+@alternative("rate_limit", "retry_after_seconds")
+def _(client: Client) -> None:
+    responses = [client.list() for _ in range(10)]
+    assert [response.status for response in responses] == [200, 200, 200, 200, 429] * 2
+    assert responses[4].header("Retry-After") == "1"
+    assert [client.post(b"{}").status for _ in range(3)] == [400, 400, 400], "a wrong request is not counted"
+    assert [client.post(REX).status for _ in range(5)] == [201, 201, 201, 201, 429]
+    assert len(client.petstore.pets) == 4
+
+
+@alternative("rate_limit", "retry_after_date")
+def _(client: Client) -> None:
+    client.petstore.clock.freeze()
+    retry_after = [client.list() for _ in range(5)][4].header("Retry-After")
+    assert retry_after is not None
+    assert 0 < parsedate_to_datetime(retry_after).timestamp() - client.petstore.clock.now() <= 2
+
+
+def test_every_fifth_request_is_limited_whatever_the_behaviour_was_before(client: Client) -> None:
+    assert [client.list().status for _ in range(4)] == [200] * 4
+    client.petstore.configure(rate_limit="retry_after_seconds")
+    assert [client.list().status for _ in range(2)] == [429, 200]
+
+
+@alternative("key_rotation", "never")
+def _(client: Client) -> None:
+    assert {client.list().status for _ in range(15)} == {200}
+
+
+@alternative("key_rotation", "mid_session")
+def _(client: Client) -> None:
+    assert [client.list().status for _ in range(12)] == [200] * 10 + [401] * 2
+    assert client.refusal == "revoked_key"
+    second = client.petstore.issue_key()
+    assert {client.status(key=second) for _ in range(15)} == {200}, "only the key that was used first rotates"
+    client.petstore.configure(Behaviour())
+    assert client.list().status == 401, "it stays revoked"
+
+
+@alternative("visibility", "immediate")
+def _(client: Client) -> None:
+    pet = client.created(name="a", categoryId=1)
+    assert (client.get(pet["id"]).status, client.list().json()) == (200, [pet])
+
+
+@alternative("visibility", "delayed")
+def _(client: Client) -> None:
+    reads: list[Callable[[], Any]] = [lambda: client.list().json(), lambda: client.get(3).status]
+    for read in reads:
+        client.petstore.reset()
+        client.petstore.configure(visibility="delayed", paging_headers="total_count")
+        seeded = client.petstore.seed_many(2)
+        pet = client.created(name="a", categoryId=1)
+        assert read() in (404, seeded)
+        assert client.list("?limit=2").header("X-Total-Count") == "3"
+        assert client.get(pet["id"]).json() == pet
+        assert len(client.petstore.pets) == 3, "the test's author sees it at once"
+
+
+def test_page_is_full_whatever_is_hidden(client: Client) -> None:
+    client.petstore.configure(visibility="delayed", list_order="id_descending")
+    client.petstore.seed_many(5)
+    client.created(name="a", categoryId=1)
+    assert listed(client, "?limit=3") == [5, 4, 3]
+
+
+def test_animal_that_a_restore_brings_back_is_hidden_again(client: Client) -> None:
+    client.petstore.configure(visibility="delayed")
+    client.created(name="a", categoryId=1)
+    hidden = client.petstore.snapshot()
+    assert [len(client.list().json()) for _ in range(3)] == [0, 1, 1]
+    client.petstore.restore(hidden)
+    assert [len(client.list().json()) for _ in range(2)] == [0, 1]

@@ -1,0 +1,315 @@
+"""Each sentence of the interface, over each carrier. A test's name is the claim."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import data_cases
+from tests.client import JSON, REX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.client import Client, Response
+    from tests.contract.conftest import Serve
+
+pytestmark = pytest.mark.untraced
+
+STATUSES = ("available", "pending", "sold")
+LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+
+
+# §1
+
+
+def test_bodies_are_json_without_a_byte_order_mark(client: Client) -> None:
+    client.created(name="Rex", categoryId=1)
+    for response in (client.list(), client.get(1), client.get(2), client.post(b"{}"), client.post(REX)):
+        assert response.header("Content-Type") == "application/json"
+        assert not response.body.startswith(b"\xef\xbb\xbf")
+        json.loads(response.body.decode("utf-8"))
+
+
+# §2: what a NewPet and a Pet are
+
+
+@pytest.mark.parametrize("case", data_cases.valid("NewPet"), ids=str)
+def test_valid_new_pet_comes_back_as_it_was_sent(client: Client, case: data_cases.Case) -> None:
+    pet = client.created(**case.value)
+    assert pet == {"id": pet["id"], **case.value}
+    assert client.get(pet["id"]).json() == pet
+    assert client.list().json() == [pet]
+    unescaped = client.post(json.dumps(case.value, ensure_ascii=False).encode("utf-8"))
+    assert unescaped.json() == {"id": unescaped.json()["id"], **case.value}
+
+
+@pytest.mark.parametrize("case", data_cases.invalid("NewPet"), ids=str)
+def test_invalid_new_pet_is_refused_with_every_rule_it_breaks(client: Client, case: data_cases.Case) -> None:
+    response = client.post(json.dumps(case.value).encode())
+    assert (response.status, client.refusal) == (400, "invalid_body")
+    assert set(client.broken) == case.broken_at("body")
+    assert all(path in response.message for path, _ in client.broken)
+    assert client.petstore.pets == []
+
+
+def test_ids_are_unique_and_not_given_again(client: Client) -> None:
+    ids = [client.created(name="Rex", categoryId=1)["id"] for _ in range(20)]
+    client.petstore.remove(ids[-1])
+    ids.append(client.created(name="Rex", categoryId=1)["id"])
+    assert len(set(ids)) == 21
+
+
+def test_integers_keep_all_64_bits(client: Client) -> None:
+    client.petstore.seed(id=LARGEST, name="Rex", categoryId=SMALLEST)
+    client.petstore.seed(id=SMALLEST, name="Tom", categoryId=2**53 + 1)
+    assert b'"id":9223372036854775807' in client.get(LARGEST).body
+    assert b'"categoryId":9007199254740993' in client.get(SMALLEST).body
+    assert [pet["id"] for pet in client.list().json()] == [SMALLEST, LARGEST]
+
+
+# §4.1
+
+
+def test_list_is_an_array_of_20_animals_unless_limit_says_otherwise(client: Client) -> None:
+    assert client.list().json() == []
+    client.petstore.seed_many(150)
+    assert len(client.list().json()) == 20
+    assert [len(client.list(f"?limit={limit}").json()) for limit in (1, 2, 20, 99, 100)] == [1, 2, 20, 99, 100]
+
+
+def test_list_shows_all_when_there_are_fewer_than_limit(client: Client) -> None:
+    client.petstore.seed_many(3)
+    assert client.list("?limit=100").json() == client.petstore.pets
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_status_filter_returns_only_animals_with_this_status(client: Client, status: str) -> None:
+    client.petstore.seed_many(40)
+    client.petstore.seed(name="without")
+    expected = [pet for pet in client.petstore.pets if pet.get("status") == status]
+    assert client.list(f"?status={status}&limit=100").json() == expected != []
+    assert client.list(f"?limit=3&status={status}").json() == expected[:3]
+
+
+def test_status_filter_leaves_out_animals_without_a_status(client: Client) -> None:
+    assert "status" not in client.created(name="Rex", categoryId=1)  # gap status_when_omitted
+    assert [client.list(f"?status={status}").json() for status in STATUSES] == [[], [], []]
+
+
+def test_list_follows_what_another_actor_changes(client: Client) -> None:
+    rex = client.created(name="Rex", categoryId=1, status="available")
+    client.petstore.update(rex["id"], status="sold", name="Max")
+    assert client.list("?status=available").json() == []
+    assert client.list("?status=sold").json() == [{**rex, "status": "sold", "name": "Max"}]
+    assert client.get(rex["id"]).json()["name"] == "Max"
+    client.petstore.update(rex["id"], status=None)
+    assert client.list("?status=sold").json() == []
+    client.petstore.remove(rex["id"])
+    assert client.list().json() == []
+    assert client.get(rex["id"]).status == 404
+
+
+@pytest.mark.parametrize("case", data_cases.invalid("listPets.parameters"), ids=str)
+def test_invalid_query_is_refused(client: Client, case: data_cases.Case) -> None:
+    """§7 does not show it: gaps invalid_limit and invalid_status_filter."""
+    response = client.list("?" + "&".join(f"{name}={value}" for name, value in case.value.items()))
+    assert (response.status, client.refusal) == (400, "invalid_query")
+    assert set(client.broken) == case.broken_at("query")
+    assert all(path in response.message for path, _ in client.broken)
+
+
+def test_a_repeated_request_sees_each_change(client: Client) -> None:
+    """A response may be cached, and must not outlive what it was made of."""
+
+    def twice(act: Callable[[], object]) -> Response:
+        act()
+        first, second = client.list(), client.list()
+        assert (first.status, first.fields, first.body) == (second.status, second.fields, second.body)
+        return second
+
+    petstore = client.petstore
+    petstore.clock.freeze()
+    petstore.clock.travel_to("2026-03-04T00:00:00")
+    rex = petstore.seed(name="Rex")
+    assert twice(lambda: client.get(7)).json() == [rex]
+    assert [pet["name"] for pet in twice(lambda: client.create(name="Tom", categoryId=1)).json()] == ["Rex", "Tom"]
+    assert twice(lambda: petstore.update(1, name="Max")).json()[0]["name"] == "Max"
+    assert len(twice(lambda: petstore.remove(1)).json()) == 1
+    assert b"\n" in twice(lambda: petstore.configure(json_style="pretty")).body
+    assert twice(lambda: petstore.clock.advance(seconds=1)).header("Date") == "Wed, 04 Mar 2026 00:00:01 GMT"
+    snapshot = petstore.snapshot()
+    assert twice(lambda: petstore.seed_many(3)).json() != []
+    assert len(twice(lambda: petstore.restore(snapshot)).json()) == 1
+    with petstore.inject(503):
+        assert client.status() == 503
+    assert client.list().status == 200
+    assert twice(petstore.revoke_key).status == 401
+    petstore.reset()
+    assert client.list().json() == []
+
+
+# §4.2
+
+
+def test_create_returns_the_created_animal(client: Client) -> None:
+    for status in STATUSES:
+        response = client.create(name="Rex", categoryId=1, status=status)
+        pet = response.json()
+        assert (response.status, pet) == (201, {"id": pet["id"], "name": "Rex", "categoryId": 1, "status": status})
+        assert client.petstore.pets[-1] == pet
+
+
+def test_create_requires_a_body(client: Client) -> None:
+    assert client.authed("POST", "/v1/pets", None, JSON).status == 400
+    assert client.refusal == "malformed_json"
+    assert client.last.section == "4.2"
+
+
+def test_every_offending_part_is_named_at_once(client: Client) -> None:
+    body = b'{"name":5,"categoryId":"x","status":"lost","colour":"red"}'
+    response = client.authed("POST", "/v1/pets?limit=1", body, JSON)
+    assert response.status == 400
+    violations = {one.path: (one.rule, one.value) for one in client.last.violations}
+    assert violations == {
+        "query.limit": ("additionalProperties", "1"),
+        "body.name": ("type", 5),
+        "body.categoryId": ("type", "x"),
+        "body.status": ("enum", "lost"),
+        "body.colour": ("additionalProperties", "red"),
+    }
+    assert all(path in response.message for path in violations)
+
+
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        (b'{"name":"Rex","category_id":1}', "categoryId"),
+        (b'{"Name":"Rex","categoryId":1}', "name"),
+        (b'{"name":"Rex","categoryId":1,"category_id":1}', None),
+    ],
+)
+def test_unknown_field_is_answered_with_the_name_that_may_be_meant(
+    client: Client, body: bytes, meant: str | None
+) -> None:
+    message = client.post(body).message
+    assert (f"did you mean {meant}?" in message) if meant else ("did you mean" not in message)
+
+
+def test_unknown_parameter_is_answered_with_the_name_that_may_be_meant(client: Client) -> None:
+    message = client.list("?state=sold&Limit=1").message
+    assert "did you mean status?" in message
+    assert "did you mean limit?" in message
+
+
+# §4.3
+
+
+def test_get_returns_the_animal(client: Client) -> None:
+    rex = client.created(name="Rex", categoryId=1)
+    response = client.get(rex["id"])
+    assert (response.status, response.json()) == (200, rex)
+
+
+@pytest.mark.parametrize("pet_id", [1, 0, -1, LARGEST, SMALLEST])
+def test_absent_animal_is_404_and_no_violation(client: Client, pet_id: int) -> None:
+    response = client.get(pet_id)
+    assert (response.status, client.refusal, client.last.is_violation) == (404, "absent_pet", False)
+    assert str(pet_id) in response.message
+
+
+def test_get_alone_signals_its_deprecation_and_removal(client: Client) -> None:
+    created = client.create(name="Rex", categoryId=1)
+    for response in (client.get(1), client.get(2)):
+        assert response.header("Deprecation") == "@1764892800"  # RFC 9745: a structured-field date, ours
+        assert response.header("Sunset") == "Thu, 05 Dec 2030 00:00:00 GMT"  # RFC 8594
+    for response in (created, client.list()):
+        assert (response.header("Deprecation"), response.header("Sunset")) == (None, None)
+
+
+def test_get_is_served_until_the_last_second_before_its_removal(client: Client) -> None:
+    client.petstore.seed()
+    client.petstore.clock.freeze()
+    client.petstore.clock.travel_to("2030-12-04T23:59:59")
+    assert client.get(1).status == 200
+    client.petstore.clock.advance(seconds=1)
+    assert (client.get(1).status, client.get(99).status) == (410, 410)  # gap after_removal
+    assert client.refusal == "operation_removed"
+    assert client.list().status == 200
+
+
+# §5
+
+
+KEYS = [None, "Bearer wrong", "Bearer", "Basic eDp5", "bearer\t{key}", "{key}"]
+
+
+@pytest.mark.parametrize("credentials", KEYS)
+@pytest.mark.parametrize(("method", "target"), [("GET", "/v1/pets"), ("POST", "/v1/pets"), ("GET", "/v1/pets/1")])
+def test_every_operation_requires_a_valid_key(
+    client: Client, method: str, target: str, credentials: str | None
+) -> None:
+    client.petstore.seed()
+    key = [] if credentials is None else [("Authorization", credentials.format(key=client.petstore.api_key))]
+    assert client.send(method, target, [JSON, *key], REX if method == "POST" else None).status == 401
+    assert (client.last.section, client.last.executed) == ("5", False)
+    assert len(client.petstore.pets) == 1
+
+
+def test_kinds_of_wrong_keys_are_told_apart_in_the_journal(client: Client) -> None:
+    extra, brief = client.petstore.issue_key(), client.petstore.issue_key(expires=60)
+    client.petstore.revoke_key(extra)
+    client.petstore.clock.advance(seconds=60)
+    for value, condition, is_violation in [
+        (None, "missing_key", True),
+        ("Basic eDp5", "malformed_credentials", True),
+        ("Bearer nobodys", "unknown_key", True),
+        (f"Bearer {extra}", "revoked_key", False),
+        (f"Bearer {brief}", "expired_key", False),
+    ]:
+        assert client.send("GET", "/v1/pets", [] if value is None else [("Authorization", value)]).status == 401
+        assert (client.refusal, client.last.is_violation) == (condition, is_violation)
+
+
+# §7, §8
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "status", "code"),
+    [
+        ("POST", "/v1/pets", b"{}", 400, "invalid_body"),
+        ("POST", "/v1/pets", b"{", 400, "malformed_json"),
+        ("GET", "/v1/pets?limit=0", None, 400, "invalid_parameter"),
+        ("GET", "/v1/pets/1", None, 404, "not_found"),
+        ("GET", "/v1/store/orders", None, 404, "not_found"),
+        ("DELETE", "/v1/pets", None, 405, "method_not_allowed"),
+        ("POST", "/v1/pets", b" " * (1024 * 1024 + 1), 413, "body_too_large"),
+    ],
+    ids=range(7),
+)
+def test_error_has_the_status_and_a_readable_code(
+    client: Client, method: str, target: str, body: bytes | None, status: int, code: str
+) -> None:
+    response = client.authed(method, target, body, JSON)
+    error = response.json()
+    assert set(error) == {"code", "message", "status"}
+    assert (response.status, error["status"], error["code"]) == (status, status, code)
+
+
+def test_code_of_a_missing_key_and_of_a_wrong_type(client: Client) -> None:
+    assert client.send("GET", "/v1/pets").json()["code"] == "unauthorized"
+    assert client.post(REX, ("Content-Type", "text/plain")).json()["code"] == "unsupported_media_type"
+
+
+def test_no_rate_limit_by_default(client: Client) -> None:
+    assert {client.list().status for _ in range(50)} == {200}
+
+
+def test_fakes_share_nothing(serve: Serve) -> None:
+    one, other = serve(seed=1), serve()
+    assert one.petstore.api_key != other.petstore.api_key
+    assert (len(one.list().json()), other.list().json()) == (1, [])
+    assert other.send("GET", "/v1/pets", list(one.petstore.headers.items())).status == 401
+    assert other.refusal == "unknown_key"

@@ -1,0 +1,241 @@
+"""Animals and keys, as a test author gives and takes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.client import Client
+
+    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+
+# Animals that can't be, and the part that an error names.
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"name": 5}, "name"),
+    ({"name": None}, "name"),
+    ({"name": "a\ud800"}, "name"),
+    ({"name": {1}}, ""),
+    ({"name": b"Rex"}, ""),
+    ({"categoryId": "1"}, "categoryId"),
+    ({"categoryId": 1.0}, "categoryId"),
+    ({"categoryId": True}, "categoryId"),
+    ({"categoryId": 2**63}, "9223372036854775807"),
+    ({"id": -(2**63) - 1}, "-9223372036854775808"),
+    ({"id": 10**5000}, ""),
+    ({"id": "x"}, "id"),
+    ({"status": "lost"}, "available, pending, sold"),
+    ({"colour": "red"}, "colour"),
+    ({"category_id": 1}, "did you mean categoryId?"),
+]
+
+
+def test_seed_fills_in_what_is_missing_and_the_fields_win(petstore: Face, client: Client) -> None:
+    rex = petstore.seed(name="Rex", categoryId=1, status="available")
+    assert (list(rex), list(rex.values())) == (["id", "name", "categoryId", "status"], [1, "Rex", 1, "available"])
+    other = petstore.seed({"name": "Tom", "id": 7}, id=8)
+    assert (other["id"], other["name"], "status" in other) == (8, "Tom", False)
+    assert petstore.seed()["id"] == 9
+    assert petstore.pets == client.list().json()
+
+
+def test_what_is_left_out_is_plausible_and_the_same_each_time(petstore: Face) -> None:
+    pets = [petstore.seed() for _ in range(50)]
+    assert [pet["id"] for pet in pets] == list(range(1, 51))
+    assert [pet["categoryId"] for pet in pets] == [number % 5 + 1 for number in range(50)]
+    assert [pet["name"] for pet in pets[:3]] == ["Rex", "Luna", "Bella"]
+    assert len({pet["name"] for pet in pets}) == 50
+    with petstore.fresh() as other:
+        assert [other.seed() for _ in range(50)] == pets
+
+
+def test_seed_many_takes_a_count_or_animals(petstore: Face) -> None:
+    pets = petstore.seed_many(8)
+    assert [pet["status"] for pet in pets] == ["available", "pending", "available", "sold"] * 2
+    assert [pet["name"] for pet in petstore.seed_many({"name": name} for name in ("A", "B"))] == ["A", "B"]
+    assert petstore.seed_many(0) == []
+    assert len(petstore.pets) == 10
+
+
+@pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
+def test_an_animal_that_can_t_be_is_refused_at_the_call(petstore: Face, wrong: dict[str, Any], named: str) -> None:
+    rex = petstore.seed(name="Rex")
+    calls: list[Callable[[], object]] = [
+        lambda: petstore.seed(**wrong),
+        lambda: petstore.seed_many([{"name": "A"}, wrong]),
+        lambda: petstore.update(rex["id"], **wrong),
+    ]
+    for call in calls:
+        with pytest.raises(PetStoreMockError) as refused:
+            call()
+        assert named in str(refused.value) or "id" in wrong, "an update may say that the id stays"
+    assert petstore.pets == [rex]
+    assert petstore.seed()["id"] == 2, "a refused animal takes no id"
+
+
+def test_every_wrong_field_is_named_and_of_thousands_the_first(petstore: Face) -> None:
+    with pytest.raises(PetStoreMockError, match=r"(?s)(?=.*\bcategoryId\b)(?=.*\bname\b)(?=.*\bx\b)"):
+        petstore.seed({"name": 1, "categoryId": "1", "x": 2})
+    with pytest.raises(PetStoreMockError, match=r"\b2980\b") as refused:
+        petstore.seed({f"field{number}": number for number in range(3000)})
+    assert len(str(refused.value)) < 10_000
+
+
+def test_a_taken_id_is_refused(petstore: Face) -> None:
+    petstore.seed(id=5)
+    with pytest.raises(PetStoreMockError, match=r"\b5\b"):
+        petstore.seed(id=5)
+    with pytest.raises(PetStoreMockError, match="animal 1"):
+        petstore.seed_many([{"id": 6}, {"id": 5}])
+    assert len(petstore.pets) == 1
+
+
+@pytest.mark.parametrize("wrong", ["Rex", ["Rex"], 7, [("name", "Rex")]], ids=repr)
+def test_seed_takes_mappings_only(petstore: Face, wrong: object) -> None:
+    with pytest.raises(PetStoreMockError, match="mapping"):
+        petstore.seed(wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, True, 1.5, "Rex", b"cd", {"name": "Rex"}, None, [5], 10_000_001], ids=repr)
+def test_seed_many_takes_counts_and_lists_only(petstore: Face, wrong: object) -> None:
+    with pytest.raises(PetStoreMockError):
+        petstore.seed_many(wrong)
+    assert petstore.pets == []
+
+
+def test_update_and_remove_are_another_actor_s_hand(petstore: Face, client: Client) -> None:
+    petstore.seed_many([{"id": number, "name": "Rex", "categoryId": 1} for number in (5, -1, 3)])
+    assert [pet["id"] for pet in petstore.pets] == [-1, 3, 5]
+    updated = petstore.update(3, status="sold", name="Max")
+    assert list(updated.items()) == [("id", 3), ("name", "Max"), ("categoryId", 1), ("status", "sold")]
+    assert petstore.update(3, status=None) == petstore.update(3) == {"id": 3, "name": "Max", "categoryId": 1}
+    assert petstore.update(3, id=3)["id"] == 3
+    petstore.remove(3)
+    assert [pet["id"] for pet in client.list().json()] == [-1, 5]
+
+
+@pytest.mark.parametrize("wrong", [99, "1", 1.0, True, None, pytest.param(10**5000, id="huge")])
+def test_update_and_remove_refuse_an_id_that_is_none(petstore: Face, wrong: object) -> None:
+    petstore.seed(id=1)
+    with pytest.raises(PetStoreMockError, match="expected"):
+        petstore.update(wrong, name="x")
+    with pytest.raises(PetStoreMockError, match="expected"):
+        petstore.remove(wrong)
+    with pytest.raises(PetStoreMockError):
+        petstore.update(1, id=2)
+    assert [pet["id"] for pet in petstore.pets] == [1]
+
+
+def test_copies_in_copies_out(petstore: Face) -> None:
+    given: dict[str, Any] = {"name": "Rex", "categoryId": 1}
+    added = petstore.seed(given)
+    given["name"] = added["name"] = "changed"
+    petstore.pets[-1]["name"] = "changed"
+    petstore.update(1, status="sold")["name"] = "changed"
+    petstore.seed_many([given])[0]["name"] = "changed twice"
+    assert petstore.pets[0] == {"id": 1, "name": "Rex", "categoryId": 1, "status": "sold"}
+    assert petstore.pets[1]["name"] == "changed"
+
+
+def test_no_gap_applies_to_seeds(petstore: Face, client: Client) -> None:
+    petstore.configure(
+        name_rule="non_empty", category_rule="positive", visibility="delayed", status_when_omitted="sold"
+    )
+    assert petstore.seed(name="", categoryId=-1) == {"id": 1, "name": "", "categoryId": -1}
+    assert client.get(1).status == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('[{"name": "Tom"},\n{"name": "A", "name": "B"}]', r"\[1\].*'name'"),
+        ('[{"name": "Tom"},\n7]', r"\[1\]"),
+        ('{"name": "Tom"}', "array"),
+        ("[", "JSON"),
+        ("[" * 100_000, "JSON"),
+    ],
+    ids=range(5),
+)
+def test_a_file_of_animals_is_refused_by_path_and_item(petstore: Face, tmp_path: Path, text: str, named: str) -> None:
+    file = tmp_path / "pets.json"
+    file.write_text(text)
+    with pytest.raises(PetStoreMockError, match=named) as refused, petstore.fresh(seed=file):
+        pass
+    assert "pets.json" in str(refused.value)
+
+
+def test_a_world_begins_with_a_count_animals_or_a_file(petstore: Face, tmp_path: Path) -> None:
+    file = tmp_path / "pets.json"
+    file.write_text('[{"name": "Rex", "categoryId": 9223372036854775807}, {"id": 9, "status": "sold"}]')
+    expected = [
+        {"id": 1, "name": "Rex", "categoryId": 2**63 - 1},
+        {"id": 9, "name": "Luna", "categoryId": 2, "status": "sold"},
+    ]
+    for seed in (file, str(file), expected, tuple(expected)):
+        with petstore.fresh(seed=seed) as inner:
+            assert inner.pets == expected
+            inner.remove(9)
+            inner.reset()
+            assert inner.pets == expected
+    with petstore.fresh(seed=300) as inner:
+        available = [pet for pet in inner.pets if pet["status"] == "available"]
+        assert len(available) > 100, "an id can't be found by the filter that §4.3 names"
+    with pytest.raises(PetStoreMockError, match=r"no\.json"), petstore.fresh(seed=tmp_path / "no.json"):
+        pass
+
+
+# Keys
+
+
+def test_headers_bear_the_key(petstore: Face, client: Client) -> None:
+    assert petstore.headers == {"Authorization": f"Bearer {petstore.api_key}"}
+    assert client.list().status == 200
+
+
+def test_issued_keys_are_valid_until_they_are_revoked(petstore: Face, client: Client) -> None:
+    first, second = petstore.issue_key(), petstore.issue_key()
+    assert [client.status(key=key) for key in (first, second)] == [200, 200]
+    petstore.revoke_key(first)
+    assert [client.status(key=key) for key in (first, second, None)] == [401, 200, 200]
+    petstore.revoke_key()
+    assert (client.status(), client.refusal) == (401, "revoked_key")
+
+
+@pytest.mark.parametrize("expires", [60, 60.0, "2030-01-02", date(2030, 1, 2), datetime(2030, 1, 2, tzinfo=UTC)])
+def test_a_key_expires_by_the_clock_of_the_fake(petstore: Face, client: Client, expires: object) -> None:
+    petstore.clock.freeze()
+    petstore.clock.travel_to("2030-01-01T23:59")
+    key = petstore.issue_key(expires=expires)
+    petstore.clock.advance(seconds=59)
+    assert client.status(key=key) == 200
+    petstore.clock.advance(seconds=1)
+    assert (client.status(key=key), client.refusal) == (401, "expired_key")
+
+
+@pytest.mark.parametrize("expires", ["soon", True, float("nan"), [1]], ids=repr)
+def test_an_expiry_that_is_no_moment_is_refused(petstore: Face, expires: object) -> None:
+    with pytest.raises(PetStoreMockError):
+        petstore.issue_key(expires=expires)
+
+
+@pytest.mark.parametrize("key", ["no-such-key", 5, ["no-such-key"]], ids=repr)
+def test_revoking_a_strange_key_is_refused(petstore: Face, key: object) -> None:
+    with pytest.raises(PetStoreMockError):
+        petstore.revoke_key(key)
+
+
+@pytest.mark.parametrize("key", ["", "a b", "secr\u00e9t", "=secret", "a=b", "a,b", "a\n", 5, b"secret"], ids=ascii)
+def test_a_key_that_no_field_can_carry_is_refused_and_not_shown(petstore: Face, key: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError) as elsewhere, petstore.fresh(api_key=key):
+        pass
+    with pytest.raises(PetStoreMockError, match="6750") as home:
+        PetStoreMock(api_key=key)
+    for refused in (elsewhere, home):
+        assert not isinstance(key, str) or len(key) < 4 or key not in str(refused.value)

@@ -1,0 +1,192 @@
+"""``connect()``: which world it steers, and what only another process meets."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, connect, faults
+from tests.client import JSON, REX, Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def stub() -> Iterator[PetStoreMock]:
+    """Give a stub of its own, whose worlds can be counted."""
+    with PetStoreMock(control=True) as stub:
+        yield stub
+
+
+def worlds(stub: PetStoreMock) -> list[str]:
+    with Client(stub) as client:
+        return [world["name"] for world in json.loads(client.bare("GET", "/__petstore/worlds").body)["worlds"]]
+
+
+def test_without_a_name_a_world_lasts_as_long_as_the_block(stub: PetStoreMock) -> None:
+    with connect(stub.url) as one, connect(stub.control_url) as two, Client(one) as client:
+        assert one.control_url.endswith(f"{urlsplit(one.url).path.removesuffix('/v1')}/__petstore/")
+        one.seed(name="Rex")
+        assert two.pets == []
+        assert len(worlds(stub)) == 3
+        assert (client.list().status, len(one.journal), len(two.journal)) == (200, 1, 0)
+        one.inject(faults.reset(), times=1)
+        assert client.status() is None
+    assert worlds(stub) == ["default"]
+    assert [entry.outcome for entry in one.journal][1:] == ["reset"], "the journal stays after the end"
+
+
+def test_leaving_the_block_verifies_and_ends_the_world_all_the_same(stub: PetStoreMock) -> None:
+    def test() -> None:
+        with connect(stub.url) as petstore, Client(petstore) as client:
+            petstore.inject(503, on="getPet", times=1)
+            client.status(query="?limit=x")
+
+    with pytest.raises(VerificationError, match="on='getPet'") as caught:
+        test()
+    (note,) = caught.value.__notes__
+    assert "GET /v1/pets?limit=x" in note
+    assert worlds(stub) == ["default"]
+
+
+@pytest.mark.parametrize("by_address", [False, True])
+def test_a_name_is_made_if_it_is_not_there_and_left_as_it_is(stub: PetStoreMock, by_address: bool) -> None:
+    root = stub.url.removesuffix("/v1")
+
+    def steer() -> Any:  # noqa: ANN401
+        return connect(f"{root}/w/mine/v1") if by_address else connect(root, world="mine")
+
+    with steer() as petstore:
+        petstore.seed(name="Rex")
+        petstore.inject(503, times=1)
+    with steer() as again, Client(again) as client:
+        assert ([pet["name"] for pet in again.pets], again.api_key) == (["Rex"], petstore.api_key)
+        assert client.status() == 503
+    assert worlds(stub) == ["default", "mine"]
+
+
+def test_default_is_the_world_at_the_root(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="default") as petstore:
+        petstore.seed(name="Rex")
+        assert (petstore.url, petstore.api_key, petstore.pets) == (stub.url, stub.api_key, stub.pets)
+    assert worlds(stub) == ["default"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "127.0.0.1:8080",
+        "ftp://127.0.0.1",
+        None,
+        8080,
+        "http://",
+        "http://127.0.0.1:99999",
+        "http://[::1",
+        b"http://a",
+    ],
+    ids=repr,
+)
+def test_an_address_that_is_none_is_refused(url: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError, match="address"):
+        connect(url)
+
+
+@pytest.mark.parametrize("world", ["..", "a/b", "", "x" * 101, 7], ids=lambda name: str(name)[:9])
+def test_a_name_that_no_world_can_have_is_refused(stub: PetStoreMock, world: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError):
+        connect(stub.url, world=world)
+    with pytest.raises(PetStoreMockError):
+        connect(f"{stub.url.removesuffix('/v1')}/w/one/v1", world="two")
+
+
+def test_a_closed_door_and_no_stub_are_told_apart() -> None:
+    with PetStoreMock() as closed:
+        url = closed.url
+        with pytest.raises(PetStoreMockError, match="closed"):
+            connect(url)
+    with pytest.raises(PetStoreMockError, match="petstore-mock serve"):
+        connect(url)
+
+
+@pytest.mark.parametrize("name", ["app", "asgi", "httpserver", "requests_session"])
+def test_what_needs_the_same_process_says_so(stub: PetStoreMock, name: str) -> None:
+    with connect(stub.url) as petstore:
+        with pytest.raises(PetStoreMockError, match="process"):
+            getattr(petstore, name)
+        with pytest.raises(PetStoreMockError, match="where="):
+            petstore.inject(503, when=lambda _: True)
+        with pytest.raises(AttributeError):
+            getattr(petstore, f"no_{name}")
+        with pytest.raises(PetStoreMockError, match="JSON"):
+            petstore.seed(name=float("nan"))  # type: ignore[arg-type]  # the mistake that is meant
+
+
+def test_a_snapshot_of_another_world_is_refused(stub: PetStoreMock) -> None:
+    with connect(stub.url) as one, connect(stub.url) as two, pytest.raises(PetStoreMockError, match="snapshot"):
+        two.restore(one.snapshot())
+
+
+def test_somebody_else_s_reset_is_seen(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="shared") as one, connect(stub.url, world="shared") as two, Client(one) as client:
+        for _ in range(3):
+            client.list()
+        assert len(one.journal) == 3
+        two.reset()
+        client.list("?limit=7")
+        assert [entry.query for entry in one.journal] == [{"limit": "7"}]
+
+
+def test_a_connection_that_the_stub_has_closed_is_opened_again(stub: PetStoreMock) -> None:
+    with connect(stub.url) as petstore:
+        for _ in range(3):
+            petstore.seed(name="Rex")
+            stub.close_connections()
+        assert len(petstore.pets) == 3
+
+
+# What an entry says.
+SAID = """
+    body by_expectation decision detail exchange executed expected fault headers is_violation method mutant number
+    omitted operation outcome owner path query reason request_line response_body response_headers section secure status
+    target timestamp violations
+"""
+
+
+def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="default") as petstore, Client(stub) as client:
+        key = ("Authorization", f"Bearer {stub.api_key}")
+        for method, target, fields, body, fault in (
+            ("GET", "/v1/pets?limit=2&limit=3&a=%F0", [key], None, None),
+            ("GET", "/v1/pets", [], None, None),
+            ("GET", "/v1/pets", [("Authorization", "Bearer another-key-of-somebody")], None, None),
+            ("HEAD", "/v1/pets", [key], None, None),
+            ("POST", "/v1/pets", [key, JSON, ("X-Note", "é")], REX, None),
+            ("POST", "/v1/pets", [key, JSON], b'{"name": 1, "categoryId": 1.0, "x": 1e400, "x": [null]}', None),
+            ("POST", "/v1/pets", [key, JSON], b"\xff\xfe{", None),
+            ("POST", "/v1/pets", [key, JSON], b'{"name": "\\ud800", "categoryId": 12345678901234567890}', None),
+            ("GET", f"/v1/pets/7?key={stub.api_key}", [key], None, None),
+            ("BREW", "*", [key], None, None),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.respond(500, body=b"\xff")),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.malformed_json()),
+            ("POST", "/v1/pets", [key, JSON], REX, faults.delay(0.01)),
+            ("GET", "/v1/pets", [key], None, faults.rate_limited("2030-01-01")),
+        ):
+            if fault is not None:
+                stub.inject(fault, times=1)
+            client.bare(method, target, fields, body)
+        for home, elsewhere in zip(stub.journal, petstore.journal, strict=True):
+            for name in SAID.split():
+                assert getattr(elsewhere, name) == getattr(home, name), (home, name)
+            assert repr(elsewhere) == repr(home)
+
+
+def test_more_requests_than_a_page_of_the_door_holds_are_seen(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="default") as petstore, Client(stub) as client:
+        for number in range(1005):
+            client.bare("GET", f"/v1/pets?limit={number}")
+        assert (len(petstore.journal), petstore.journal[-1].query) == (1005, {"limit": "1004"})

@@ -1,0 +1,398 @@
+"""Which fault meets which request, what it does, and what its handle knows."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMockError, VerificationError, faults
+from tests.client import Client
+
+if TYPE_CHECKING:
+    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+
+
+def statuses(client: Client, count: int, operation: str = "listPets") -> list[int | None]:
+    return [client.status(operation) for _ in range(count)]
+
+
+# Placement
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected", "hits"),
+    [
+        ({}, [503, 503, 503, 503], 4),
+        ({"on": "listPets"}, [503, 503, 503, 503], 4),
+        ({"on": "getPet"}, [200, 200, 200, 200], 0),
+        ({"times": 2}, [503, 503, 200, 200], 2),
+        ({"after": 2}, [200, 200, 503, 503], 2),
+        ({"after": 1, "times": 2}, [200, 503, 503, 200], 2),
+        ({"probability": 1}, [503, 503, 503, 503], 4),
+    ],
+    ids=str,
+)
+def test_a_fault_meets_so_many_requests(
+    petstore: Face, client: Client, plan: dict[str, Any], expected: list[int], hits: int
+) -> None:
+    handle = petstore.inject(503, **plan)
+    assert (handle.hits, handle.spent) == (0, False)
+    assert statuses(client, 4) == expected
+    assert (handle.hits, handle.spent) == (hits, hits == plan.get("times"))
+
+
+def test_a_fault_without_an_operation_meets_every_declared_one_and_nothing_else(petstore: Face, client: Client) -> None:
+    handle = petstore.inject(503)
+    assert [client.status(operation) for operation in ("listPets", "createPet", "getPet")] == [503, 503, 503]
+    for method, target, status in (("GET", "/nowhere", 404), ("PUT", "/v1/pets", 405), ("OPTIONS", "/v1/pets", 204)):
+        assert client.authed(method, target).status == status
+    assert handle.hits == 3
+
+
+def test_a_fault_never_hides_what_the_client_did_wrong(petstore: Face, client: Client) -> None:
+    """Refused requests use up neither ``after`` nor ``times``."""
+    handle = petstore.inject(503, after=1, times=1)
+    assert client.status(key="wrong") == 401
+    assert client.status(query="?limit=0") == 400
+    assert client.status("createPet", body={"name": 1}) == 400
+    assert client.get("x").status == 404
+    assert handle.hits == 0
+    assert statuses(client, 3) == [200, 503, 200]
+
+
+def test_a_rate_limit_comes_before_faults(petstore: Face, client: Client) -> None:
+    petstore.configure(rate_limit="retry_after_seconds")
+    handle = petstore.inject(503)
+    assert statuses(client, 5) == [503, 503, 503, 503, 429]
+    assert handle.hits == 4
+
+
+@pytest.mark.parametrize(
+    ("on", "where", "expected"),
+    [
+        ("createPet", {"name": "Rex"}, [201, 503, 201, 200, 200, 404]),
+        ("createPet", {"name": "Rex", "categoryId": 2}, [201, 201, 201, 200, 200, 404]),
+        ("createPet", {"status": "sold"}, [201, 201, 503, 200, 200, 404]),
+        ("createPet", {"status": None, "categoryId": 1}, [503, 503, 201, 200, 200, 404]),
+        ("createPet", {"json": {"categoryId": 1, "name": "Rex"}}, [201, 503, 201, 200, 200, 404]),
+        ("listPets", {"limit": 2}, [201, 201, 201, 200, 503, 404]),
+        ("listPets", {"query": {"limit": 2, "status": "sold"}}, [201, 201, 201, 200, 503, 404]),
+        ("getPet", {"petId": 99}, [201, 201, 201, 200, 200, 503]),
+        (None, {"status": "sold"}, [201, 201, 503, 200, 503, 404]),
+        (None, {"method": "POST"}, [503, 503, 503, 200, 200, 404]),
+        (None, {"path": "/v1/pets/99"}, [201, 201, 201, 200, 200, 503]),
+        (None, {"headers": {"x-trace": "t"}}, [201, 201, 503, 200, 200, 404]),
+        (None, {}, [503] * 6),
+    ],
+    ids=str,
+)
+def test_where_says_which_requests_meet_the_fault(
+    petstore: Face, client: Client, on: str | None, where: dict[str, Any], expected: list[int]
+) -> None:
+    handle = petstore.inject(503, on=on, where=where)
+    assert [
+        client.status("createPet", body={"name": "Tom", "categoryId": 1}),
+        client.status("createPet", body={"name": "Rex", "categoryId": 1}),
+        client.status("createPet", body={"name": "Ada", "categoryId": 1, "status": "sold"}, fields=[("X-Trace", "t")]),
+        client.status(),
+        client.status(query="?limit=2&status=sold"),
+        client.status("getPet", pet_id=99),
+    ] == expected
+    assert handle.hits == expected.count(503)
+
+
+def test_where_that_says_no_uses_up_nothing(petstore: Face, client: Client) -> None:
+    petstore.inject(503, on="createPet", where={"name": "Rex"}, after=1, times=1)
+    assert client.status("createPet", body={"name": "Tom", "categoryId": 1}) == 201
+    assert statuses(client, 3, "createPet") == [201, 503, 201]
+
+
+def test_of_several_faults_the_first_planned_wins(petstore: Face, client: Client) -> None:
+    first, second = petstore.inject(503, times=1), petstore.inject(500, times=1)
+    assert statuses(client, 3) == [503, 500, 200]
+    assert (first.hits, second.hits) == (1, 1)
+    petstore.inject(503, after=1)
+    petstore.inject(500)
+    assert statuses(client, 3) == [500, 503, 503], "after= of the first does not shield from the second"
+
+
+def test_a_sequence_uses_one_a_request_and_is_spent(petstore: Face, client: Client) -> None:
+    handle = petstore.inject(faults.sequence(503, faults.reset(), faults.respond(502, body="")), on="listPets", after=1)
+    assert client.status("getPet") == 404
+    assert statuses(client, 6) == [200, 503, None, 502, 200, 200]
+    assert (handle.hits, handle.spent) == (3, True)
+
+
+def test_a_probability_is_drawn_by_the_random_seed(petstore: Face) -> None:
+    def run(random_seed: int) -> list[int | None]:
+        with petstore.fresh(random_seed=random_seed) as inner, Client(inner) as client:
+            handle = inner.inject(503, probability=0.5)
+            first = statuses(client, 48)
+            assert handle.hits == first.count(503)
+            inner.reset()
+            inner.inject(503, probability=0.5)
+            assert statuses(client, 48) == first
+            return first
+
+    assert run(1) == run(1) != run(2)
+    assert 10 < run(1).count(503) < 38
+
+
+# What it does
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        (faults.respond(418, json={"a": [1]}, headers={"X-A": "b"}), 418),
+        (faults.respond(500, body=b"\xff"), 500),
+        (faults.unauthorized(), 401),
+        (faults.bad_request(), 400),
+        (faults.rate_limited(7), 429),
+        (faults.server_error(502), 502),
+        (faults.delay(0.01), 201),
+        (faults.delay((0, 0.01)), 201),
+        (faults.dribble(100_000), 201),
+        (faults.wrong_content_type(), 201),
+        (faults.malformed_json(), 201),
+        (faults.reset(), None),
+        (faults.empty_reply(), None),
+        (faults.truncate(0.5), None),
+        (faults.malformed_chunk(), None),
+    ],
+    ids=str,
+)
+def test_every_kind_of_fault_meets_its_request(
+    petstore: Face, client: Client, fault: faults.Fault, status: int | None
+) -> None:
+    handle = petstore.inject(fault, on="createPet", times=1)
+    try:
+        assert client.status("createPet") == status
+    except ValueError:
+        assert fault == faults.malformed_chunk(), "what follows the head can't be read"
+    assert (handle.hits, handle.fault, str(petstore.journal.last.fault)) == (1, fault, str(fault))
+    for criterion in (fault, str(fault).partition("(")[0]):
+        petstore.journal.assert_called("createPet", times=1, fault=criterion)
+    kept = {"delay", "dribble"}
+    assert len(petstore.pets) == (str(fault).partition("(")[0] in kept)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 502, 503, 418, 599, 299])
+def test_a_status_alone_carries_the_error_body(petstore: Face, client: Client, status: int) -> None:
+    petstore.inject(status, off_contract=True)
+    response = client.bare("GET", "/v1/pets", list(petstore.headers.items()))
+    error = response.json()
+    assert (response.status, error["status"], set(error)) == (status, status, {"code", "message", "status"})
+    assert response.header("Content-Type") == "application/json"
+    assert (response.header("WWW-Authenticate") is not None) is (status == 401)
+    assert (response.header("Retry-After") == "1") is (status == 429)
+
+
+CODES = {403: "forbidden", 404: "not_found", 429: "rate_limited", 503: "service_unavailable", 599: "error"}
+
+
+@pytest.mark.parametrize(("status", "code"), CODES.items())
+def test_code_of_an_injected_status_is_its_phrase(petstore: Face, client: Client, status: int, code: str) -> None:
+    petstore.inject(status, off_contract=True)
+    assert client.bare("GET", "/v1/pets", list(petstore.headers.items())).json()["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("fault", "body", "fields"),
+    [
+        (faults.respond(503, body="<p>"), b"<p>", {"Content-Type": "text/html; charset=utf-8", "Content-Length": "3"}),
+        (faults.respond(503, body=b""), b"", {"Content-Type": None, "Content-Length": "0"}),
+        (faults.respond(200, json={"a": "ö"}), '{"a": "ö"}'.encode(), {"Content-Type": "application/json"}),
+        (faults.respond(204), b"", {"Content-Type": None}),
+        (faults.respond(205), b"", {"Content-Type": None}),
+        (faults.respond(304, headers={"ETag": '"1"'}), b"", {"ETag": '"1"', "Content-Type": None}),
+        (faults.respond(503, body=b"", headers={"server": "nginx", "X-Cache": "MISS"}), b"", {"Server": "nginx"}),
+        (faults.respond(503, body="x", headers={"Server": ""}), b"x", {"Server": None}),
+        (faults.respond(307, body="", headers={"Location": "http://x.test/"}), b"", {"Location": "http://x.test/"}),
+        (faults.rate_limited("2030-12-05"), None, {"Retry-After": "Thu, 05 Dec 2030 00:00:00 GMT"}),
+        (faults.rate_limited(None), None, {"Retry-After": None}),
+        (faults.respond(405), None, {"Allow": "GET, HEAD, OPTIONS, POST"}),
+        (faults.respond(405, body=b"", headers={"Allow": "PATCH"}), b"", {"Allow": "PATCH"}),
+        (faults.respond(401, body=b"", headers={"WWW-Authenticate": ""}), b"", {"WWW-Authenticate": None}),
+        (faults.respond(407), None, {"Proxy-Authenticate": 'Basic realm="petstore"'}),
+        (faults.respond(426, body=b""), b"", {"Upgrade": "HTTP/3.0"}),
+    ],
+    ids=range(16),
+)
+def test_a_response_of_a_fault_has_its_own_body_and_fields(
+    petstore: Face, client: Client, fault: faults.Fault, body: bytes | None, fields: dict[str, str | None]
+) -> None:
+    petstore.inject(fault, off_contract=True)
+    response = client.bare("GET", "/v1/pets", list(petstore.headers.items()))
+    assert body is None or response.body == body
+    assert {name: response.header(name) for name in fields} == fields
+    assert "Server" in fields or response.header("Server") == "petstore-mock"
+
+
+def test_an_injected_404_looks_like_a_real_one(petstore: Face, client: Client) -> None:
+    """Else a client could tell the two apart by the signs of the deprecation (§9)."""
+    real = client.get(9)
+    petstore.inject(404, on="getPet")
+    injected = client.get(9)
+    assert injected.json()["code"] == real.json()["code"]
+    for name in ("Deprecation", "Sunset", "Link"):
+        assert injected.header(name) == real.header(name)
+
+
+def test_head_gets_the_fault_without_its_body(petstore: Face, client: Client) -> None:
+    petstore.inject(503)
+    response = client.bare("HEAD", "/v1/pets", list(petstore.headers.items()))
+    assert (response.status, response.body) == (503, b"")
+    assert int(response.header("Content-Length") or 0) > 0
+
+
+# Before and after the commit
+
+
+@pytest.mark.parametrize("fault", [503, faults.reset(), faults.truncate(), faults.wrong_content_type()], ids=str)
+@pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
+def test_a_lost_response_keeps_the_animal_only_after_the_commit(
+    petstore: Face, client: Client, fault: int | faults.Fault, at: str, kept: int
+) -> None:
+    petstore.inject(fault, on="createPet", at=at, times=1)
+    client.status("createPet")
+    assert len(petstore.pets) == kept
+    assert petstore.journal.last.executed is bool(kept)
+
+
+def test_after_the_commit_uses_up_nothing_where_nothing_is_committed(petstore: Face, client: Client) -> None:
+    handle = petstore.inject(503, at="after_commit", after=1, times=1)
+    assert [client.status(), client.status("getPet"), client.status("createPet", body={"name": 1})] == [200, 404, 400]
+    assert handle.hits == 0
+    assert statuses(client, 3, "createPet") == [201, 503, 201]
+
+
+def test_a_fault_before_the_commit_keeps_the_one_after_it_waiting(petstore: Face, client: Client) -> None:
+    petstore.inject(500, on="createPet", times=1)
+    petstore.inject(400, at="after_commit", times=1)
+    assert statuses(client, 3, "createPet") == [500, 400, 201]
+
+
+def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Client) -> None:
+    petstore.inject(faults.delay(0.05), on="createPet", times=1)
+    petstore.inject(faults.server_error(503, delay=0.05), on="createPet", at="after_commit", times=1)
+    assert client.status("createPet") == 503
+    entry = petstore.journal.last
+    assert (entry.status, entry.executed, entry.outcome, len(petstore.pets)) == (503, True, "delayed", 1)
+    assert entry.duration >= 0.1
+    assert str(entry.delayed_by) == "delay(0.05)"
+    for fault in ("delay", "server_error", faults.delay(0.05)):
+        petstore.journal.assert_called("createPet", times=1, fault=fault)
+
+
+@pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
+def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str, kept: int) -> None:
+    petstore.inject(faults.delay(600), on="createPet", at=at)
+    thread = threading.Thread(target=client.status, args=["createPet"])
+    thread.start()
+    (entry,) = petstore.journal.wait_for("createPet", timeout=30)
+    assert (len(petstore.pets), entry.status) == (kept, 201 if kept else None)
+    petstore.reset()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert (petstore.pets, len(petstore.journal)) == ([], 0)
+
+
+# The handle
+
+
+def test_a_cancelled_fault_meets_nobody_and_need_not_fire(petstore: Face, client: Client) -> None:
+    handle = petstore.inject(503, times=1)
+    handle.cancel()
+    handle.cancel()
+    petstore.inject(500, times=1)
+    petstore.cancel_faults()
+    assert client.status() == 200
+    petstore.verify()
+
+
+def test_a_block_ends_its_fault_and_asks_whether_it_fired(petstore: Face, client: Client) -> None:
+    with petstore.inject(503, times=3) as handle:
+        assert client.status() == 503
+    assert (client.status(), handle.hits) == (200, 1)
+    with pytest.raises(VerificationError) as failure, petstore.inject(503, on="getPet", times=1) as handle:
+        pass
+    assert str(handle) in str(failure.value)
+    with petstore.inject(503, times=1) as handle:
+        handle.cancel()
+    petstore.verify()
+
+
+def test_a_fault_whose_block_ends_with_an_error_is_reported_later(petstore: Face, client: Client) -> None:
+    with pytest.raises(ZeroDivisionError), petstore.inject(503, times=1) as handle:
+        raise ZeroDivisionError
+    assert client.status() == 200
+    with pytest.raises(VerificationError) as failure:
+        petstore.verify()
+    assert str(handle) in str(failure.value)
+    petstore.cancel_faults()
+
+
+def test_a_handle_of_before_a_reset_touches_nothing_that_came_after(petstore: Face, client: Client) -> None:
+    old = petstore.inject(503, on="listPets")
+    assert client.status() == 503
+    petstore.reset()
+    new = petstore.inject(500, on="listPets")
+    old.cancel()
+    assert (client.status(), old.hits, new.id) == (500, 1, 1)
+
+
+def test_a_handle_reads_as_the_call_and_shows_no_key(petstore: Face) -> None:
+    options = "on='createPet', times=2, after=1, where={'name': 'Rex'}, at='after_commit', probability=0.5"
+    handle = petstore.inject(
+        faults.reset(), on="createPet", times=2, after=1, where={"name": "Rex"}, at="after_commit", probability=0.5
+    )
+    assert str(handle) == f"inject(reset(), {options})"
+    secret = petstore.inject(503, where={"headers": {"Authorization": "Bearer hunter2-hunter2-hunter2"}})
+    assert "hunter2-hunter2" not in f"{secret}{secret!r}"
+    petstore.cancel_faults()
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"on": "listPet"}, "'listPets'"),
+    ({"on": "pets"}, "listPets, createPet, getPet"),
+    ({"fault": 404, "on": "listPets"}, "off_contract"),
+    ({"fault": 404}, "getPet"),
+    ({"fault": 400, "on": "getPet"}, "createPet"),
+    ({"fault": faults.sequence(503, 404), "on": "listPets"}, "getPet"),
+    ({"times": 0}, "times"),
+    ({"times": 1.0}, "times"),
+    ({"times": True}, "times"),
+    ({"after": -1}, "after"),
+    ({"at": "later"}, "before_commit"),
+    ({"on": "listPets", "at": "after_commit"}, "createPet"),
+    ({"probability": 0}, "probability"),
+    ({"probability": 1.5}, "probability"),
+    ({"where": "Rex"}, "where"),
+    ({"where": {1: 2}}, "where"),
+    ({"where": {"nam": 1}}, "'name'"),
+    ({"on": "listPets", "where": {"name": 1}}, "limit"),
+    ({"where": {"status": 503}}, "503"),
+    ({"where": {"fault": "reset"}}, "fault"),
+    ({"where": {"query": 1}}, "query"),
+    ({"fault": faults.sequence(503), "times": 1}, "times"),
+    ({"fault": "reset"}, "reset"),
+    ({"fault": faults.reset}, "reset"),
+    ({"fault": 99}, "99"),
+    ({"tims": 1}, "'times'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
+def test_inject_refuses_what_can_t_be_right(petstore: Face, client: Client, wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(PetStoreMockError) as refused:
+        petstore.inject(**{"fault": 503, **wrong})
+    assert named in str(refused.value)
+    assert client.status() == 200
+
+
+def test_off_contract_allows_any_status(petstore: Face, client: Client) -> None:
+    petstore.inject(404, on="listPets", off_contract=True)
+    assert client.status() == 404

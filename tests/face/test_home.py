@@ -1,0 +1,370 @@
+"""What only an object in the test's own process has: options, ``when=``, the application, expectations, notes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import ApiRequest, PetStoreMock, PetStoreMockError, VerificationError, faults
+from tests.client import JSON, REX, Client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import requests
+
+
+@pytest.fixture
+def petstore() -> PetStoreMock:
+    return PetStoreMock()
+
+
+@pytest.fixture
+def client(petstore: PetStoreMock) -> Iterator[Client]:
+    with Client(petstore, "wsgi") as client:
+        yield client
+
+
+# Options
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"strict": "false"}, "strict='false'"),
+    ({"random_seed": None}, "random_seed=None"),
+    ({"port": "8080"}, "port='8080'"),
+    ({"port": True}, "port=True"),
+    ({"host": 1}, "host=1"),
+    ({"at": "tomorrow"}, "'tomorrow'"),
+    ({"seed": -1}, "-1"),
+    ({"seed": {"name": "Rex"}}, "seed"),
+    ({"seed": [{}, {"name": 5}]}, "animal 1"),
+    ({"seed": 10_000_001}, "10,000,000"),
+    ({"seed": "\0"}, "'\\x00'"),
+    ({"behaviour": "hostil"}, "'hostile'"),
+    ({"behaviour": 5}, "5"),
+    ({"behaviour": {"list_order": "by_name"}}, "by_name"),
+    ({"behaviour": "absent.toml"}, "absent.toml"),
+    ({"mutant": "list-wraped"}, "'list-wrapped'"),
+    ({"behavior": "strict"}, "'behaviour'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "named"), WRONG, ids=range(len(WRONG)))
+def test_an_option_that_can_t_be_right_is_refused(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(PetStoreMockError) as refused:
+        PetStoreMock(**wrong)
+    assert named in str(refused.value)
+
+
+def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
+    with petstore:
+        assert petstore.url.startswith("http://127.0.0.1:")
+        assert petstore.url.endswith("/v1")
+        with petstore.fresh() as inner:
+            inner.stop()
+            assert inner.url == petstore.url, "a fresh world leaves the listener alone"
+        with Client(petstore) as client:
+            assert client.list().status == 200
+        address = petstore.url
+    with pytest.raises(PetStoreMockError):
+        _ = petstore.url
+    petstore.start()
+    assert petstore.url != "" != address
+    petstore.stop()
+
+
+def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStoreMock) -> None:
+    with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
+        one.create(name="Rex", categoryId=1)
+        assert two.list().json() == three.list().json() == petstore.pets
+        assert [entry.operation for entry in petstore.journal] == ["createPet", "listPets", "listPets"]
+
+
+class Helpful(PetStoreMock):
+    """As a team extends it."""
+
+    def __init__(self, species: str) -> None:
+        super().__init__(seed=3)
+        self.species = species
+
+    def seed_one(self) -> str:
+        return str(self.seed(name=self.species)["name"])
+
+
+def test_fresh_of_a_subclass_is_one_with_all_that_its_init_has_set() -> None:
+    with Helpful("cat").fresh() as inner:
+        assert (type(inner), inner.seed_one(), len(inner.pets)) == (Helpful, "cat", 1)
+
+
+def test_keys_tell_nested_worlds_apart(petstore: PetStoreMock, client: Client) -> None:
+    with petstore.fresh(seed=3) as inner, inner.fresh(seed=4) as innermost:
+        worlds = {0: petstore, 3: inner, 4: innermost}
+        for count, world in worlds.items():
+            response = client.send("GET", "/v1/pets", list(world.headers.items()))
+            assert len(response.json()) == count
+        assert [len(world.journal) for world in worlds.values()] == [1, 1, 1]
+        client.status(key="unknown")
+        assert [len(world.journal) for world in worlds.values()] == [1, 1, 2], "it is the innermost one's"
+        left = innermost.api_key
+    assert client.status(key=left) == 401
+    assert len(petstore.journal) == 1, "a key of a world that is over is a leak, and no request of this one"
+    with pytest.raises(PetStoreMockError), petstore.fresh(api_key=petstore.api_key):
+        pass
+
+
+def test_sixteen_threads_lose_and_mix_up_nothing(petstore: PetStoreMock) -> None:
+    created: list[dict[str, Any]] = []
+
+    def work(number: int) -> None:
+        with Client(petstore, "wsgi") as client:
+            for step in range(10):
+                pet = client.created(name=f"{number}/{step}", categoryId=number)
+                created.append(pet)
+                assert client.get(pet["id"]).json() == pet
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert petstore.pets == sorted(created, key=lambda pet: int(pet["id"]))
+    assert {pet["name"] for pet in created} == {f"{number}/{step}" for number in range(16) for step in range(10)}
+    assert [entry.number for entry in petstore.journal] == list(range(1, 321))
+    made = [json.loads(entry.response_body)["id"] for entry in petstore.journal.for_operation("createPet")]
+    assert made == sorted(made), "the journal's order is the order of what happened"
+    petstore.verify()
+
+
+# when=
+
+
+def test_when_gets_the_request_and_uses_up_nothing_where_it_says_no(petstore: PetStoreMock, client: Client) -> None:
+    seen = []
+
+    def wanted(request: ApiRequest) -> bool:
+        seen.append(
+            (request.method, request.operation, request.query, request.header("x-trace"), len(petstore.journal))
+        )
+        return request.query.get("limit") == "2"
+
+    handle = petstore.inject(503, when=wanted, after=1, times=1)
+    traced = [client.status(query="?limit=1", fields=[("X-Trace", "t")])]
+    assert [*traced, *(client.status(query="?limit=2") for _ in range(3))] == [200, 200, 503, 200]
+    assert seen[0] == ("GET", "listPets", {"limit": "1"}, "t", 0)
+    assert (handle.hits, len(seen)) == (1, 3)
+
+
+def test_where_and_when_must_both_hold(petstore: PetStoreMock, client: Client) -> None:
+    petstore.inject(503, where={"limit": 2}, when=lambda request: request.header("x-trace") == "t")
+    trace = [("X-Trace", "t")]
+    assert [client.status(query="?limit=2"), client.status(query="?limit=1", fields=trace)] == [200, 200]
+    assert client.status(query="?limit=2", fields=trace) == 503
+
+
+@pytest.mark.parametrize("leave", [pytest.fail, sys.exit, json.loads])
+def test_a_when_that_raises_lets_the_request_pass_and_fails_the_verification(
+    petstore: PetStoreMock, client: Client, leave: Callable[[str], object]
+) -> None:
+    handle = petstore.inject(503, when=lambda _: bool(leave("unwanted")))
+    assert client.status() == 200
+    with pytest.raises(VerificationError) as failure:
+        petstore.verify()
+    assert str(handle) in str(failure.value)
+
+
+def test_a_when_may_ask_and_steer_the_fake(petstore: PetStoreMock, client: Client) -> None:
+    """What it asks may meet the same fault, and what it cancels meets nobody."""
+    asked: list[int | None] = []
+
+    def asks(_: ApiRequest) -> bool:
+        if not asked:
+            asked.append(None)
+            asked[0] = client.status()
+        return True
+
+    handle = petstore.inject(503, when=asks, times=1)
+    client.status()
+    assert (handle.hits, client.status()) == (1, 200)
+
+    def cancels(_: ApiRequest) -> bool:
+        petstore.cancel_faults()
+        return True
+
+    handles = [petstore.inject(503, when=cancels), petstore.inject(500)]
+    assert (client.status(), [handle.hits for handle in handles]) == (200, [0, 0])
+
+    def resets(_: ApiRequest) -> bool:
+        petstore.reset()
+        return True
+
+    petstore.inject(500, when=resets, times=1)
+    client.status()
+    assert [entry.number for entry in petstore.journal] == [1]
+
+
+@pytest.mark.parametrize("when", [1, "Rex"], ids=repr)
+def test_a_when_that_is_no_function_is_refused(petstore: PetStoreMock, when: Any) -> None:  # noqa: ANN401
+    with pytest.raises(PetStoreMockError, match="when"):
+        petstore.inject(503, when=when)
+
+
+# Without a socket
+
+
+@pytest.mark.parametrize("over", ["wsgi", "asgi"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.hang(),
+        faults.reset(),
+        faults.empty_reply(),
+        faults.truncate(),
+        faults.dribble(9),
+        faults.malformed_chunk(),
+    ],
+    ids=str,
+)
+def test_a_fault_that_needs_a_socket_raises_and_fails_the_verification(
+    petstore: PetStoreMock, fault: faults.Fault, over: str
+) -> None:
+    petstore.inject(fault, times=1)
+    with Client(petstore, over) as client, pytest.raises(PetStoreMockError, match=r"petstore\.url"):
+        client.list()
+    assert petstore.journal.last.fault == fault
+    with pytest.raises(VerificationError, match=r"petstore\.url"):
+        petstore.verify()
+
+
+@pytest.mark.parametrize("over", ["wsgi", "asgi"])
+def test_a_delay_is_waited_for(petstore: PetStoreMock, over: str) -> None:
+    petstore.inject(faults.delay(0.05), on="createPet", times=1)
+    with Client(petstore, over) as client:
+        assert client.create(name="Rex", categoryId=1).status == 201
+    assert (petstore.journal.last.outcome, petstore.journal.last.duration >= 0.05) == ("delayed", True)
+
+
+@pytest.mark.parametrize("ends", ["reset", "stop"])
+def test_a_held_response_is_let_go_and_commits_nothing(petstore: PetStoreMock, client: Client, ends: str) -> None:
+    petstore.inject(faults.delay(600), on="createPet")
+    statuses: list[int | None] = []
+    thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
+    thread.start()
+    petstore.journal.wait_for("createPet", timeout=30)
+    assert client.list().status == 200, "a delay blocks nobody else"
+    getattr(petstore, ends)()
+    thread.join(30)
+    assert (statuses, petstore.pets) == ([503], [])
+
+
+def test_a_key_in_the_wrong_place_is_told(petstore: PetStoreMock, client: Client) -> None:
+    key = petstore.api_key
+    for target, fields, body, place in (
+        (f"/v1/pets?api_key={key}", [], None, "target"),
+        ("/v1/pets", [("X-Api-Key", key)], None, "x-api-key"),
+        ("/v1/pets", [], key.encode(), "body"),
+    ):
+        client.send("GET", target, fields, body)
+        assert petstore.journal.last.misplaced_keys == (place,)
+
+
+def test_a_session_of_requests_asks_the_application(petstore: PetStoreMock) -> None:
+    session, url = petstore.requests_session(), "https://api.petstore.test/v1/pets"
+    rex = json.loads(REX)
+    for body in ({"json": rex}, {"data": iter([REX[:5], REX[5:]]), "headers": dict([JSON])}):
+        assert session.post(url, **body, auth=with_key(petstore)).status_code == 201
+    assert session.get(url, params={"limit": 1}, auth=with_key(petstore)).json() == petstore.pets[:1]
+    assert (petstore.journal.last.query, petstore.journal.last.headers["host"]) == ({"limit": "1"}, "api.petstore.test")
+    assert [session.head(url, auth=with_key(petstore)).content, session.get(url).status_code] == [b"", 401]
+    petstore.inject(faults.delay(0.05), times=1)
+    assert session.get(url, auth=with_key(petstore)).status_code == 200
+    assert petstore.journal.last.duration >= 0.05
+    petstore.inject(faults.reset())
+    with pytest.raises(PetStoreMockError, match=r"petstore\.url"):
+        session.get(url, auth=with_key(petstore))
+
+
+def with_key(petstore: PetStoreMock) -> Callable[[requests.PreparedRequest], requests.PreparedRequest]:
+    def add(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers.update(petstore.headers)
+        return request
+
+    return add
+
+
+# Expectations for paths that the fake has no route for (§4.4)
+
+
+def test_an_expectation_responds_and_one_that_is_not_met_fails(petstore: PetStoreMock) -> None:
+    with petstore, Client(petstore) as client:
+        petstore.httpserver.expect_oneshot_request("/v1/store/orders").respond_with_json([{"id": 1}])
+        assert client.bare("GET", "/v1/store/orders").json() == [{"id": 1}]
+        assert (petstore.journal.last.by_expectation, petstore.journal.last.is_violation) == (True, False)
+        petstore.verify()
+        petstore.httpserver.expect_oneshot_request("/v1/store/orders", headers=petstore.headers)
+        with pytest.raises(VerificationError, match="/v1/store/orders") as failure:
+            petstore.verify()
+        assert petstore.api_key not in str(failure.value)
+        petstore.reset()
+        petstore.verify()
+
+
+# Notes
+
+
+def test_each_mock_leaves_a_note_of_its_own() -> None:
+    def test() -> None:
+        with PetStoreMock() as outer, PetStoreMock() as inner, inner.fresh() as fresh:
+            urls.extend([outer.url, inner.url])
+            with Client(fresh) as client:
+                client.list("?limit=3")
+            raise ZeroDivisionError
+
+    urls: list[str] = []
+    with pytest.raises(ZeroDivisionError) as caught:
+        test()
+    of_fresh, of_inner, of_outer = caught.value.__notes__
+    assert "GET /v1/pets?limit=3" in of_fresh
+    assert (urls[1] in of_inner, urls[0] in of_outer) == (True, True)
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenError(Exception):
+    words: str
+
+
+@pytest.mark.parametrize(
+    "ending", [KeyboardInterrupt(), SystemExit(), GeneratorExit(), FrozenError("as it is")], ids=repr
+)
+def test_what_takes_no_note_leaves_as_it_came(ending: BaseException) -> None:
+    with pytest.raises(type(ending)) as caught, PetStoreMock():
+        raise ending
+    assert caught.value is ending
+    assert not hasattr(ending, "__notes__")
+
+
+def test_a_failing_unittest_prints_the_journal_of_its_mock(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        """
+import unittest
+import urllib.request
+from petstore_mock import PetStoreMock
+
+class Case(unittest.TestCase):
+    def test_it(self):
+        with PetStoreMock() as petstore:
+            request = urllib.request.Request(petstore.url + "/pets?limit=7", headers=petstore.headers)
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                self.assertEqual(answer.status, 201)
+""",
+        encoding="utf-8",
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "unittest", "test_it"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "GET /v1/pets?limit=7" in run.stderr

@@ -1,0 +1,383 @@
+"""The journal: what an entry says, what a test can ask of it, and waiting for a request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from datetime import UTC, datetime
+from enum import Enum, IntEnum
+from http import HTTPMethod
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMockError, VerificationError, faults
+from tests.client import JSON, Client
+from tests.marks import not_in_the_old_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from petstore_mock import Entry
+
+    Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
+
+
+class Status(str, Enum):  # noqa: UP042  # not a StrEnum: its str() is another text
+    sold = "sold"
+
+
+class Category(IntEnum):
+    dogs = 1
+
+
+@pytest.fixture
+def asked(client: Client) -> Client:
+    """Give a client that has sent one request of every kind."""
+    body = b'{"name": "Rex", "categoryId": 1, "status": "sold"}'
+    client.authed("POST", "/v1/pets", body, JSON, ("X-Trace", "t1"))
+    client.list("?limit=5&status=sold")
+    client.get(7)
+    client.list("?limit=0")
+    client.petstore.inject(503, on="getPet", times=1)
+    client.status("getPet", pet_id=1)
+    return client
+
+
+# Entries
+
+
+def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client) -> None:
+    petstore.inject(faults.delay(0.001), on="createPet", times=1)
+    body = b'{"name": "Rex", "categoryId": 1, "colour": "\xc3\xa9"}'
+    response = client.authed("POST", "/v1/pets?x=1&x=2", body, JSON, ("X-A", "ü"))
+    broken = petstore.journal.last
+    assert (broken.number, broken.method, broken.target, broken.path) == (1, "POST", "/v1/pets?x=1&x=2", "/v1/pets")
+    assert (broken.query, broken.operation, broken.status, broken.executed) == ({"x": "2"}, "createPet", 400, False)
+    assert (broken.headers["x-a"], broken.body, broken.json()["colour"]) == ("ü", body, "é")
+    assert broken.headers["authorization"] == f"Bearer ***{petstore.api_key[-4:]}"
+    assert {(one.path, one.rule) for one in broken.violations} == {
+        ("query.x", "additionalProperties"),
+        ("body.colour", "additionalProperties"),
+    }
+    assert (broken.condition.name, broken.is_violation, broken.expected) == ("invalid_query", True, False)
+    assert broken.reason
+    assert broken.reason in response.message
+    response = client.create(name="Rex", categoryId=1)
+    made = petstore.journal[1]
+    assert (made.number, made.status, made.executed, made.is_violation) == (2, 201, True, False)
+    assert (made.response_body, made.response_headers["content-type"]) == (response.body, "application/json")
+    assert made.response_headers["date"] == response.header("Date")
+    assert (str(made.fault), made.outcome, made.condition, made.section) == ("delay(0.001)", "delayed", None, None)
+    assert abs(made.moment.timestamp() - datetime.now(UTC).timestamp()) < 60
+    assert (made.duration > 0, made.connection > 0, made.exchange) == (True, True, 2)
+
+
+@not_in_the_old_tree("house, journal")
+def test_of_a_long_body_the_first_64_kib_are_kept(petstore: Face, client: Client) -> None:
+    client.create(name="x" * 100_000, categoryId=1)
+    entry = petstore.journal.last
+    assert (entry.status, len(entry.body), len(entry.response_body)) == (201, 65_536, 65_536)
+
+
+def test_repeated_fields_are_joined_and_head_has_no_body(petstore: Face, client: Client) -> None:
+    client.authed("HEAD", "/v1/pets", None, ("X-One", "1"), ("x-one", "2"))
+    entry = petstore.journal.last
+    assert (entry.headers["x-one"], entry.operation, entry.response_body) == ("1, 2", "listPets", b"")
+
+
+@pytest.mark.parametrize("fault", [faults.reset(), faults.empty_reply()], ids=str)
+def test_a_lost_response_has_no_status(petstore: Face, client: Client, fault: faults.Fault) -> None:
+    petstore.inject(fault, on="createPet", at="after_commit")
+    client.status("createPet")
+    entry = petstore.journal.last
+    assert (entry.status, entry.response_body, entry.executed) == (None, b"", True)
+    assert entry.outcome == str(fault).removesuffix("()").replace("_", " ")
+
+
+def test_a_held_response_has_its_status_and_date_once_it_goes_out(petstore: Face, client: Client) -> None:
+    petstore.inject(faults.delay(1.0), on="createPet", times=1)
+    petstore.clock.freeze()
+    thread = threading.Thread(target=client.status, args=["createPet"])
+    thread.start()
+    (entry,) = petstore.journal.wait_for("createPet", timeout=30)
+    before = entry.status, entry.executed
+    petstore.clock.travel_to("2029-01-01")
+    thread.join()
+    assert petstore.journal.last is entry
+    assert (before, (entry.status, entry.executed)) == ((None, False), (201, True))
+    assert (entry.duration >= 1.0, entry.response_headers["date"]) == (True, "Mon, 01 Jan 2029 00:00:00 GMT")
+
+
+@pytest.mark.parametrize("fixed", [None, "eyJhbGciOiJIUzI1NiJ9." + "A" * 50 + "." + "B" * 43], ids=["issued", "long"])
+@pytest.mark.parametrize(
+    ("target", "body", "fields"),
+    [
+        ("/v1/pets", None, []),
+        ("/v1/pets?limit={}", None, []),
+        ("/v1/pets?{}=1", None, []),
+        ("/v1/pets/{}", None, []),
+        ("/v1/" + "a" * 173 + "{}", None, []),
+        ("/v1/pets", None, [("X-Anything", "v {}")]),
+        ("/v1/pets", '{{"name": "Rex", "categoryId": ["x", "{}"]}}', [JSON]),
+        ("/v1/pets", '{{"name": "Rex", "categoryId": 1, "{}": 1}}', [JSON]),
+    ],
+    ids=["authorization", "query", "name", "path", "long path", "field", "value", "member"],
+)
+def test_a_key_shows_nowhere(
+    petstore: Face, target: str, body: str | None, fields: list[tuple[str, str]], fixed: str | None
+) -> None:
+    with petstore.fresh(**({} if fixed is None else {"api_key": fixed})) as inner, Client(inner) as client:
+        key = inner.api_key
+        content = None if body is None else body.format(key).encode()
+        fields = [(name, value.format(key)) for name, value in fields]
+        response = client.authed("GET" if body is None else "POST", target.format(key), content, *fields)
+        entry = inner.journal.last
+        shown = [repr(entry), entry.target, entry.path, entry.query, entry.fields, entry.headers, entry.reason]
+        shown += [entry.decision, entry.response_fields, repr(inner.journal), response.body.decode()]
+        for part in (key[:12], key[-12:]):
+            assert part not in repr(shown)
+
+
+def test_foreign_credentials_are_masked(petstore: Face, client: Client) -> None:
+    client.send("GET", "/v1/pets?x=sk-live-0123456789", [("Authorization", "Bearer sk-live-0123456789")])
+    entry = petstore.journal.last
+    assert "sk-live" not in repr([entry.target, entry.query, entry.headers, repr(entry), entry.reason])
+
+
+# A sequence
+
+
+def test_a_journal_is_a_sequence(petstore: Face, client: Client) -> None:
+    journal = petstore.journal
+    assert (len(journal), journal.violations) == (0, [])
+    with pytest.raises(PetStoreMockError):
+        _ = journal.last
+    for limit in (1, 2, 0):
+        client.list(f"?limit={limit}")
+    assert (len(journal), [entry.query["limit"] for entry in journal]) == (3, ["1", "2", "0"])
+    assert (journal[0].number, journal[-1] is journal[2] is journal.last) == (1, True)
+    assert [entry.number for entry in journal[1:]] == [2, 3]
+    assert [entry.number for entry in journal[::-2]] == [3, 1]
+    assert journal[7:] == []
+    for index in (3, -4):
+        with pytest.raises(IndexError):
+            journal[index]
+    assert [entry.number for entry in journal.violations] == [3]
+    assert [entry.number for entry in journal.for_operation("listPets")] == [1, 2, 3]
+    with pytest.raises(PetStoreMockError, match="'listPets'"):
+        journal.for_operation("listPet")
+
+
+def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
+    client.create(name="Rex", categoryId="1")
+    petstore.journal.to_har(tmp_path / "j.har")
+    text = (tmp_path / "j.har").read_text()
+    (entry,) = json.loads(text)["log"]["entries"]
+    assert (entry["request"]["url"], entry["request"]["method"]) == (f"{petstore.url}/pets", "POST")
+    assert entry["response"]["status"] == 400
+    assert petstore.api_key not in text
+
+
+# Assertions
+
+
+@pytest.mark.parametrize(
+    ("operation", "criteria", "number"),
+    [
+        ("createPet", {}, 1),
+        ("createPet", {"status": 201}, 1),
+        ("createPet", {"status": "sold"}, 1),
+        ("createPet", {"name": "Rex", "categoryId": 1}, 1),
+        ("createPet", {"status": Status.sold, "categoryId": Category.dogs, "method": HTTPMethod.POST}, 1),
+        ("createPet", {"json": {"status": Status.sold, "categoryId": Category.dogs, "name": "Rex"}}, 1),
+        ("createPet", {"body": '{"name": "Rex", "categoryId": 1, "status": "sold"}'}, 1),
+        ("createPet", {"body": b'{"name": "Rex", "categoryId": 1, "status": "sold"}'}, 1),
+        ("createPet", {"headers": {"x-trace": "t1", "CONTENT-TYPE": "application/json"}}, 1),
+        ("createPet", {"method": "POST", "path": "/v1/pets", "query": {}}, 1),
+        (None, {"status": "sold", "name": "Rex"}, 1),
+        ("listPets", {"status": "sold"}, 2),
+        ("listPets", {"limit": 5}, 2),
+        ("listPets", {"limit": "5"}, 2),
+        ("listPets", {"query": {"limit": 5, "status": Status.sold}}, 2),
+        ("listPets", {"query": {"limit": 0, "status": None}}, 4),
+        ("listPets", {"limit": 0, "status": None}, 4),
+        ("listPets", {"condition": "invalid_query", "status": 400}, 4),
+        (None, {"petId": 7}, 3),
+        ("getPet", {"status": 404, "fault": None}, 3),
+        ("getPet", {"fault": "server_error"}, 5),
+        ("getPet", {"fault": faults.server_error(503)}, 5),
+        ("getPet", {"condition": None}, 5),
+    ],
+    ids=range(23),
+)
+def test_assert_called_finds_the_request(
+    petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], number: int
+) -> None:
+    (found,) = asked.petstore.journal.assert_called(operation, times=1, **criteria)  # type: ignore[arg-type]
+    assert found.number == number
+    assert petstore.journal.assert_called(operation, **criteria) == [found]
+    with pytest.raises(VerificationError):
+        petstore.journal.assert_called(operation, times=0, **criteria)
+
+
+@pytest.mark.parametrize(
+    ("operation", "criteria", "was", "expected"),
+    [
+        ("createPet", {"status": 400}, "201", "400"),
+        ("createPet", {"status": "pending"}, "'sold'", "'pending'"),
+        ("createPet", {"name": "Tom"}, "'Rex'", "'Tom'"),
+        ("createPet", {"categoryId": True}, "1", "True"),
+        ("createPet", {"categoryId": 1.0}, "1", "1.0"),
+        ("createPet", {"name": None}, "'Rex'", "name"),
+        ("createPet", {"json": {"name": "Rex"}}, "categoryId", "json"),
+        ("createPet", {"body": ""}, '"Rex"', "body"),
+        ("createPet", {"headers": {"X-Trace": "t2"}}, "'t1'", "'t2'"),
+        ("createPet", {"headers": {"X-Other": "1"}}, "X-Other", "'1'"),
+        ("createPet", {"method": "PUT"}, "'POST'", "'PUT'"),
+        ("createPet", {"path": "/pets"}, "'/v1/pets'", "'/pets'"),
+        ("createPet", {"query": {"a": "1"}}, "{}", "{'a': '1'}"),
+        ("createPet", {"fault": faults.reset()}, "none", "reset()"),
+        ("createPet", {"condition": "missing_key"}, "none", "missing_key"),
+        ("listPets", {"limit": 6}, "'5'", "'6'"),
+        ("listPets", {"limit": True}, "'5'", "True"),
+        ("getPet", {"petId": 8}, "'7'", "'8'"),
+        ("getPet", {"status": 201}, "503", "server_error(503)"),
+        (None, {"limit": 99, "path": "/v1/pets/7"}, "getPet", "limit"),
+    ],
+    ids=range(20),
+)
+def test_a_near_miss_says_what_was_and_what_was_expected(
+    petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], was: str, expected: str
+) -> None:
+    with pytest.raises(VerificationError) as failure:
+        asked.petstore.journal.assert_called(operation, **criteria)  # type: ignore[arg-type]
+    differences = str(failure.value).partition("\n")[2]
+    assert was in differences
+    assert expected in differences
+    assert petstore.journal.assert_called(operation, times=0, **criteria) == []
+
+
+def test_a_failure_lists_the_nearest_first_and_few_of_them(petstore: Face, asked: Client) -> None:
+    asked.create(name="Tom", categoryId=2)
+    with pytest.raises(VerificationError) as failure:
+        petstore.journal.assert_called("createPet", times=2, name="Rex", categoryId=2)
+    _, _, nearest, other = str(failure.value).splitlines()
+    assert (nearest.split()[0], other.split()[0]) == ("6", "1")
+    for number in range(20):
+        asked.get(number)
+    with pytest.raises(VerificationError) as failure:
+        petstore.journal.assert_called("getPet", petId="x" * 10_000)
+    assert len(str(failure.value).splitlines()) <= 10
+    assert len(str(failure.value)) < 3000
+
+
+def test_assert_not_called_lists_what_came(petstore: Face, asked: Client) -> None:
+    with pytest.raises(VerificationError) as failure:
+        petstore.journal.assert_not_called("getPet")
+    assert [line.split()[0] for line in str(failure.value).splitlines()[2:]] == ["3", "5"]
+    petstore.reset()
+    petstore.journal.assert_not_called()
+    asked.send("GET", "/nowhere")
+    petstore.journal.assert_not_called("getPet")
+    with pytest.raises(VerificationError):
+        petstore.journal.assert_not_called()
+
+
+def test_values_are_compared_as_json_compares_them(petstore: Face, client: Client) -> None:
+    client.create(name=["a", 1], categoryId={"x": 1, "y": None})
+    client.list("?limit=1&limit=2")
+    petstore.journal.assert_called("createPet", json={"categoryId": {"y": None, "x": 1}, "name": ("a", 1)})
+    petstore.journal.assert_called("listPets", limit=["1", "2"], query={"limit": [1, 2]})
+    for other in (["a", 1.0], ["a", True], [1, "a"], ["a"], "a", 1):
+        petstore.journal.assert_called("createPet", times=0, name=other)
+
+
+def test_a_body_that_is_no_object_has_no_arguments(petstore: Face, client: Client) -> None:
+    for body in (b"\xff", b"[1]", b"[" * 100_000):
+        client.post(body)
+    petstore.journal.assert_called("createPet", times=0, name="Rex")
+    with pytest.raises(ValueError, match="nests"):
+        petstore.journal.last.json()
+
+
+def test_a_key_is_compared_and_never_shown(petstore: Face, client: Client) -> None:
+    client.list()
+    petstore.journal.assert_called("listPets", times=1, headers=petstore.headers)
+    with pytest.raises(VerificationError) as failure:
+        petstore.journal.assert_called("listPets", headers={"Authorization": "Bearer yet-another-key-0001"})
+    assert petstore.api_key not in str(failure.value)
+    assert "yet-another-key" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("operation", "criteria", "named"),
+    [
+        ("listPet", {}, "'listPets'"),
+        ("createPet", {"category_id": 1}, "'categoryId'"),
+        ("createPet", {"limit": 1}, "name, categoryId, status"),
+        (None, {"header": {}}, "'headers'"),
+        ("createPet", {"status": 201.0}, "status"),
+        ("createPet", {"status": True}, "status"),
+        ("getPet", {"status": None}, "status"),
+        ("listPets", {"time": 2}, "'times'"),
+        ("createPet", {"json": object()}, "json"),
+        ("createPet", {"body": {}}, "body"),
+        ("listPets", {"query": "limit=1"}, "query"),
+        ("listPets", {"headers": {"A": 1}}, "headers"),
+        ("listPets", {"fault": "reste"}, "'reset'"),
+        ("listPets", {"fault": 503}, "fault"),
+        ("listPets", {"condition": "missing_keys"}, "'missing_key'"),
+        ("listPets", {"times": -1}, "times"),
+        ("listPets", {"times": True}, "times"),
+    ],
+    ids=range(17),
+)
+def test_an_impossible_question_is_refused(
+    petstore: Face, operation: str | None, criteria: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(PetStoreMockError) as refused:
+        petstore.journal.assert_called(operation, **criteria)
+    assert named in str(refused.value)
+
+
+# Waiting
+
+
+def test_a_wait_ends_as_soon_as_the_requests_come(petstore: Face, client: Client) -> None:
+    thread = threading.Timer(0.05, lambda: [client.list(), client.list()])
+    thread.start()
+    found = petstore.journal.wait_for("listPets", times=2, timeout=30)
+    thread.join()
+    assert [entry.number for entry in found] == [1, 2]
+    assert petstore.journal.wait_for(timeout=0)[0].number == 1, "what came before counts"
+    with pytest.raises(VerificationError, match="createPet"):
+        petstore.journal.wait_for("createPet", timeout=0.05)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"times": 0}, {"timeout": -1}, {"timeout": float("inf")}, {"timeout": float("nan")}, {"timeout": "1"}],
+    ids=str,
+)
+def test_an_impossible_wait_is_refused(petstore: Face, wrong: dict[str, Any]) -> None:
+    with pytest.raises(PetStoreMockError, match=next(iter(wrong))):
+        petstore.journal.wait_for("listPets", **wrong)
+    with pytest.raises(PetStoreMockError, match="'listPets'"):
+        petstore.journal.wait_for("listPet", timeout=30)
+
+
+def test_an_event_loop_waits_without_being_blocked(petstore: Face, client: Client) -> None:
+    async def wait() -> list[Entry]:
+        with pytest.raises(PetStoreMockError, match="wait_for_async"):
+            petstore.journal.wait_for("listPets")
+        waiting = asyncio.create_task(petstore.journal.wait_for_async("listPets", timeout=30))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(client.list)
+        found: list[Entry] = await waiting
+        with pytest.raises(VerificationError, match="getPet"):
+            await petstore.journal.wait_for_async("getPet", timeout=0.01)
+        return found
+
+    assert [entry.operation for entry in asyncio.run(wait())] == ["listPets"]

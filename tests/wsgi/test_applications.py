@@ -1,0 +1,95 @@
+"""The WSGI and the ASGI application as other people's servers, clients and frameworks call them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import warnings
+from typing import TYPE_CHECKING, Any
+from wsgiref.handlers import SimpleHandler
+from wsgiref.util import is_hop_by_hop, setup_testing_defaults
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from petstore_mock import PetStoreMock, PetStoreMockError, faults
+
+with warnings.catch_warnings():  # newer ones prefer a successor of httpx, and say so
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+REX = {"name": "Rex", "categoryId": 1}
+
+
+@pytest.fixture
+def petstore() -> PetStoreMock:
+    return PetStoreMock(seed=1)
+
+
+def asgi(petstore: PetStoreMock, act: Callable[[httpx.AsyncClient], Awaitable[Any]], app: Any = None) -> Any:  # noqa: ANN401
+    """Let ``act`` use a client of the ASGI application on a loop of its own."""
+
+    async def run() -> Any:  # noqa: ANN401
+        transport = httpx.ASGITransport(app=app or petstore.asgi)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://petstore.test/v1", headers=petstore.headers
+        ) as client:
+            return await act(client)
+
+    return asyncio.run(run())
+
+
+def test_httpx_calls_both(petstore: PetStoreMock) -> None:
+    with httpx.Client(transport=httpx.WSGITransport(app=petstore.app), headers=petstore.headers) as client:
+        assert client.post("http://petstore.test/v1/pets", json=REX).status_code == 201
+        chunks = iter([b'{"name":', b'"Tom","categoryId":1}'])
+        headers = {"Content-Type": "application/json"}
+        assert client.post("http://petstore.test/v1/pets", content=chunks, headers=headers).status_code == 201
+    assert asgi(petstore, lambda client: client.get("/pets")).json() == petstore.pets
+    assert [entry.operation for entry in petstore.journal] == ["createPet", "createPet", "listPets"]
+
+
+def test_a_delay_lets_the_others_run(petstore: PetStoreMock) -> None:
+    petstore.inject(faults.delay(600), on="createPet", times=1)
+
+    async def act(client: httpx.AsyncClient) -> list[int]:
+        held = asyncio.create_task(client.post("/pets", json=REX))
+        await petstore.journal.wait_for_async("createPet", timeout=30)
+        listed = await client.get("/pets")
+        petstore.reset()
+        return [listed.status_code, (await held).status_code]
+
+    assert asgi(petstore, act) == [200, 503]
+
+
+def test_it_can_be_mounted(petstore: PetStoreMock) -> None:
+    client = TestClient(Starlette(routes=[Mount("/fake", app=petstore.asgi)]), headers=petstore.headers)
+    assert client.get("/fake/v1/pets?limit=1").json() == petstore.pets
+    assert petstore.journal.last.target == "/v1/pets?limit=1"
+    with TestClient(petstore.asgi, headers=petstore.headers) as client:  # the block runs the lifespan
+        assert client.get("/v1/pets/%31").status_code == 200
+
+
+def test_another_scope_is_refused(petstore: PetStoreMock) -> None:
+    with pytest.raises(PetStoreMockError, match="websocket"):
+        asyncio.run(petstore.asgi({"type": "websocket"}, None, None))  # type: ignore[arg-type]  # the mistake that is meant
+
+
+@pytest.mark.parametrize(("status", "name"), [(407, "Proxy-Authenticate"), (426, "Upgrade")])
+def test_fields_that_a_wsgi_application_must_not_send_are_left_out(
+    petstore: PetStoreMock, status: int, name: str
+) -> None:
+    """PEP 3333 leaves them to the server, and that of the standard library answers 500 for them."""
+    assert is_hop_by_hop(name)
+    petstore.inject(status, off_contract=True)
+    environ: dict[str, Any] = {"PATH_INFO": "/v1/pets", "HTTP_AUTHORIZATION": petstore.headers["Authorization"]}
+    setup_testing_defaults(environ)
+    sent = io.BytesIO()
+    SimpleHandler(io.BytesIO(), sent, io.StringIO(), environ).run(petstore.app)
+    assert sent.getvalue().startswith(f"HTTP/1.0 {status} ".encode())
+    assert f"\r\n{name}:".encode() not in sent.getvalue()
