@@ -17,10 +17,11 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from petstore_mock.checks.observation import Call, argument_names
+from petstore_mock.checks.observation import Call
 from petstore_mock.checks.reading import as_sequence
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
+from petstore_mock.interface import schemas
 from petstore_mock.interface.table import OPERATIONS, in_words
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _NO_LOOP: Final = "no running event loop"  # the complaint of asyncio, and of li
 
 
 class PetClient(Protocol):
-    """A client in the form that needs no ``methods=``: None leaves an argument out, and methods may be ``async def``."""
+    """A client that needs no ``methods=``. None leaves an argument out; methods may be ``async def``."""
 
     def list_pets(self, *, limit: int | None = None, status: str | None = None) -> Any:  # noqa: ANN401
         """Return the animals in the response to listPets."""
@@ -143,11 +144,6 @@ class AdaptedClient:
         results = self.on_loop(_gathered(made))
         return [_of(call, value) for call, value in zip(calls, results, strict=True)]
 
-    def is_async(self, operation: str) -> bool:
-        """Whether the client's method for an operation is ``async def``."""
-        method = self.method(OPERATIONS[operation])
-        return method is not None and _is_async(method)
-
     def _method_of(self, call: Call) -> Callable[..., Any]:
         method = self.method(call.row)
         if method is None:  # it went away since the first look
@@ -231,6 +227,16 @@ def checked_methods(methods: object) -> Methods:
         fits = callable(target) or (isinstance(target, str) and target)
         require(fits, f"methods[{name!r}] to be the name of a method or a function of the client", target=target)
     return methods
+
+
+def argument_names(row: Operation) -> dict[str, bool]:
+    """Return the arguments of an operation by the interface's names, and whether each is required."""
+    found: dict[str, bool] = {}
+    for name in filter(None, [row.parameters_schema if row.parameters else None, row.body]):
+        required = schemas.schema(name).get("required", ())
+        found |= {member: member in required for member in schemas.properties(name)}
+    path = row.path_parameter
+    return found if path is None else {**found, path.name: True}
 
 
 def _accepted(row: Operation, method: Callable[..., Any]) -> tuple[str, ...]:

@@ -71,15 +71,13 @@ class Check:
 
     def find(self, seen: Observation) -> Finding | None:
         """Return what is wrong; None where nothing is, or where the observation lacks what the check needs."""
-        if not self.needs <= seen.offers:
-            return None
-        found = self.look(seen)
+        found = self.look(seen) if self.needs <= seen.offers else None
         if isinstance(found, str):
             found = Broken(found, self.section, self.words)
         return None if found is None else Finding(self, seen.subject, found)
 
     def __call__(self, seen: Observation | Iterable[Exchange], /) -> None:
-        """Look at an observation, a journal or exchanges.
+        """Look at an observation, or at a journal as at the requests of one call.
 
         Raises:
             AssertionError: says what is wrong.
@@ -88,9 +86,9 @@ class Check:
         __tracebackhide__ = True
         if not isinstance(seen, Observation):
             seen = Observation(list(seen))
-        if not self.needs <= seen.offers:
-            missing = in_words(sorted(self.needs - seen.offers))
-            refuse(f"expected an observation with {missing} for {self.name}: use checks.watched(make_client, petstore)")
+        missing = self.needs - seen.offers
+        if missing:
+            refuse(f"expected an observation with {in_words(sorted(missing))} for {self.name}; use checks.watched()")
         found = self.find(seen)
         if found is not None:
             raise AssertionError(str(found))
@@ -114,10 +112,4 @@ def check(*, section: str, words: str, needs: Iterable[Need] = ("journal",)) -> 
     chosen = list(needs)
     for need in chosen:
         one_of(need, _NEEDS, "need of a check")
-
-    def make(look: Look) -> Check:
-        made = Check(look.__name__, section, words, frozenset(chosen), look)
-        made.__dict__["__doc__"] = look.__doc__
-        return made
-
-    return make
+    return lambda look: Check(look.__name__, section, words, frozenset(chosen), look)

@@ -11,7 +11,6 @@ from petstore_mock.checks.reading import copied, read_pet
 from petstore_mock.checks.wording import literal, raised, shortened
 from petstore_mock.common.real import perf_counter
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface import schemas
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -23,17 +22,6 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange
 
 Need = Literal["journal", "outcome", "process"]
-
-
-def argument_names(operation: Operation) -> dict[str, bool]:
-    """Return the arguments of an operation by the interface's names, and whether each is required."""
-    found: dict[str, bool] = {}
-    names = [operation.parameters_schema] if operation.parameters else []
-    for name in [*names, *filter(None, [operation.body])]:
-        required = schemas.schema(name).get("required", ())
-        found |= {member: member in required for member in schemas.properties(name)}
-    path = operation.path_parameter
-    return found if path is None else {**found, path.name: True}
 
 
 @dataclass(frozen=True)
@@ -69,12 +57,12 @@ class Call:
     @property
     def python(self) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as a Python client takes them: a path parameter by position, others by keyword."""
-        names = {name: member.python for name, member in FIELDS.items()}
+        names = {field.name: field.python for field in FIELDS.values()}
         names |= {parameter.name: parameter.python for parameter in self.row.parameters}
         path = self.row.path_parameter
-        in_path = [] if path is None else [self.arguments[path.name]]
         others = {name: value for name, value in self.arguments.items() if path is None or name != path.name}
-        return in_path, {names.get(name, name): value for name, value in others.items()}
+        keywords = {names.get(name, name): value for name, value in others.items()}
+        return ([] if path is None else [self.path_value]), keywords
 
     @property
     def path_value(self) -> Any:  # noqa: ANN401  # an argument is any value
@@ -83,18 +71,11 @@ class Call:
         return None if path is None else self.arguments[path.name]
 
     @property
-    def query(self) -> dict[str, Any]:
-        """The arguments that belong into the query."""
-        names = {parameter.name for parameter in self.row.query_parameters}
-        return {name: value for name, value in self.arguments.items() if name in names}
-
-    @property
     def body(self) -> dict[str, Any] | None:
         """The body that belongs to it; None for an operation without one."""
-        if self.row.body is None:
-            return None
         names = {parameter.name for parameter in self.row.parameters}
-        return {name: value for name, value in self.arguments.items() if name not in names}
+        body = {name: value for name, value in self.arguments.items() if name not in names}
+        return None if self.row.body is None else body
 
 
 @dataclass
@@ -106,7 +87,8 @@ class Outcome:
         error: the raised exception, or None.
         kind: its meaning; None where ``classify`` does not know it.
         seconds: how long the call took.
-        ended: why the call had to be ended by force: the client has no timeout, or it neither ended nor sent anything.
+        ended: why the call had to be ended by force: ``hung`` for a client without a timeout, ``stood still`` for one
+            that neither ended nor sent a request; else None.
     """
 
     value: Any = None
@@ -120,7 +102,7 @@ class Outcome:
 
 
 def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kind]) -> Outcome:
-    """Call ``function`` and return its outcome; the errors of the mock itself pass through."""
+    """Call ``function`` and return its outcome; errors of the mock pass through."""
     began = perf_counter()
     try:
         return Outcome(value=function(), seconds=perf_counter() - began)
@@ -128,11 +110,11 @@ def attempt(function: Callable[[], Any], classify: Callable[[BaseException], Kin
         raise
     except (Exception, SystemExit, CancelledError) as error:  # noqa: BLE001  # a client raises anything
         outcome = Outcome(error=error, seconds=perf_counter() - began)
-    try:
-        outcome.kind = classify(outcome.error) if outcome.error is not None else None
-    except Exception:  # noqa: BLE001  # a check says that the kind is not known
-        outcome.kind = None
-    return outcome
+        try:
+            outcome.kind = classify(error)
+        except Exception:  # noqa: BLE001  # a check says that nobody knows the meaning
+            outcome.kind = None
+        return outcome
 
 
 class Kept:
@@ -142,29 +124,32 @@ class Kept:
         self.call = call
         self.value = value
         self._read = read
-        self._copy = copied(value, read)
+        self._copy = self._copied()
+
+    def _copied(self) -> Any:  # noqa: ANN401
+        try:
+            return copied(self.value, self._read)
+        except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
+            return None
 
     @property
     def is_changed(self) -> bool:
         """Whether the object is another now."""
-        try:
-            return bool(copied(self.value, self._read) != self._copy)
-        except Exception:  # noqa: BLE001  # an object of the client's own may end with its client
-            return False
+        return bool(self._copied() != self._copy)
 
 
 @dataclass
 class Process:
-    """Facts about the process of the client.
+    """Facts about the process of a client.
 
     Attributes:
         client: the client itself.
-        shown: the texts that were logged, printed or warned of: the verb and the text.
-        connections: the connections that are open now.
+        shown: the texts that were logged, printed or warned of, each behind its verb.
+        connections: the open connections.
         allowed_connections: the connections that may be open.
-        threads: the threads of the client that run on after its close.
+        threads: the threads that the client left behind at its close.
         tasks: the names of its tasks that go on after its close.
-        settings: the changed settings of the whole program, in words that follow the subject.
+        settings: the changed settings of the program.
     """
 
     client: object = None
@@ -198,7 +183,7 @@ class Observation:
         unsettled: the ids of animals that lists and reads may still leave out (gap ``visibility``).
         flaw: the fault that the connection met in its TLS handshake, or None.
         patience: the seconds that a call may wait for a response that never comes.
-        longest_wait: the longest wait that the client grants a ``Retry-After``; None for any.
+        longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
         read_pet: reads an animal that the client returned.
     """
 
@@ -230,8 +215,6 @@ class Observation:
     @property
     def subject(self) -> str:
         """The actor in sentences: the call, or what the client did without one."""
-        if self.call is None:
-            return self.doing
-        if self.meanwhile is None:
-            return str(self.call)
+        if self.call is None or self.meanwhile is None:
+            return self.doing if self.call is None else str(self.call)
         return f"{self.call}, while {self.meanwhile} was under way in another thread or task,"

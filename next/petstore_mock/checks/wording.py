@@ -25,7 +25,7 @@ def literal(value: object) -> str:
         return repr(value) if value.isprintable() and unicodedata.is_normalized("NFC", value) else ascii(value)
     if is_object(value):
         return f"{{{', '.join(f'{literal(name)}: {literal(member)}' for name, member in value.items())}}}"
-    return _text(repr, value)
+    return text_of(repr, value)
 
 
 def shortened(value: object) -> str:
@@ -35,14 +35,15 @@ def shortened(value: object) -> str:
 
 def raised(error: BaseException) -> str:
     """Return an exception in words that follow "raised"; keys that the fake issued are masked."""
-    text = _cut(mask_text(_text(str, error).strip().partition("\n")[0]))
+    text = _cut(mask_text(text_of(str, error).strip().partition("\n")[0]))
     return f"{type(error).__name__}{f' ({text})' if text else ''}"
 
 
-def _text(make: Callable[[Any], str], value: object) -> str:
+def text_of(make: Callable[[Any], str], value: object) -> str:
+    """Return ``make(value)``; a client's own method may fail."""
     try:
         return make(value)
-    except Exception as error:  # noqa: BLE001  # a client's own method may raise anything
+    except Exception as error:  # noqa: BLE001
         return f"<{make.__name__}() raised {type(error).__name__}>"
 
 
