@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from petstore_mock.checks.reading import copied, read_pet
@@ -199,7 +198,7 @@ class Observation:
     shared: bool = False
     url: str = ""
     keys: Sequence[str] = ()
-    pets: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+    pets: Mapping[int, Mapping[str, Any]] = field(default_factory=dict[int, Any])
     unsettled: Collection[int] = ()
     flaw: Fault | None = None
     patience: float = 2.0

@@ -226,11 +226,19 @@ def _show_warning(texts: list[tuple[str, str]], former: Callable[..., None], mes
 
 
 def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
-    """Wait until ``holds`` is true, or for so many seconds; return whether it is."""
-    deadline = monotonic() + seconds
-    while not holds():
-        if monotonic() > deadline:
-            return False
-        gc.collect(1)
-        sleep(_PAUSE)
-    return True
+    """Wait until ``holds`` is true, or for so many seconds; return whether it is.
+
+    A cycle may hold a connection. The young cycles are collected first, which is quick, and all before the last wait.
+    """
+    for generation, patience in ((0, _PAUSE), (1, min(seconds, _MOMENT)), (2, seconds)):
+        deadline = monotonic() + patience
+        while not holds():
+            if monotonic() > deadline:
+                break
+            sleep(_PAUSE)
+        else:
+            return True
+        gc.collect(generation)
+        if patience == seconds:
+            break
+    return holds()

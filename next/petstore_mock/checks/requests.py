@@ -73,7 +73,7 @@ def key_only_to_its_service(seen: Observation) -> str | None:
 
 @check(section="4", words="a client sends requests that the interface allows")
 def requests_are_valid(seen: Observation) -> Broken | None:
-    """Find a request that the contract or HTTP forbids: violations, Host, Date, Accept, a body that is not asked for."""
+    """Find a request that the contract or HTTP forbids: violations, Host, Date, Accept, a body with GET."""
     for place, exchange in enumerate(seen.exchanges):
         broken = _wrong_field(exchange, seen.url)
         row = OPERATIONS.get(exchange.operation or "")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
-from petstore_mock.checks.observation import Call, Kept, Observation, Process, attempt
+from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
+from petstore_mock.common.real import Thread, monotonic
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from petstore_mock.checks.adapting import Methods
     from petstore_mock.checks.classify import Kind
     from petstore_mock.checks.reading import ReadPet
+    from petstore_mock.faults import Fault
     from petstore_mock.mock.face import PetStore
 
 CHECKS: Final[dict[str, Check]] = {
@@ -29,6 +33,8 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which they are tried."""
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
+_STANDSTILL: Final = 5.0  # seconds that a call may take beyond its patience
+_LOOK: Final = 0.1  # seconds between two looks at a call that goes on
 _KEPT: Final = 2  # results that are compared with their copies
 
 
@@ -38,8 +44,39 @@ class _Options:
     classify: Callable[[BaseException], Kind]
     read_pet: ReadPet
     quiet: bool
+    patience: float
     key: str
     connections: int  # that were open before
+
+
+class _Worker:
+    """A thread that makes the calls of a client, so that a call that never ends does not hang the test."""
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[Callable[[], Outcome] | None] = SimpleQueue()
+        self._done: SimpleQueue[Outcome] = SimpleQueue()
+        self.is_stuck = False
+        Thread(target=self._work, name="petstore-mock-watched", daemon=True).start()
+
+    def _work(self) -> None:
+        while (function := self._asked.get()) is not None:
+            self._done.put(function())
+
+    def stop(self) -> None:
+        self._asked.put(None)
+
+    def run(self, function: Callable[[], Outcome], ended: Callable[[float], Outcome | None]) -> Outcome:
+        """Return the outcome of ``function``, or the first that ``ended`` returns while it runs."""
+        began = monotonic()
+        self._asked.put(partial(copy_context().run, function))
+        while True:
+            try:
+                return self._done.get(timeout=_LOOK)
+            except Empty:
+                outcome = ended(monotonic() - began)
+                if outcome is not None:
+                    self.is_stuck = True
+                    return outcome
 
 
 class WatchedClient:
@@ -54,6 +91,7 @@ class WatchedClient:
         self._petstore, self._options = petstore, options
         self._seen = len(petstore.journal)
         self._results: list[Kept] = []
+        self._worker = _Worker()
         self._watch = Watch()
         try:
             self._client = AdaptedClient(make_client, petstore, methods=methods)
@@ -84,15 +122,25 @@ class WatchedClient:
         if row.path_parameter is not None and positional:
             arguments[row.path_parameter.name] = positional[0]
         call = Call(row.name, arguments)
-        outcome = attempt(partial(self._client.call, call), self._options.classify)
+        outcome = self._worker.run(
+            partial(attempt, partial(self._client.call, call), self._options.classify), self._ended
+        )
         if outcome.error is not None:
             settled(lambda: len(self._petstore.journal) > self._seen, _UNDER_WAY)
         self._judge(self._facts(), call=call, outcome=outcome, earlier_results=self._results)
-        if outcome.error is None:
+        error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
+        if error is None:
             self._results = [*self._results[1 - _KEPT :], Kept(call, outcome.value, self._options.read_pet)]
         elif not self._options.quiet:
-            raise outcome.error
+            raise error
         return outcome.value
+
+    def _ended(self, seconds: float) -> Outcome | None:
+        """Return the outcome of a call that has run for so long and does not end; None while it may go on."""
+        journal = self._petstore.journal
+        if len(journal) > self._seen and journal.last.outcome == "hang" and seconds > self._options.patience:
+            return Outcome(seconds=seconds, ended="hung")
+        return Outcome(seconds=seconds, ended="stood still") if seconds > _STANDSTILL + self._options.patience else None
 
     def close(self) -> None:
         """Close the client.
@@ -101,6 +149,10 @@ class WatchedClient:
             AssertionError: the close failed, or left something behind.
         """
         __tracebackhide__ = True
+        self._worker.stop()
+        if self._worker.is_stuck:
+            self._watch.end()
+            return
         closed = self._client.can_be_closed
         outcome = attempt(self._client.close, self._options.classify)
         facts = Process(shown=self._watch.take(), tasks=self._client.tasks_left)
@@ -131,6 +183,8 @@ class WatchedClient:
             keys=[self._options.key],
             pets=pets,
             unsettled=pets if self._petstore.behaviour.visibility == "delayed" else (),
+            flaw=_flaw(self._petstore),
+            patience=self._options.patience,
             read_pet=self._options.read_pet,
             **given,
         )
@@ -149,6 +203,7 @@ def watched(
     read_pet: ReadPet = read_pet,
     methods: Methods | None = None,
     quiet: bool = False,
+    patience: float = 2.0,
 ) -> WatchedClient:
     """Return a client that checks each of its calls: the requests, the result or the exception, output, connections.
 
@@ -160,6 +215,7 @@ def watched(
         read_pet: reads an animal that the client returned.
         methods: the client's own names of the methods, such as ``{"list_pets": "pets.all"}``.
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
+        patience: the seconds that a call may wait for a response that never comes.
 
     Raises:
         PetStoreMockError: an argument does not fit.
@@ -167,7 +223,7 @@ def watched(
     """
     __tracebackhide__ = True
     chosen = tuple(CHECKS.values() if checks is None else checks)
-    options = _Options(chosen, classify, read_pet, quiet, petstore.api_key, open_connections(petstore))
+    options = _Options(chosen, classify, read_pet, quiet, patience, petstore.api_key, open_connections(petstore))
     return WatchedClient(make_client, petstore, methods, options)
 
 
@@ -180,3 +236,11 @@ def open_connections(petstore: Any) -> int:  # noqa: ANN401  # a mock; 0 in proc
 def _url(petstore: Any) -> str:  # noqa: ANN401
     service = getattr(petstore, "service", None)
     return "" if service is not None and not service.is_listening else str(petstore.url)
+
+
+def _flaw(petstore: Any) -> Fault | None:  # noqa: ANN401
+    """Return the flaw of certificates that the test planned for every connection, and that one met."""
+    world = getattr(petstore, "world", None)
+    handles = [] if world is None else world.plan.in_force
+    met = [one.fault for one in handles if one.hits and one.fault.row.meets_handshakes]
+    return next((fault for fault in met if "certificate" in fault.row.sentence), None)
