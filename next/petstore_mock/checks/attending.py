@@ -1,0 +1,178 @@
+"""Looks after calls from another thread: ends a hang, and leaves behind a call that neither ends nor sends a request."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import threading
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from math import ceil
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from petstore_mock.checks.requests import seconds_told
+from petstore_mock.common.real import perf_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.mock.petstore import PetStoreMock
+
+PLAYER_THREAD: Final = "petstore-mock-player"
+STANDSTILL: Final = 15.0  # seconds without a request: no client pauses for as long
+_TICK: Final = 0.02  # seconds between two looks
+_LONGEST_TICK: Final = 0.1  # seconds; more passed while the machine slept, and the client with it
+_RUNAWAY: Final = 200  # requests of one call, redirections that it follows included
+_INTERRUPTS: Final = 50
+
+
+@dataclass
+class Limits:
+    """How long a call may wait.
+
+    Attributes:
+        patience: seconds for a response that never comes.
+        longest_wait: seconds that the client grants a ``Retry-After``; None for any.
+        standstill: seconds without a request and without a response that is due.
+    """
+
+    patience: float = 2.0
+    longest_wait: float | None = None
+    standstill: float = STANDSTILL
+
+
+class UnderWay:
+    """A call that is under way.
+
+    Attributes:
+        ended: why it had to be ended.
+    """
+
+    def __init__(self, petstore: PetStoreMock, limits: Limits, *, handshake: bool = False) -> None:
+        self.ended: Literal["hung", "stood still", "ran away"] | None = None
+        self.waited = 0.0  # since the latest request
+        self._petstore, self._limits, self._handshake = petstore, limits, handshake
+        self._before, self._at = len(petstore.journal), 0
+
+    def look(self, tick: float) -> bool:
+        """Note that ``tick`` seconds went by; end a hang; return whether the call is lost."""
+        requests = len(self._petstore.journal) - self._before
+        last = self._petstore.journal.last if requests else None
+        self.waited = 0.0 if requests != self._at else self.waited + tick
+        self._at = requests
+        if requests > _RUNAWAY:
+            self.ended = "ran away"
+        elif self._hangs(last):
+            if self.waited >= self._limits.patience and self.ended is None:
+                self.ended, self.waited = "hung", 0.0
+                self._petstore.stop()  # held responses end
+        elif last is not None and last.in_flight:
+            self.waited = 0.0
+        elif self.waited >= self._longest(last):
+            self.ended = "stood still"
+        return self.ended in {"ran away", "stood still"}
+
+    def _hangs(self, last: Exchange | None) -> bool:
+        return self.ended is None and (self._handshake if last is None else last.outcome == "hang")
+
+    def _longest(self, last: Exchange | None) -> float:
+        limit = self._limits.longest_wait
+        told = None if last is None or limit is None else seconds_told(last)
+        if told is None or limit is None or max(told) <= limit:
+            return max(self._limits.standstill, 1.5 * self._limits.patience)
+        by_service = ceil(told[0]) if 0 < told[0] <= limit else 0  # dates have whole seconds
+        return by_service + limit
+
+
+class RunawayError(BaseException):
+    """Raised inside a call that sends requests without an end; no ``except Exception`` stops it."""
+
+
+class Player:
+    """A thread that does one thing after the other for whoever can't wait for ever."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
+        self._thread.start()
+
+    @property
+    def ident(self) -> int:
+        """The number of the thread."""
+        return self._thread.ident or 0
+
+    def play(self, work: Callable[[], Any]) -> Future[Any]:
+        """Begin to do ``work`` and return the future of its result."""
+        future: Future[Any] = Future()
+        self._work.put((work, future))
+        return future
+
+    def end(self) -> None:
+        """End the thread once it is done."""
+        self._work.put(None)
+
+    def interrupt(self, future: Future[Any]) -> None:
+        """End the Python code that the thread runs, if it does run code."""
+        for _ in range(_INTERRUPTS):
+            if future.done():
+                return
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+            wait([future], timeout=_TICK)
+
+    def _run(self) -> None:
+        loop = asyncio.new_event_loop()  # as the main thread has one for clients that ask for it
+        asyncio.set_event_loop(loop)
+        try:
+            while (todo := self._work.get()) is not None:
+                _fill(*todo)
+                del todo  # it holds the result
+        except RunawayError:  # it came late
+            pass
+        finally:
+            loop.close()
+
+
+def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001  # for the thread that waits
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    del future  # the error's traceback holds this frame
+
+
+class Job:
+    """Something that a player does, in which calls are under way.
+
+    Attributes:
+        player: the thread.
+        future: the future of its result.
+        under_way: the present call, if there is one.
+        is_lost: whether its thread was left behind.
+    """
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self.future: Future[Any] = Future()
+        self.under_way: UnderWay | None = None
+        self.is_lost = False
+
+
+def attend(jobs: Sequence[Job]) -> None:
+    """Wait until each job is done or lost."""
+    waiting, before = list(jobs), perf_counter()
+    while waiting:
+        wait([job.future for job in waiting], timeout=_TICK)
+        now = perf_counter()
+        tick, before = min(now - before, _LONGEST_TICK), now
+        for job in waiting:
+            under_way = job.under_way
+            if under_way is not None and not job.future.done() and under_way.look(tick):
+                job.is_lost = True
+                if under_way.ended == "ran away":
+                    job.player.interrupt(job.future)
+                job.player.end()
+        waiting = [job for job in waiting if not job.is_lost and not job.future.done()]

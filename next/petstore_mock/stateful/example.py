@@ -1,0 +1,372 @@
+"""One example: a scenario, played by clients in worlds of their own, and checked step by step."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock import faults
+from petstore_mock.checks import Call, Finding, Outcome, Process
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, attend
+from petstore_mock.checks.check import Broken, Check
+from petstore_mock.checks.observation import attempt
+from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
+from petstore_mock.checks.watched import open_connections
+from petstore_mock.checks.wording import literal
+from petstore_mock.common.real import perf_counter
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.table import BASE_PATH, FIELDS, OPERATIONS
+from petstore_mock.stateful.actor import Actor, Found
+from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
+from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, PlannedFault, Scenario, Step, Switch, Together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from petstore_mock.faults import Fault
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.stateful.run import Run
+
+_MOST_PETS: Final = 120  # from which on no other actor adds many
+_IS_MADE: Final = Check(
+    "client_is_made", "1", "the service has an address like any other", frozenset({"outcome"}), lambda _: None
+)
+
+
+class Example:
+    """One example.
+
+    Args:
+        run: what all examples share.
+        scenario: what happens.
+        alone: whether no other example runs beside it, so that the process can be observed.
+
+    Attributes:
+        job: the thread that plays it.
+        watch: observes the process; None while others run beside it.
+        actors: the clients, each in its world.
+        calling: the actor and the call under way.
+        flaw: the TLS fault that connections meet.
+        lines: the steps so far, as lines of a pasted test.
+        used: the names of further mocks that the lines use.
+        most_connections: the connections that its clients may have open.
+        found: what a check found.
+    """
+
+    def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
+        self.run, self.scenario = run, scenario
+        self.job = Job(run.player())
+        self.actors: list[Actor] = []
+        self.calling: tuple[Actor, Call | None] | None = None
+        self.flaw: Fault | None = None
+        self.lines: list[str] = []
+        self.used: set[str] = set()
+        self.found: Found | None = None
+        self._began = 0.0
+        self._stack, self._worlds = ExitStack(), ExitStack()
+        self._mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
+        self._elsewhere: PetStoreMock | None = None
+        self._seen_elsewhere = 0
+        self._needs_elsewhere = any(_leads_elsewhere(step) for step in scenario.steps)
+        if self._needs_elsewhere:
+            run.mock("elsewhere")  # it starts a thread that is none of the client's
+        self._enter_environment(scenario.environment)
+        self.watch = Watch([PLAYER_THREAD]) if alone else None
+        self._before = self.connections()
+        self.most_connections = self._before + MOST_CONNECTIONS
+
+    def _enter_environment(self, name: str | None) -> None:
+        if name == "time_zone":
+            self._stack.enter_context(time_zone(ANOTHER_ZONE))
+        elif name not in {None, "ipv6"}:
+            self._stack.enter_context(environment(str(name)))
+
+    # Around it, in the thread that waits
+
+    def start(self, *, here: bool = False) -> None:
+        """Begin to play in a thread, or play in this one."""
+        self.run.report.begin_example(self.scenario.behaviour)
+        self._began = perf_counter()
+        first = self._new_world()  # worlds begin and end in one thread
+        if self._needs_elsewhere:
+            self._elsewhere = self._worlds.enter_context(self.run.mock("elsewhere").fresh())
+        play = partial(self._play, first)
+        if here:
+            self.job.future.set_result(play())
+        else:
+            self.job.future = self.job.player.play(play)
+
+    def play_here(self) -> None:
+        """Play in this thread, the main one as a rule."""
+        self.start(here=True)
+        self.finish()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call had to be ended."""
+        outcome = None if self.found is None else self.found.outcome
+        return self.job.is_lost or (outcome is not None and outcome.ended is not None)
+
+    def finish(self) -> Found | None:
+        """Return what was found, after :func:`attend`; errors of the mock, and of ``make_client``, pass through."""
+        try:
+            if self.job.is_lost:
+                self._judge_lost()
+            else:
+                self.run.is_idle(self.job.player)
+                self.job.future.result()
+        finally:
+            settings = [] if self.watch is None else self.watch.end()
+            self._worlds.close()
+            self._stack.close()
+        self.run.sets_variables |= "os.environ" in settings and not self.scenario.steps  # as a test does in make_client
+        changed = [name for name in settings if name != "os.environ" or not self.run.sets_variables]
+        if changed and self.found is None:
+            self._judge_process(Process(settings=changed))
+        return self.found
+
+    def _judge_lost(self) -> None:
+        under_way, calling = self.job.under_way, self.calling
+        if under_way is not None and calling is not None:
+            if under_way.ended == "stood still":
+                self.run.note_standstill()
+            self.found = calling[0].lost(under_way, calling[1], under_way.waited)
+
+    def _judge_process(self, facts: Process) -> None:
+        actor = self.actors[-1]
+        try:
+            actor.judge(actor.observed(doing="the client" if facts.settings else "close()", process=facts))
+        except Found as found:
+            self.found = found
+
+    # In its own thread
+
+    def _play(self, first: PetStoreMock) -> None:
+        try:
+            self._new_actor("client", "petstore", first)
+            for step in self.scenario.steps:
+                self._take(step)
+            self._end()
+        except Found as found:
+            self.found = found
+        finally:
+            for actor in self.actors:
+                if hasattr(actor, "client"):
+                    attempt(actor.client.close, self.run.options.classify)
+                    del actor.client
+
+    def _new_world(self) -> PetStoreMock:
+        key = self.run.new_key() if self.scenario.odd_key else None
+        petstore = self._worlds.enter_context(self._mock.fresh(behaviour=self.scenario.behaviour, api_key=key))
+        if self.scenario.hours_ahead:
+            petstore.clock.advance(hours=self.scenario.hours_ahead)
+        return petstore
+
+    def _new_actor(self, name: str, world: str, petstore: PetStoreMock) -> None:
+        self.actors.append(Actor(self, name, world, petstore))
+        self.most_connections += MOST_CONNECTIONS * (len(self.actors) > 1)
+        try:
+            self.actors[-1].begin()
+        except (Found, PetStoreMockError):
+            raise
+        except Exception as error:
+            if self.scenario.environment is None:  # it could be made before
+                raise
+            outcome = Outcome(error=error)
+            broken = Broken(str(outcome), _IS_MADE.section, _IS_MADE.words)
+            raise Found(Finding(_IS_MADE, "make_client", broken), outcome) from None
+        self.actor = self.actors[-1]
+        if not self.run.operations:
+            self.run.meet(self.actor.client, petstore)
+
+    def _end(self) -> None:
+        for actor in self.actors:
+            actor.petstore.cancel_faults()
+        closed = all([actor.client.can_be_closed for actor in self.actors])
+        for actor in self.actors:
+            actor.close()
+        if self.watch is None:
+            return
+        facts = Process(threads=self.watch.threads_left(self._forget, closed=closed), allowed_connections=self._before)
+        settled(lambda: self.connections() <= self._before)
+        facts.connections = self.connections()
+        self._judge_process(facts)
+
+    def _forget(self) -> None:
+        for actor in self.actors:
+            del actor.client
+
+    def connections(self) -> int:
+        """Return how many connections of clients are open."""
+        mocks = [self._mock, *([self.run.mock("elsewhere")] if self._needs_elsewhere else [])]
+        return sum(map(open_connections, mocks))
+
+    def foreign(self, actor: Actor) -> list[Exchange]:
+        """Return the new requests that reached another world than that of ``actor``."""
+        found: list[Exchange] = []
+        for other in self.actors:
+            if other is not actor and len(other.petstore.journal) > other.seen:
+                found += other.petstore.journal[other.seen :]
+                other.seen = len(other.petstore.journal)
+        if self._elsewhere is not None and len(self._elsewhere.journal) > self._seen_elsewhere:
+            found += self._elsewhere.journal[self._seen_elsewhere :]
+            self._seen_elsewhere = len(self._elsewhere.journal)
+        return found
+
+    # Steps
+
+    def _take(self, step: Step) -> None:
+        if isinstance(step, Ask):
+            if step.operation in self.actor.client.operations:
+                self.ask(self._call(step))
+        elif isinstance(step, Act):
+            self._act(step.kind, dict(step.arguments))
+        elif isinstance(step, PlannedFault):
+            self._inject(step)
+        elif isinstance(step, Together):
+            self._together(step)
+        elif isinstance(step, Own):
+            self._own(step.name)
+        else:
+            self._switch()
+
+    def _call(self, ask: Ask) -> Call:
+        return Call(ask.operation, {name: self._chosen(value) for name, value in ask.arguments.items()})
+
+    def _chosen(self, value: Any) -> Any:  # noqa: ANN401  # an argument is any value
+        return self.actor.model.chosen(value) if isinstance(value, Pick) else value
+
+    def ask(self, call: Call) -> None:
+        """Let the client whose turn it is make a call."""
+        self.lines.append(f"{self.actor.name}.{call.code}")
+        self.actor.call(call).error = None  # its traceback may hold a connection open
+
+    def _together(self, step: Together) -> None:
+        calls = self._call(step.first), self._call(step.second)
+        if {call.operation for call in calls} <= self.actor.client.operations.keys():
+            asked = ", ".join(f"lambda: {self.actor.name}.{call.code}" for call in calls)
+            places = f"hold={step.hold}" + ("" if step.then is None else f", then={step.then}")
+            self.lines += [f"for made in at_once({asked}, {places}):", "    made.result()"]
+            self.actor.together(calls, step.hold, step.then)
+
+    def _own(self, name: str) -> None:
+        self.lines.append(f"{name}({self.actor.name}, {self.actor.world})")
+        try:
+            self.run.options.steps[name](Caller(self), self.actor.petstore)
+        except AssertionError as error:
+            words = "a step of the test's own says so"
+            made = Check(name, "1", words, frozenset(), lambda _: None)
+            raise Found(Finding(made, name, Broken(f"failed: {error}", "1", words)), Outcome(error=error)) from None
+        self.actor.model.apply(self.actor.petstore.pets)
+
+    def _switch(self) -> None:
+        if len(self.actors) == 1:
+            self.used.add("other")
+            self._new_actor("other_client", "other", self._new_world())
+        else:
+            self.actor = self.actors[1 - self.actors.index(self.actor)]
+
+    def _inject(self, step: PlannedFault) -> None:
+        fault, code = self._led(step.fault, step.on)
+        if fault.row.meets_handshakes:
+            self.flaw = fault
+        times = "" if fault.kind == "sequence" else f", times={step.times}"
+        after = f", after={step.after}" if step.after else ""
+        at = f", at={step.at!r}" if step.at != "before_commit" else ""
+        on = "" if step.on is None else f", on={step.on!r}"
+        self._did(f"inject({code}{times}{on}{after}{at})")
+        PlannedFault(fault, on=step.on, times=step.times, after=step.after, at=step.at).inject(self.actor.petstore)
+
+    def _led(self, fault: Fault, on: str | None) -> tuple[Fault, str]:
+        """Return a fault with the places that its Location leads to, and its code."""
+        fields: Mapping[str, str] = fault.arguments.get("headers") or {}
+        location = fields.get("Location", "")
+        if not ("{" in location or location.startswith(BASE_PATH)):
+            return fault, repr(fault)
+        path = "/pets"
+        if on is not None and OPERATIONS[on].path_parameter is not None:
+            path = OPERATIONS[on].path.partition("{")[0] + str(self.actor.model.chosen(Pick()))
+        path = location.replace("{own}", path).replace("{elsewhere}", "").replace("{petstore}", "")
+        url, code = "", repr(path)
+        if "{elsewhere}" in location and self._elsewhere is not None:
+            url, code = self._elsewhere.url, f"elsewhere.url + {path!r}"
+            self.used.add("elsewhere")
+        elif "{petstore}" in location:
+            url, code = self.actor.petstore.url, f"{self.actor.world}.url + {path!r}"
+        made = faults.respond(fault.status or 307, headers={"Location": url + path})
+        return made, f"faults.respond({fault.status}, headers={{'Location': {code}}})"
+
+    def _act(self, kind: str, given: dict[str, Any]) -> None:
+        petstore, model = self.actor.petstore, self.actor.model
+        picked = model.chosen(given.pop("pet")) if "pet" in given else 0
+        if kind == "spoil":
+            if self.lines and self.actor.spoil():
+                self.lines[-1] = f"spoil({self.lines[-1]})"
+            return
+        if (kind in {"update", "remove"} and picked not in model.pets) or (
+            kind == "seed_many" and len(model.pets) > _MOST_PETS
+        ):
+            return
+        if kind == "seed" and given.get("id") in model.pets:
+            del given["id"]
+        positional = [picked] if kind in {"update", "remove"} else [given.pop(name) for name in ("count", "at") if name in given]
+        owner, name = (petstore.clock, "clock.travel_to") if kind == "travel_to" else (petstore, kind)
+        getattr(owner, kind)(*positional, **given)
+        written = [*map(literal, positional), *(f"{name}={literal(value)}" for name, value in given.items())]
+        self._did(f"{name}({', '.join(written)})")
+        if kind in {"seed", "seed_many", "update", "remove"}:
+            model.apply(petstore.pets)
+
+    def _did(self, code: str) -> None:
+        self.lines.append(f"{self.actor.world}.{code}")
+
+
+class Caller:
+    """The client as a step of the test's own gets it: each call of its methods is checked; the error is raised."""
+
+    def __init__(self, example: Example) -> None:
+        self._example = example
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
+        row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
+        if row is None:
+            message = f"the client has no method {name}"
+            raise AttributeError(message)
+        return partial(self._call, row.name)
+
+    def _call(self, operation: str, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
+        outcome = self._example.actor.call(call_of(operation, positional, given))
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+
+def call_of(operation: str, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
+    """Return the call that the Python arguments of a client's method make."""
+    row = OPERATIONS[operation]
+    names = {one.python: one.name for one in (*FIELDS.values(), *row.parameters)}
+    arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
+    if row.path_parameter is not None and positional:
+        arguments[row.path_parameter.name] = positional[0]
+    return Call(operation, arguments)
+
+
+def _leads_elsewhere(step: Step) -> bool:
+    return isinstance(step, PlannedFault) and "{elsewhere}" in str((step.fault.arguments.get("headers") or {}).values())
+
+
+def play_all(run: Run, scenarios: Sequence[Scenario], *, alone: bool | None = None) -> list[Example]:
+    """Play scenarios side by side; return the examples, each with what it found."""
+    is_alone = len(scenarios) == 1 if alone is None else alone
+    examples = [Example(run, scenario, alone=is_alone) for scenario in scenarios]
+    try:
+        for example in examples:
+            example.start()
+        attend([example.job for example in examples])
+    finally:
+        for example in examples:
+            with suppress(Exception) if not example.job.future.done() and not example.job.is_lost else ExitStack():
+                example.finish()
+    return examples

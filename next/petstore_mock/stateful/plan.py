@@ -1,0 +1,88 @@
+"""The directed scenarios of a run: those that take real time, and one for each environment."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock import faults as kinds
+from petstore_mock.interface.behaviour import Behaviour
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.table import OPERATIONS
+from petstore_mock.strategies.scenario import Act, Ask, PlannedFault, Scenario, Step
+from petstore_mock.strategies.scenarios import plain_ask, planned
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from petstore_mock.faults import Fault
+
+_SLOW: Final = (
+    kinds.hang(),
+    kinds.delay(0.05),
+    kinds.dribble(10_000),
+    kinds.rate_limited(1),
+    kinds.respond(503, headers={"Retry-After": "1"}),
+)
+# Longer than any call may take, for clients that say how long that is.
+_LONG: Final = (
+    kinds.rate_limited(86_400),
+    kinds.respond(503, headers={"Retry-After": "1000000000"}),
+    kinds.rate_limited("2999-12-31"),
+    kinds.rate_limited(10**12),  # more than a clock can hold
+)
+FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
+_LIMITED: Final = 7  # calls, so that the fifth request is refused
+_EDGE_IDS: Final = (1_234_567, 2**53 + 1, -1)
+
+
+def ask(operation: str) -> Ask:
+    """Return the plainest call of an operation."""
+    return plain_ask(OPERATIONS[operation])
+
+
+def waits(operations: Iterable[str], faults: Collection[Fault] | None, vary: Collection[str], *, long: bool) -> list[Scenario]:
+    """Return a scenario for each fault that takes real time, operation and commit point; and for the rate limit.
+
+    Args:
+        operations: the operations of the client.
+        faults: the faults to choose from; None for the machine's own.
+        vary: the gaps that may differ.
+        long: whether the client grants a ``Retry-After`` so many seconds at most.
+    """
+    rows = [OPERATIONS[name] for name in operations]
+    own = (*_SLOW, *(_LONG if long else ()))
+    chosen = own if faults is None else [fault for fault in faults if fault.takes_time or fault.tells_to_wait]
+    found: list[Scenario] = []
+    for fault, row in product(chosen, rows):
+        ask = plain_ask(row)
+        for plan in planned(fault, row):
+            found.append(Scenario(steps=(Act("seed", {"name": "Rex", "categoryId": 1}), ask, plan, ask, ask)))
+    clocks = (0, 1, -1) if long else (0,)
+    limits = [name for name in GAPS["rate_limit"].alternatives if name != GAPS["rate_limit"].default]
+    if "rate_limit" in vary:
+        for limit, hours in product(limits, clocks):
+            for row in rows:
+                steps = (Act("seed", {"name": "Rex", "categoryId": 1}), *[plain_ask(row)] * _LIMITED)
+                found.append(Scenario(Behaviour().replace({"rate_limit": limit}), steps, hours_ahead=hours))
+    return found
+
+
+def surrounded(operations: Iterable[str], environments: Iterable[str], faults: Collection[Fault] | None) -> Iterator[Scenario]:
+    """Yield a scenario for each environment."""
+    rows = [OPERATIONS[name] for name in operations]
+    asks = [plain_ask(row) for row in rows]
+    odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]
+    met: list[Step] = []
+    for fault, ask in product((kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks):
+        met += [PlannedFault(fault, on=ask.operation), ask]
+    for name in environments:
+        limit = {"rate_limit": "retry_after_date"} if name == "time_zone" and faults is None else {}
+        steps = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *met)
+        yield Scenario(Behaviour().replace(limit), steps, environment=name)
+
+
+def flawed(operation: str) -> Iterator[Scenario]:
+    """Yield a scenario for each flaw of a TLS handshake."""
+    for flaw in FLAWS:
+        yield Scenario(steps=(PlannedFault(flaw, times=12), plain_ask(OPERATIONS[operation])))

@@ -1,0 +1,106 @@
+"""What the examples of one run share: its options, the listeners, the report, and what is known of the client."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from petstore_mock.checks.attending import STANDSTILL, Limits, Player
+from petstore_mock.checks.process import settled
+from petstore_mock.mock.petstore import PetStoreMock
+from petstore_mock.stateful.environments import IPV6_HOST
+from petstore_mock.stateful.report import CheckReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from petstore_mock.checks import Check, Kind
+    from petstore_mock.checks.adapting import AdaptedClient, Methods
+
+_BY_ITSELF: Final = 0.3  # seconds within which a thread that sends by itself is likely to do so
+_KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of ``check_client`` that say how a client is made and judged."""
+
+    make_client: Callable[[Any], Any]
+    classify: Callable[[BaseException], Kind]
+    read_pet: Callable[[Any], Mapping[str, Any]]
+    methods: Methods | None
+    patience: float
+    longest_wait: float | None
+    tls: bool
+    checks: Sequence[Check]
+    own_checks: Sequence[Check] = ()
+    steps: Mapping[str, Callable[[Any, Any], object]] = field(default_factory=dict[str, Any])
+
+
+class Run:
+    """One run of the machine.
+
+    Attributes:
+        options: how a client is made and judged.
+        report: what the client was shown.
+        limits: how long a call may wait.
+        operations: the operations that the client has, each with the arguments that its method takes.
+        sends_by_itself: whether a thread of the client sends requests that no call asked for.
+        sets_variables: whether ``make_client`` sets variables of the environment, as a test may.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.report = CheckReport()
+        self.limits = Limits(options.patience, options.longest_wait)
+        self.operations: Mapping[str, Sequence[str]] = {}
+        self.sends_by_itself = self.sets_variables = False
+        self._keys = 0
+        self._threads = threading.active_count()
+        self._idle: list[Player] = []
+        self._mocks: dict[str, PetStoreMock] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for player in self._idle:
+            player.end()
+        self._stack.close()
+
+    def mock(self, name: str = "petstore") -> PetStoreMock:
+        """Return the service, another service (``elsewhere``) or the service at an IPv6 address, started when needed."""
+        if name not in self._mocks:
+            host = IPV6_HOST if name == "ipv6" else "127.0.0.1"
+            mock = PetStoreMock(host=host, tls=self.options.tls and name != "ipv6")
+            mock.adds_notes = False
+            self._mocks[name] = self._stack.enter_context(mock)
+        return self._mocks[name]
+
+    def new_key(self) -> str:
+        """Return a key with characters of every kind that RFC 6750 §2.1 allows."""
+        self._keys += 1
+        return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
+
+    def player(self) -> Player:
+        """Return an idle thread."""
+        return self._idle.pop() if self._idle else Player()
+
+    def is_idle(self, player: Player) -> None:
+        """Take a thread back."""
+        self._idle.append(player)
+
+    def meet(self, client: AdaptedClient, petstore: PetStoreMock) -> None:
+        """Look at the first client: which methods it has, and whether a thread of it sends requests by itself."""
+        self.operations, self.report.left_out = client.operations, client.left_out
+        made = len(petstore.journal)
+        if threading.active_count() > self._threads + 1:  # the client, not only the loop that we gave it
+            self.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)
+
+    def note_standstill(self) -> None:
+        """Know that the client comes to a standstill, so that nobody waits as long for the next one."""
+        if self.limits.standstill == STANDSTILL:
+            self.limits.standstill = _KNOWN_STANDSTILL

@@ -1,0 +1,258 @@
+"""The search: directed scenarios first, then the drawn ones; what fails is made simpler."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from unittest import SkipTest
+
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
+
+from petstore_mock.common.real import monotonic
+from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.stateful import plan
+from petstore_mock.stateful.environments import is_there
+from petstore_mock.stateful.example import Example, play_all
+from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
+from petstore_mock.strategies.scenario import Scenario, Together
+from petstore_mock.strategies.scenarios import scenarios
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from hypothesis.strategies import SearchStrategy
+
+    from petstore_mock.faults import Fault
+    from petstore_mock.stateful.run import Run
+
+# What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
+_DIGEST: Final = "_hypothesis_internal_add_digest"
+_REPRODUCE: Final = "@reproduce_failure"
+_LONGEST_SHRINKING: Final = 8.0  # seconds
+_LONGEST_REDUCING: Final = 4.0
+_TIMES: Final = 3  # that two calls at once must fail while they are made simpler,
+_AGAIN: Final = 8  # and once more at the end
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The arguments of ``check_client`` that say what a client is shown."""
+
+    vary: Collection[str]
+    faults: Collection[Fault] | None
+    arguments: Mapping[str, SearchStrategy[Any]]
+    environments: Collection[str]
+    concurrent: bool
+    max_seconds: float | None
+
+
+class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by where they are raised: here that is one line
+    """An example failed."""
+
+
+class _TimeIsOver(SkipTest):  # noqa: N818
+    """Ends a search: Hypothesis lets it pass at once."""
+
+
+class Search:
+    """Looks for a bug of one client."""
+
+    def __init__(self, run: Run, chosen: Chosen) -> None:
+        self._run, self._chosen = run, chosen
+        self._began = monotonic()
+        self._deadline: float | None = None
+        self._failing: dict[str, ClientBugError] = {}
+
+    def find(self, settings: Settings) -> ClientBugError | None:
+        """Return the bug that the client shows, or None."""
+        try:
+            return self._probe() or self._directed() or self._drawn(settings)
+        finally:
+            self._run.report.seconds = round(monotonic() - self._began, 3)
+
+    # Playing
+
+    def _bug(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario alone."""
+        return _told(play_all(self._run, [scenario])[0])
+
+    def _always(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario; one with two calls at once must fail each time."""
+        bug = None
+        for _ in range(_TIMES if _has_races(scenario) else 1):
+            bug = self._bug(scenario)
+            if bug is None:
+                return None
+        return bug
+
+    def _is_over(self) -> bool:
+        return self._chosen.max_seconds is not None and monotonic() - self._began >= self._chosen.max_seconds
+
+    # Directed scenarios
+
+    def _probe(self) -> ClientBugError | None:
+        """Make a client, and close it unused, in this thread: signals can't be set in another."""
+        run = self._run
+        example = Example(run, Scenario(odd_key=False))
+        example.play_here()
+        bug = _told(example)
+        if bug is not None or not run.options.tls:
+            return bug
+        operation = next(iter(run.operations))
+        trusting = self._bug(Scenario(steps=(plan.ask(operation),)))
+        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
+            refuse(
+                "expected make_client to make a client that trusts the mock, by petstore.tls.client_context() or "
+                f"petstore.tls.ca_path; got {trusting.sentence}"
+            )
+        return next((bug for one in plan.flawed(operation) if (bug := self._bug(one)) is not None), None)
+
+    def _directed(self) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        long = run.options.longest_wait is not None
+        waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=long)
+        for example in play_all(run, waits, alone=False) if waits and not self._is_over() else ():
+            if example.found is not None:  # it may be for the others beside it: alone, it counts
+                bug = self._confirmed(example.scenario)
+                if bug is not None:
+                    return bug
+        names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
+        for scenario in plan.surrounded(run.operations, names, chosen.faults):
+            bug = None if self._is_over() else self._bug(scenario)
+            if bug is not None:
+                return self._reduced(bug)
+        return None
+
+    def _confirmed(self, scenario: Scenario) -> ClientBugError | None:
+        plain = self._bug(replace(scenario, odd_key=False))
+        return plain or self._bug(scenario)
+
+    # Drawn scenarios
+
+    def _drawn(self, settings: Settings) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        drawn = scenarios(
+            operations=run.operations,
+            vary=[name for name in chosen.vary if name != "rate_limit"],
+            faults=None if chosen.faults is None else [one for one in chosen.faults if not _waits(one)],
+            arguments=chosen.arguments,
+            concurrent=chosen.concurrent,
+            steps=tuple(run.options.steps),
+        )
+
+        def example(scenario: Scenario) -> None:
+            self._show(scenario)
+
+        make = run.options.make_client
+        maker = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
+        setattr(example, _DIGEST, maker.encode())
+        notes: list[str] = []
+        try:
+            with suppress(_TimeIsOver):
+                settings(given(drawn)(example))()
+        except _Failed as error:
+            notes = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
+        if not self._failing:
+            return None
+        bug = self._reduced(min(self._failing.values(), key=_size))
+        for note in notes:
+            bug.add_note(note)
+        return bug
+
+    def _show(self, scenario: Scenario) -> None:
+        """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
+        name = _name(scenario)
+        if not self._failing and self._is_over():
+            raise _TimeIsOver("max_seconds")
+        if name not in self._failing and (self._deadline is None or monotonic() < self._deadline):
+            bug = self._always(scenario) if self._failing else self._bug(scenario)
+            if bug is not None:
+                self._failing[name] = bug
+        if self._failing and self._deadline is None:
+            self._deadline = monotonic() + _LONGEST_SHRINKING
+            self._run.report = self._run.report.frozen()
+        if name in self._failing:
+            raise _Failed
+
+    # Afterwards
+
+    def _reduced(self, bug: ClientBugError) -> ClientBugError:
+        """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
+        deadline, tried, found = monotonic() + _LONGEST_REDUCING, {_name(bug.scenario)}, bug
+        self._run.report = self._run.report.frozen()
+        again = True
+        while again:
+            again = False
+            for simpler in _simpler(found.scenario):
+                if monotonic() > deadline or _name(simpler) in tried:
+                    continue
+                tried.add(_name(simpler))
+                other = self._always(simpler)
+                if other is not None:
+                    found, again = other, True
+                    break
+        return self._repeated(found)
+
+    def _repeated(self, bug: ClientBugError) -> ClientBugError:
+        """Say so if the bug does not come again each time."""
+        races = _has_races(bug.scenario)
+        for _ in range(_AGAIN if races else 1):
+            if self._bug(bug.scenario) is None:
+                return bug.with_words(NOT_EACH_TIME if races else NOT_ALWAYS)
+        return bug
+
+
+def _told(example: Example) -> ClientBugError | None:
+    return None if example.found is None else explain(example, example.found)
+
+
+def _waits(fault: Fault) -> bool:
+    return fault.takes_time or fault.tells_to_wait
+
+
+def _name(scenario: Scenario) -> str:
+    return json.dumps(scenario.to_data(), sort_keys=True)
+
+
+def _size(bug: ClientBugError) -> tuple[int, int, int]:
+    scenario = bug.scenario
+    return len(scenario.steps), len(scenario.behaviour.differences()), len(_name(scenario))
+
+
+def _has_races(scenario: Scenario) -> bool:
+    return any(isinstance(step, Together) for step in scenario.steps)
+
+
+def _simpler(scenario: Scenario) -> Iterator[Scenario]:
+    if scenario.odd_key:
+        yield replace(scenario, odd_key=False)
+    if scenario.environment is not None:
+        yield replace(scenario, environment=None)
+    if scenario.hours_ahead:
+        yield replace(scenario, hours_ahead=0)
+    for name in scenario.behaviour.differences():
+        yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
+    size = len(scenario.steps) // 2
+    while size:
+        for start in range(0, len(scenario.steps), size):
+            yield replace(scenario, steps=scenario.steps[:start] + scenario.steps[start + size :])
+        size //= 2
+
+
+def machine_settings(given_settings: Settings | None, max_examples: int) -> Settings:
+    """Return Hypothesis's settings as the machine needs them: no deadline, no health check."""
+    chosen = given_settings or Settings()
+    phases = [phase for phase in chosen.phases if phase is not Phase.explain]  # it explains our lines, not the client's
+    return Settings(
+        chosen,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        phases=phases,
+        max_examples=max_examples,
+    )
