@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from petstore_mock.journal.exchange import Exchange
-    from petstore_mock.mock.petstore import PetStoreMock
+    from petstore_mock.journal.journal import Journal
 
 PLAYER_THREAD: Final = "petstore-mock-player"
 STANDSTILL: Final = 15.0  # seconds without a request: no client pauses for as long
@@ -46,28 +46,40 @@ class Limits:
 class UnderWay:
     """A call that is under way.
 
+    Args:
+        journal: the journal of its service.
+        limits: how long it may wait.
+        release: ends a hang from the side of the service; without it, a call that hangs is lost.
+        handshake: whether it may hang in a TLS handshake.
+
     Attributes:
         ended: why it had to be ended.
+        waited: the seconds since its latest request.
     """
 
-    def __init__(self, petstore: PetStoreMock, limits: Limits, *, handshake: bool = False) -> None:
+    def __init__(
+        self, journal: Journal, limits: Limits, release: Callable[[], object] | None = None, *, handshake: bool = False
+    ) -> None:
         self.ended: Literal["hung", "stood still", "ran away"] | None = None
-        self.waited = 0.0  # since the latest request
-        self._petstore, self._limits, self._handshake = petstore, limits, handshake
-        self._before, self._at = len(petstore.journal), 0
+        self.waited = 0.0
+        self._journal, self._limits, self._release, self._handshake = journal, limits, release, handshake
+        self._before, self._at = len(journal), 0
 
     def look(self, tick: float) -> bool:
         """Note that ``tick`` seconds went by; end a hang; return whether the call is lost."""
-        requests = len(self._petstore.journal) - self._before
-        last = self._petstore.journal.last if requests else None
+        requests = len(self._journal) - self._before
+        last = self._journal.last if requests else None
         self.waited = 0.0 if requests != self._at else self.waited + tick
         self._at = requests
         if requests > _RUNAWAY:
             self.ended = "ran away"
         elif self._hangs(last):
             if self.waited >= self._limits.patience and self.ended is None:
-                self.ended, self.waited = "hung", 0.0
-                self._petstore.stop()  # held responses end
+                self.ended = "hung"
+                if self._release is None:
+                    return True
+                self.waited = 0.0
+                self._release()
         elif last is not None and last.in_flight:
             self.waited = 0.0
         elif self.waited >= self._longest(last):

@@ -35,6 +35,15 @@ class Call:
     operation: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @staticmethod
+    def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
+        """Return the call that the Python arguments of a client's method make."""
+        names = {one.python: one.name for one in (*FIELDS.values(), *row.parameters)}
+        arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
+        if row.path_parameter is not None and positional:
+            arguments[row.path_parameter.name] = positional[0]
+        return Call(row.name, arguments)
+
     def __str__(self) -> str:
         return self._written(shortened)
 

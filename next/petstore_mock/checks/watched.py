@@ -5,18 +5,20 @@ from __future__ import annotations
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
 from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
-from petstore_mock.common.real import Thread, monotonic
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
+from petstore_mock.checks.together import halves, meet
+from petstore_mock.common.real import monotonic
+from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,8 +35,8 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which they are tried."""
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
-_STANDSTILL: Final = 5.0  # seconds that a call may take beyond its patience
-_LOOK: Final = 0.1  # seconds between two looks at a call that goes on
+_STANDSTILL: Final = 5.0  # seconds without a request
+_open: Final[WeakSet[WatchedClient]] = WeakSet()
 _KEPT: Final = 2  # results that are compared with their copies
 
 
@@ -44,39 +46,10 @@ class _Options:
     classify: Callable[[BaseException], Kind]
     read_pet: ReadPet
     quiet: bool
-    patience: float
+    limits: Limits
+    others: tuple[PetStore, ...]
     key: str
     connections: int  # that were open before
-
-
-class _Worker:
-    """A thread that makes the calls of a client, so that a call that never ends does not hang the test."""
-
-    def __init__(self) -> None:
-        self._asked: SimpleQueue[Callable[[], Outcome] | None] = SimpleQueue()
-        self._done: SimpleQueue[Outcome] = SimpleQueue()
-        self.is_stuck = False
-        Thread(target=self._work, name="petstore-mock-watched", daemon=True).start()
-
-    def _work(self) -> None:
-        while (function := self._asked.get()) is not None:
-            self._done.put(function())
-
-    def stop(self) -> None:
-        self._asked.put(None)
-
-    def run(self, function: Callable[[], Outcome], ended: Callable[[float], Outcome | None]) -> Outcome:
-        """Return the outcome of ``function``, or the first that ``ended`` returns while it runs."""
-        began = monotonic()
-        self._asked.put(partial(copy_context().run, function))
-        while True:
-            try:
-                return self._done.get(timeout=_LOOK)
-            except Empty:
-                outcome = ended(monotonic() - began)
-                if outcome is not None:
-                    self.is_stuck = True
-                    return outcome
 
 
 class WatchedClient:
@@ -91,14 +64,16 @@ class WatchedClient:
         self._petstore, self._options = petstore, options
         self._seen = len(petstore.journal)
         self._results: list[Kept] = []
-        self._worker = _Worker()
-        self._watch = Watch()
+        self._seen_elsewhere = [len(other.journal) for other in options.others]
+        self._job = Job(Player())
+        self._watch = Watch([PLAYER_THREAD])
         try:
             self._client = AdaptedClient(make_client, petstore, methods=methods)
             self._judge(self._facts(), doing="make_client")
         except BaseException:
             self._watch.end()
             raise
+        _open.add(self)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
@@ -116,17 +91,8 @@ class WatchedClient:
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
-        names = {field.python: field.name for field in FIELDS.values()}
-        names |= {parameter.python: parameter.name for parameter in row.parameters}
-        arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
-        if row.path_parameter is not None and positional:
-            arguments[row.path_parameter.name] = positional[0]
-        call = Call(row.name, arguments)
-        outcome = self._worker.run(
-            partial(attempt, partial(self._client.call, call), self._options.classify), self._ended
-        )
-        if outcome.error is not None:
-            settled(lambda: len(self._petstore.journal) > self._seen, _UNDER_WAY)
+        call = Call.of(row, positional, given)
+        outcome = self._attempt(partial(self._client.call, call))
         self._judge(self._facts(), call=call, outcome=outcome, earlier_results=self._results)
         error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
         if error is None:
@@ -135,12 +101,45 @@ class WatchedClient:
             raise error
         return outcome.value
 
-    def _ended(self, seconds: float) -> Outcome | None:
-        """Return the outcome of a call that has run for so long and does not end; None while it may go on."""
-        journal = self._petstore.journal
-        if len(journal) > self._seen and journal.last.outcome == "hang" and seconds > self._options.patience:
-            return Outcome(seconds=seconds, ended="hung")
-        return Outcome(seconds=seconds, ended="stood still") if seconds > _STANDSTILL + self._options.patience else None
+    def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
+        """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
+
+        Args:
+            first: a call.
+            second: another call.
+            hold: the line of the client's own code before which the first call is held.
+            then: the line before which the second call is held; None for none.
+
+        Raises:
+            AssertionError: one of the calls did wrong.
+        """
+        __tracebackhide__ = True
+        calls, classify = (first, second), self._options.classify
+        whole = self._attempt(partial(meet, self._client, calls, hold, then, classify))
+        outcomes = [whole, whole] if whole.value is None else whole.value
+        both = self._observed(self._facts())
+        for seen in halves(both, calls, outcomes):
+            self._find(seen)
+        for outcome in outcomes:
+            outcome.error = None
+
+    def _attempt(self, function: Callable[[], Any]) -> Outcome:
+        """Call the client in a thread, so that a call that never ends does not hang the test."""
+        journal, job = self._petstore.journal, self._job
+        under_way = UnderWay(journal, self._options.limits, handshake=_flaw(self._petstore) is not None)
+        job.under_way = under_way
+        run = partial(copy_context().run, attempt, function, self._options.classify)
+        job.future = job.player.play(run)
+        began = monotonic()
+        attend([job])
+        job.under_way = None
+        if job.is_lost:
+            ended = "stood still" if under_way.ended == "ran away" else under_way.ended
+            return Outcome(seconds=monotonic() - began, ended=ended)
+        outcome: Outcome = job.future.result()
+        if outcome.error is not None:
+            settled(lambda: len(journal) > self._seen, _UNDER_WAY)
+        return outcome
 
     def close(self) -> None:
         """Close the client.
@@ -149,45 +148,56 @@ class WatchedClient:
             AssertionError: the close failed, or left something behind.
         """
         __tracebackhide__ = True
-        self._worker.stop()
-        if self._worker.is_stuck:
+        _open.discard(self)
+        if self._job.is_lost:
             self._watch.end()
             return
+        self._job.player.end()
         closed = self._client.can_be_closed
         outcome = attempt(self._client.close, self._options.classify)
         facts = Process(shown=self._watch.take(), tasks=self._client.tasks_left)
         self._results.clear()
         facts.threads = self._watch.threads_left(partial(vars(self).pop, "_client"), closed=closed)
-        facts.allowed_connections = before = self._options.connections
-        settled(lambda: open_connections(self._petstore) <= before)
+        facts.allowed_connections = most = self._options.connections + MOST_CONNECTIONS * len(_open)
+        settled(lambda: open_connections(self._petstore) <= most)
         facts.connections = open_connections(self._petstore)
         facts.settings = self._watch.end()
         self._judge(facts, doing="close()", outcome=outcome)
 
     def _facts(self) -> Process:
-        most = self._options.connections + MOST_CONNECTIONS
+        most = self._options.connections + MOST_CONNECTIONS * max(1, len(_open))
         settled(lambda: open_connections(self._petstore) <= most, _UNDER_WAY)
         return Process(self._client.client, self._watch.take(), open_connections(self._petstore), most)
 
     def _judge(self, facts: Process, **given: Any) -> None:  # noqa: ANN401  # of an observation
         """Look with every check at what happened since the last look."""
         __tracebackhide__ = True
+        self._find(self._observed(facts, **given))
+
+    def _observed(self, facts: Process, **given: Any) -> Observation:  # noqa: ANN401
         journal, before = self._petstore.journal, self._seen
         self._seen = len(journal)
         pets = {pet["id"]: pet for pet in self._petstore.pets}
-        seen = Observation(
+        foreign = [one for other, seen in zip(self._options.others, self._seen_elsewhere, strict=True) for one in other.journal[seen:]]
+        self._seen_elsewhere = [len(other.journal) for other in self._options.others]
+        return Observation(
             journal[before:],
             process=facts,
             earlier=journal[:before],
+            foreign=foreign,
             url=_url(self._petstore),
             keys=[self._options.key],
             pets=pets,
             unsettled=pets if self._petstore.behaviour.visibility == "delayed" else (),
             flaw=_flaw(self._petstore),
-            patience=self._options.patience,
+            patience=self._options.limits.patience,
+            longest_wait=self._options.limits.longest_wait,
             read_pet=self._options.read_pet,
             **given,
         )
+
+    def _find(self, seen: Observation) -> None:
+        __tracebackhide__ = True
         for one in self._options.checks:
             found = one.find(seen)
             if found is not None:
@@ -204,6 +214,8 @@ def watched(
     methods: Methods | None = None,
     quiet: bool = False,
     patience: float = 2.0,
+    longest_wait: float | None = None,
+    others: Iterable[PetStore] = (),
 ) -> WatchedClient:
     """Return a client that checks each of its calls: the requests, the result or the exception, output, connections.
 
@@ -216,6 +228,8 @@ def watched(
         methods: the client's own names of the methods, such as ``{"list_pets": "pets.all"}``.
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
         patience: the seconds that a call may wait for a response that never comes.
+        longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
+        others: mocks that the client must send nothing to: other services, and worlds of other clients.
 
     Raises:
         PetStoreMockError: an argument does not fit.
@@ -223,7 +237,9 @@ def watched(
     """
     __tracebackhide__ = True
     chosen = tuple(CHECKS.values() if checks is None else checks)
-    options = _Options(chosen, classify, read_pet, quiet, patience, petstore.api_key, open_connections(petstore))
+    limits = Limits(patience, longest_wait, _STANDSTILL)
+    key, connections = petstore.api_key, open_connections(petstore)
+    options = _Options(chosen, classify, read_pet, quiet, limits, tuple(others), key, connections)
     return WatchedClient(make_client, petstore, methods, options)
 
 

@@ -30,6 +30,7 @@ from petstore_mock.checks import (
     read_pet,
 )
 from petstore_mock.checks.adapting import checked_methods
+from petstore_mock.checks.together import at_once
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.faults import Fault
@@ -41,7 +42,6 @@ from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMEN
 from petstore_mock.stateful.report import CheckReport, ClientBugError
 from petstore_mock.stateful.run import Options, Run
 from petstore_mock.stateful.search import Chosen, Search, machine_settings
-from petstore_mock.stateful.together import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -11,11 +11,10 @@ from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.attending import UnderWay
 from petstore_mock.checks.observation import attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, settled
-from petstore_mock.checks.requests import asks_for
+from petstore_mock.checks.together import halves, meet
 from petstore_mock.checks.watched import open_connections
 from petstore_mock.common.real import perf_counter
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.stateful.together import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -114,7 +113,8 @@ class Actor:
         example, limits = self._example, self._run.limits
         if standstill is not None:
             limits = replace(limits, standstill=min(standstill, limits.standstill))
-        under_way = UnderWay(self.petstore, limits, handshake=example.flaw is not None)
+        end_hang = self.petstore.stop  # held responses of its world end
+        under_way = UnderWay(self.petstore.journal, limits, end_hang, handshake=example.flaw is not None)
         example.calling = (self, call)
         example.job.under_way = under_way
         try:
@@ -159,32 +159,17 @@ class Actor:
         self._leave_out_earlier()
         if calls[0] == calls[1]:  # nobody could tell which response belongs to which call
             return
-        whole = self._attempt(partial(self._meet, calls, hold, then), calls[0], _PAIR_STANDSTILL)
-        outcomes: list[Outcome] = whole.value if whole.error is None else [whole, whole]
+        classify = self._run.options.classify
+        whole = self._attempt(partial(meet, self.client, calls, hold, then, classify), None, _PAIR_STANDSTILL)
+        outcomes: list[Outcome] = [whole, whole] if whole.value is None else whole.value
         if any(outcome.error is not None for outcome in outcomes):
             settled(lambda: len(self.petstore.journal) > self.seen + 1, _ARRIVES)
-        both = self.observed()
+        both = self.observed(process=self.facts())
         self._run.report.count(both.exchanges)
-        facts = self.facts()
-        for place, call in enumerate(calls):
-            self.judge(self._half(both, call, calls[1 - place], outcomes[place], facts))
+        for seen in halves(both, calls, outcomes):
+            self.judge(seen)
         for outcome in outcomes:
             outcome.error = None
-
-    def _meet(self, calls: tuple[Call, Call], hold: int, then: int | None) -> list[Outcome]:
-        classify = self._run.options.classify
-        if all(self.client.is_async(call.operation) for call in calls):
-            results = self.client.gather(*calls)
-            return [attempt(partial(_result, one), classify) for one in results]
-        first, second = (partial(self.client.call, call) for call in calls)
-        return [attempt(future.result, classify) for future in at_once(first, second, hold=hold, then=then)]
-
-    def _half(self, both: Observation, call: Call, other: Call, outcome: Outcome, facts: Process | None) -> Observation:
-        own = [one for one in both.exchanges if asks_for(call, one)]
-        either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
-        seen = self.observed(call=call, outcome=outcome, meanwhile=other, process=facts)
-        seen.exchanges, seen.foreign, seen.shared = either, both.foreign, len(own) < len(either)
-        return seen
 
     # What is seen
 
@@ -249,12 +234,6 @@ class Actor:
         if process is not None:
             process.tasks, process.connections = self.client.tasks_left, 0
         self.judge(self.observed(doing="close()", outcome=outcome, process=process))
-
-
-def _result(value: Any) -> Any:  # noqa: ANN401  # a client returns any object
-    if isinstance(value, BaseException):
-        raise value
-    return value
 
 
 def spoil(result: Any) -> None:  # noqa: ANN401  # a client returns any object

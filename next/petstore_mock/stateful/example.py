@@ -16,7 +16,7 @@ from petstore_mock.checks.watched import open_connections
 from petstore_mock.checks.wording import literal
 from petstore_mock.common.real import perf_counter
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.table import BASE_PATH, FIELDS, OPERATIONS
+from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 from petstore_mock.stateful.actor import Actor, Found
 from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
 from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, PlannedFault, Scenario, Step, Switch, Together
@@ -119,6 +119,8 @@ class Example:
                 self.job.future.result()
         finally:
             settings = [] if self.watch is None else self.watch.end()
+            for actor in self.actors:
+                actor.petstore.cancel_faults()  # none of them need have fired
             self._worlds.close()
             self._stack.close()
         self.run.sets_variables |= "os.environ" in settings and not self.scenario.steps  # as a test does in make_client
@@ -246,9 +248,9 @@ class Example:
     def _together(self, step: Together) -> None:
         calls = self._call(step.first), self._call(step.second)
         if {call.operation for call in calls} <= self.actor.client.operations.keys():
-            asked = ", ".join(f"lambda: {self.actor.name}.{call.code}" for call in calls)
+            asked = ", ".join(f"checks.Call({call.operation!r}, {literal(call.arguments)})" for call in calls)
             places = f"hold={step.hold}" + ("" if step.then is None else f", then={step.then}")
-            self.lines += [f"for made in at_once({asked}, {places}):", "    made.result()"]
+            self.lines.append(f"{self.actor.name}.at_once({asked}, {places})")
             self.actor.together(calls, step.hold, step.then)
 
     def _own(self, name: str) -> None:
@@ -337,20 +339,10 @@ class Caller:
         return partial(self._call, row.name)
 
     def _call(self, operation: str, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
-        outcome = self._example.actor.call(call_of(operation, positional, given))
+        outcome = self._example.actor.call(Call.of(OPERATIONS[operation], positional, given))
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
-
-
-def call_of(operation: str, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
-    """Return the call that the Python arguments of a client's method make."""
-    row = OPERATIONS[operation]
-    names = {one.python: one.name for one in (*FIELDS.values(), *row.parameters)}
-    arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
-    if row.path_parameter is not None and positional:
-        arguments[row.path_parameter.name] = positional[0]
-    return Call(operation, arguments)
 
 
 def _leads_elsewhere(step: Step) -> bool:

@@ -68,8 +68,8 @@ def waits(operations: Iterable[str], faults: Collection[Fault] | None, vary: Col
     return found
 
 
-def surrounded(operations: Iterable[str], environments: Iterable[str], faults: Collection[Fault] | None) -> Iterator[Scenario]:
-    """Yield a scenario for each environment."""
+def surrounded(operations: Iterable[str], environments: Iterable[str | None], faults: Collection[Fault] | None) -> Iterator[Scenario]:
+    """Yield a scenario for each environment; None stands for the process as it is."""
     rows = [OPERATIONS[name] for name in operations]
     asks = [plain_ask(row) for row in rows]
     odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+import threading
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ _INDENT: Final = "    "
 _REQUESTS: Final = 15  # that are shown
 _FRAMES: Final = 3  # of a traceback
 _FRAMES_OF_A_WAIT: Final = 8  # libraries have some of their own around a lock
-_LEFT_OUT: Final = (__file__.rpartition("stateful")[0], hypothesis.__file__.rpartition("__init__")[0])
+_LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0], hypothesis.__file__.rpartition("__init__")[0])
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
 _ODD_KEY_MATTERS: Final = (
     "It happens only with a key of all characters that a key may have: letters of both cases, digits and -._~+/, with = "
@@ -234,7 +235,6 @@ def _given(example: Example) -> str:
     given += [f"others=[{', '.join(others)}]"] if "elsewhere" in others else []
     given += [f"patience={options.patience!r}"] if example.waits else []
     given += [f"longest_wait={options.longest_wait!r}"] if options.longest_wait is not None else []
-    given += [f"flaw={example.flaw!r}"] if example.flaw is not None else []
     return f", {', '.join(given)}"
 
 
@@ -248,7 +248,7 @@ def _imports(code: str, options: Any) -> list[str]:  # noqa: ANN401  # Options
         return [name for name in names if re.search(rf"\b{re.escape(name)}\b", code)]
 
     lines = [f"from petstore_mock import {', '.join(used(['Behaviour', 'PetStoreMock', 'checks', 'faults']))}"]
-    ours = used(["at_once", "environment", "spoil", "time_zone"])
+    ours = used(["environment", "spoil", "time_zone"])
     lines += [f"from petstore_mock.stateful import {', '.join(ours)}"] if ours else []
     objects = {"make_client": options.make_client, "classify": options.classify, "read_pet": options.read_pet}
     objects |= {"methods": options.methods, **options.steps, **{one.name: one.look for one in options.own_checks}}

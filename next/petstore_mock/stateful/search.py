@@ -19,16 +19,16 @@ from petstore_mock.stateful import plan
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example, play_all
 from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
-from petstore_mock.strategies.scenario import Scenario, Together
+from petstore_mock.stateful.run import Run
+from petstore_mock.strategies.scenario import Scenario, Switch, Together
 from petstore_mock.strategies.scenarios import scenarios
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.faults import Fault
-    from petstore_mock.stateful.run import Run
 
 # What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
@@ -71,7 +71,7 @@ class Search:
     def find(self, settings: Settings) -> ClientBugError | None:
         """Return the bug that the client shows, or None."""
         try:
-            return self._probe() or self._directed() or self._drawn(settings)
+            return self._probe() or self._surrounded([None]) or self._directed() or self._drawn(settings)
         finally:
             self._run.report.seconds = round(monotonic() - self._began, 3)
 
@@ -122,7 +122,10 @@ class Search:
                 if bug is not None:
                     return bug
         names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
-        for scenario in plan.surrounded(run.operations, names, chosen.faults):
+        return self._surrounded(names)
+
+    def _surrounded(self, names: Sequence[str | None]) -> ClientBugError | None:
+        for scenario in plan.surrounded(self._run.operations, names, self._chosen.faults):
             bug = None if self._is_over() else self._bug(scenario)
             if bug is not None:
                 return self._reduced(bug)
@@ -199,12 +202,18 @@ class Search:
         return self._repeated(found)
 
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
-        """Say so if the bug does not come again each time."""
-        races = _has_races(bug.scenario)
-        for _ in range(_AGAIN if races else 1):
-            if self._bug(bug.scenario) is None:
-                return bug.with_words(NOT_EACH_TIME if races else NOT_ALWAYS)
-        return bug
+        """Play the scenario for a service that the client has not met; say so if the bug does not come again."""
+        scenario = bug.scenario
+        if _has_races(scenario):
+            always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
+            return bug if always else bug.with_words(NOT_EACH_TIME)
+        twice = replace(scenario, steps=(*scenario.steps, Switch(), *scenario.steps))  # for what a class remembers
+        return self._anew(scenario) or self._anew(twice) or bug.with_words(NOT_ALWAYS)
+
+    def _anew(self, scenario: Scenario) -> ClientBugError | None:
+        with Run(self._run.options) as other:
+            other.limits = self._run.limits
+            return _told(play_all(other, [scenario])[0])
 
 
 def _told(example: Example) -> ClientBugError | None:

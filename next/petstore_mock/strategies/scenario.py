@@ -81,11 +81,9 @@ class PlannedFault:
     at: CommitPoint = "before_commit"
 
     def inject(self, petstore: PetStore) -> Handle:
-        """Plan it in the world of ``petstore``; a test does not answer for it if no request meets it."""
+        """Plan it in the world of ``petstore``."""
         times = None if self.fault.kind == "sequence" else self.times
-        handle: Any = petstore.inject(self.fault, on=self.on, times=times, after=self.after, at=self.at)
-        handle.required = False
-        return handle
+        return petstore.inject(self.fault, on=self.on, times=times, after=self.after, at=self.at)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,23 @@ from __future__ import annotations
 import sys
 import threading
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks.attending import Player
+from petstore_mock.checks.observation import Call, Observation, Outcome, attempt
+from petstore_mock.checks.requests import asks_for
 from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import require
 from petstore_mock.common.values import is_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
+
+    from petstore_mock.checks.adapting import AdaptedClient
+    from petstore_mock.checks.classify import Kind
 
     Pair = tuple[Future[Any], Future[Any]]
 
@@ -67,6 +73,32 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 
         player.end()
     wait([one])
     return one, other
+
+
+Classify = "Callable[[BaseException], Kind]"
+
+
+def meet(client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Classify) -> list[Outcome]:
+    """Make two calls of a client at once and return their outcomes; tasks of an ``async`` client are held nowhere."""
+    if all(client.is_async(call.operation) for call in calls):
+        return [attempt(partial(_raise_or_return, one), classify) for one in client.gather(*calls)]
+    first, second = (partial(client.call, call) for call in calls)
+    return [attempt(future.result, classify) for future in at_once(first, second, hold=hold, then=then)]
+
+
+def _raise_or_return(result: Any) -> Any:  # noqa: ANN401  # a client returns any object
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> Iterator[Observation]:
+    """Yield what each of two calls did: its own requests, and those that neither asked for."""
+    for call, other, outcome in zip(calls, reversed(calls), outcomes, strict=True):
+        own = [one for one in both.exchanges if asks_for(call, one)]
+        either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
+        shared = both.shared or len(own) < len(either)
+        yield replace(both, exchanges=either, call=call, outcome=outcome, meanwhile=other, shared=shared)
 
 
 def _fill(future: Future[Any], call: Callable[[], Any]) -> None:
