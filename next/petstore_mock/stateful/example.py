@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +20,8 @@ from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 from petstore_mock.stateful.actor import Actor, Found
 from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
-from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, PlannedFault, Scenario, Step, Switch, Together
+from petstore_mock.strategies.plans import PlannedFault
+from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Switch, Together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -279,7 +281,7 @@ class Example:
         at = f", at={step.at!r}" if step.at != "before_commit" else ""
         on = "" if step.on is None else f", on={step.on!r}"
         self._did(f"inject({code}{times}{on}{after}{at})")
-        PlannedFault(fault, on=step.on, times=step.times, after=step.after, at=step.at).inject(self.actor.petstore)
+        replace(step, fault=fault).inject(self.actor.petstore)
 
     def _led(self, fault: Fault, on: str | None) -> tuple[Fault, str]:
         """Return a fault with the places that its Location leads to, and its code."""

@@ -33,6 +33,7 @@ _LONG: Final = (
 )
 FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _LIMITED: Final = 7  # calls, so that the fifth request is refused
+_SEED: Final = Act("seed")  # a plausible animal
 _EDGE_IDS: Final = (1_234_567, 2**53 + 1, -1)
 
 
@@ -56,14 +57,13 @@ def waits(operations: Iterable[str], faults: Collection[Fault] | None, vary: Col
     found: list[Scenario] = []
     for fault, row in product(chosen, rows):
         ask = plain_ask(row)
-        for plan in planned(fault, row):
-            found.append(Scenario(steps=(Act("seed", {"name": "Rex", "categoryId": 1}), ask, plan, ask, ask)))
+        found += [Scenario(steps=(_SEED, ask, one, ask, ask)) for one in planned(fault, row)]
     clocks = (0, 1, -1) if long else (0,)
     limits = [name for name in GAPS["rate_limit"].alternatives if name != GAPS["rate_limit"].default]
     if "rate_limit" in vary:
         for limit, hours in product(limits, clocks):
             for row in rows:
-                steps = (Act("seed", {"name": "Rex", "categoryId": 1}), *[plain_ask(row)] * _LIMITED)
+                steps = (_SEED, *[plain_ask(row)] * _LIMITED)
                 found.append(Scenario(Behaviour().replace({"rate_limit": limit}), steps, hours_ahead=hours))
     return found
 
@@ -75,7 +75,7 @@ def surrounded(operations: Iterable[str], environments: Iterable[str | None], fa
     odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]
     met: list[Step] = []
     for fault, ask in product((kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks):
-        met += [PlannedFault(fault, on=ask.operation), ask]
+        met += [PlannedFault(fault=fault, on=ask.operation), ask]
     for name in environments:
         limit = {"rate_limit": "retry_after_date"} if name == "time_zone" and faults is None else {}
         steps = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *met)
@@ -85,4 +85,4 @@ def surrounded(operations: Iterable[str], environments: Iterable[str | None], fa
 def flawed(operation: str) -> Iterator[Scenario]:
     """Yield a scenario for each flaw of a TLS handshake."""
     for flaw in FLAWS:
-        yield Scenario(steps=(PlannedFault(flaw, times=12), plain_ask(OPERATIONS[operation])))
+        yield Scenario(steps=(PlannedFault(fault=flaw, times=12), plain_ask(OPERATIONS[operation])))

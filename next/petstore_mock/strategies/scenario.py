@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from petstore_mock.common.refusing import one_of, refuse, require, shown
-from petstore_mock.faults.fault import Fault, from_data
+from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.table import require_operation
-
-if TYPE_CHECKING:
-    from petstore_mock.core.fault_plan import CommitPoint
-    from petstore_mock.mock.face import Handle, PetStore
+from petstore_mock.strategies.plans import PlannedFault
 
 ENVIRONMENTS: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
 ACTS: Final = (
@@ -60,30 +57,6 @@ class Act:
 
     kind: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedFault:
-    """A fault and when it meets a request: the arguments of ``petstore.inject()``.
-
-    Attributes:
-        fault: the fault.
-        on: the operation that it meets.
-        times: how often it fires.
-        after: how many matching requests pass first.
-        at: before or after the commit.
-    """
-
-    fault: Fault = field(kw_only=False)
-    on: Any = None  # the name of an operation
-    times: int = 1
-    after: int = 0
-    at: CommitPoint = "before_commit"
-
-    def inject(self, petstore: PetStore) -> Handle:
-        """Plan it in the world of ``petstore``."""
-        times = None if self.fault.kind == "sequence" else self.times
-        return petstore.inject(self.fault, on=self.on, times=times, after=self.after, at=self.at)
 
 
 @dataclass(frozen=True)

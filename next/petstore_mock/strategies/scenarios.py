@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from petstore_mock import faults as kinds
+from petstore_mock.core.fault_plan import operations_of
 from petstore_mock.interface import schemas
-from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
-from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, PlannedFault, Scenario, Step, Switch, Together
+from petstore_mock.strategies.plans import PlannedFault, behaviours
+from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Switch, Together
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -204,12 +205,12 @@ class Draws:
 
     def meetings(self, faults: Sequence[Fault], *, redirections: bool) -> list[list[Block]]:
         """Return the blocks in which a call meets a fault, by kind."""
-        found = [planned(fault, row, plan) for fault, row, plan in product(faults, self.rows, _TIMES_AND_AFTER)]
+        found = [planned(fault, row, *when) for fault, row, when in product(faults, self.rows, _TIMES_AND_AFTER)]
         blocks = [(one, plain_ask(OPERATIONS[one.on])) for group in found for one in group]
         if not redirections:
             return [blocks] if blocks else []
-        redirected = [(PlannedFault(one, on=row.name), plain_ask(row)) for one, row in product(REDIRECTIONS, self.rows)]
-        circles = [(PlannedFault(_CIRCLE, on=row.name, times=_ROUNDS), plain_ask(row)) for row in self.rows]
+        redirected = [(PlannedFault(fault=one, on=row.name), plain_ask(row)) for one, row in product(REDIRECTIONS, self.rows)]
+        circles = [(PlannedFault(fault=_CIRCLE, on=row.name, times=_ROUNDS), plain_ask(row)) for row in self.rows]
         return [blocks, [*redirected, *circles]]
 
     def pairs(self) -> SearchStrategy[Block]:
@@ -247,24 +248,17 @@ def _after(row: Operation) -> str:
     return "" if row.removed_at is None else row.removed_at.replace(day=row.removed_at.day + 1).date().isoformat()
 
 
-def planned(fault: Fault, row: Operation, plan: tuple[int, int] = (1, 0)) -> list[PlannedFault]:
-    """Return how a fault may meet an operation: at each commit point; not at all with the status of another (§7)."""
-    statuses = {one.status for one in fault.parts} & {status for one in OPERATIONS.values() for status in one.statuses}
-    if not statuses <= row.statuses:
+def planned(fault: Fault, row: Operation, times: int = 1, after: int = 0) -> list[PlannedFault]:
+    """Return how a fault may meet an operation: at each commit point; not at all where its status is of others (§7)."""
+    if row.name not in operations_of(fault):
         return []
     # A readable response must be true: before the commit it would tell of an animal that is not kept.
     only_after = any(part.row.readable and not part.row.only_slows for part in fault.parts)
-    points = ["before_commit"] if not row.commits else ["after_commit"] if only_after else ["before_commit", "after_commit"]
-    times, after = plan
-    return [PlannedFault(fault, on=row.name, times=times, after=after, at=point) for point in points]  # type: ignore[arg-type]
-
-
-def _behaviours(names: Iterable[str]) -> SearchStrategy[Behaviour]:
-    others = [(name, other) for name in names for other in list(GAPS[name].alternatives)[1:]]
-    if not others:
-        return st.just(Behaviour())
-    changes = st.lists(st.integers(0, len(others) - 1).map(others.__getitem__), unique_by=lambda one: one[0], max_size=9)
-    return changes.map(lambda drawn: Behaviour().replace(dict(drawn)))
+    points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
+    return [
+        PlannedFault(fault=fault, on=row.name, times=times, after=after, at=point)
+        for point in (points if row.commits else ["before_commit"])
+    ]
 
 
 def scenarios(
@@ -299,4 +293,4 @@ def scenarios(
     block = st.sampled_from(blocks).flatmap(lambda one: one)
     nested = st.lists(st.lists(block, min_size=1, max_size=8), min_size=1, max_size=6)
     flat = nested.map(lambda parts: tuple(step for part in parts for block in part for step in block))
-    return st.builds(Scenario, _behaviours(chosen), flat)
+    return st.builds(Scenario, behaviours(vary=chosen), flat)
