@@ -1,4 +1,4 @@
-"""Looks after calls from another thread: ends a hang, and leaves behind a call that neither ends nor sends a request."""
+"""Looks after calls from another thread: ends a hang, and leaves a call behind that never ends."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ class Call:
     @staticmethod
     def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
         """Return the call that the Python arguments of a client's method make."""
-        names = {one.python: one.name for one in (*FIELDS.values(), *row.parameters)}
+        names = {field.python: field.name for field in FIELDS.values()}
+        names |= {parameter.python: parameter.name for parameter in row.parameters}
         arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
         if row.path_parameter is not None and positional:
             arguments[row.path_parameter.name] = positional[0]

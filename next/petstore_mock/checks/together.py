@@ -33,12 +33,11 @@ _STANDS: Final = 3  # looks at the same place after which it waits for something
 _LONGEST: Final = 0.5  # seconds
 _WAITS_FOR_BYTES: Final = frozenset({"socket", "ssl", "selectors"})  # modules that wait for a response
 # Code that is not the client's own: the standard library, the usual libraries for clients, and this one.
-_LIBRARIES: Final = sys.stdlib_module_names | frozenset(
-    (
-        "aiohttp anyio attr attrs certifi charset_normalizer h11 h2 httpcore httpx hypothesis idna multidict "
-        "petstore_mock pydantic pydantic_core requests sniffio urllib3 yarl"
-    ).split()
+_USUAL: Final = (
+    "aiohttp anyio attr attrs certifi charset_normalizer h11 h2 httpcore httpx hypothesis idna multidict petstore_mock "
+    "pydantic pydantic_core requests sniffio urllib3 yarl"
 )
+_LIBRARIES: Final = sys.stdlib_module_names | frozenset(_USUAL.split())
 
 
 def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 1, then: int | None = None) -> Pair:
@@ -57,7 +56,6 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 
     Raises:
         PetStoreMockError: an argument can't be right.
     """
-    require(callable(first) and callable(second), "two functions without arguments", first=first, second=second)
     for name, place in (("hold", hold), ("then", 1 if then is None else then)):
         require(is_integer(place) and place >= 1, f"{name} to be a whole number of at least 1", **{name: place})
     held, meanwhile = _Hold(hold), _Hold(then)
@@ -75,10 +73,9 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 
     return one, other
 
 
-Classify = "Callable[[BaseException], Kind]"
-
-
-def meet(client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Classify) -> list[Outcome]:
+def meet(
+    client: AdaptedClient, calls: Sequence[Call], hold: int, then: int | None, classify: Callable[[BaseException], Kind]
+) -> list[Outcome]:
     """Make two calls of a client at once and return their outcomes; tasks of an ``async`` client are held nowhere."""
     if all(client.is_async(call.operation) for call in calls):
         return [attempt(partial(_raise_or_return, one), classify) for one in client.gather(*calls)]

@@ -128,8 +128,8 @@ class WatchedClient:
         journal, job = self._petstore.journal, self._job
         under_way = UnderWay(journal, self._options.limits, handshake=_flaw(self._petstore) is not None)
         job.under_way = under_way
-        run = partial(copy_context().run, attempt, function, self._options.classify)
-        job.future = job.player.play(run)
+        context = copy_context()
+        job.future = job.player.play(lambda: context.run(attempt, function, self._options.classify))
         began = monotonic()
         attend([job])
         job.under_way = None
@@ -178,7 +178,11 @@ class WatchedClient:
         journal, before = self._petstore.journal, self._seen
         self._seen = len(journal)
         pets = {pet["id"]: pet for pet in self._petstore.pets}
-        foreign = [one for other, seen in zip(self._options.others, self._seen_elsewhere, strict=True) for one in other.journal[seen:]]
+        foreign = [
+            one
+            for other, seen in zip(self._options.others, self._seen_elsewhere, strict=True)
+            for one in other.journal[seen:]
+        ]
         self._seen_elsewhere = [len(other.journal) for other in self._options.others]
         return Observation(
             journal[before:],

@@ -33,7 +33,6 @@ from petstore_mock.checks.adapting import checked_methods
 from petstore_mock.checks.together import at_once
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.common.values import is_integer, is_number
-from petstore_mock.faults import Fault
 from petstore_mock.faults.fault import coerce
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from petstore_mock.checks.adapting import Methods
+    from petstore_mock.faults import Fault
     from petstore_mock.mock.petstore import PetStoreMock
 
 __all__ = [

@@ -10,15 +10,11 @@ from petstore_mock.checks import Call, Finding, Kept, Observation, Outcome, Proc
 from petstore_mock.checks.adapting import AdaptedClient
 from petstore_mock.checks.attending import UnderWay
 from petstore_mock.checks.observation import attempt
-from petstore_mock.checks.process import MOST_CONNECTIONS, settled
+from petstore_mock.checks.process import settled
 from petstore_mock.checks.together import halves, meet
-from petstore_mock.checks.watched import open_connections
-from petstore_mock.common.real import perf_counter
-from petstore_mock.errors import PetStoreMockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
 
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.petstore import PetStoreMock
@@ -103,7 +99,9 @@ class Actor:
         connections = self._example.connections()
         outcome = self._attempt(partial(self.client.call, call), call)
         seen = self._look(call, outcome)
-        if outcome.error is not None and any(one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges):
+        if outcome.error is not None and any(
+            one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges
+        ):
             settled(lambda: self._example.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
         self.judge(seen)
         self._keep(call, outcome)
@@ -160,7 +158,7 @@ class Actor:
         if calls[0] == calls[1]:  # nobody could tell which response belongs to which call
             return
         classify = self._run.options.classify
-        whole = self._attempt(partial(meet, self.client, calls, hold, then, classify), None, _PAIR_STANDSTILL)
+        whole = self._attempt(partial(meet, self.client, calls, hold, then, classify), calls[0], _PAIR_STANDSTILL)
         outcomes: list[Outcome] = [whole, whole] if whole.value is None else whole.value
         if any(outcome.error is not None for outcome in outcomes):
             settled(lambda: len(self.petstore.journal) > self.seen + 1, _ARRIVES)

@@ -116,7 +116,7 @@ def environment(*names: str) -> Iterator[None]:
                 stack.enter_context(_variables({"NETRC": str(path)}))
             else:
                 found = _other_locale() or refuse(
-                    f"expected an installed locale with other names of days, such as {', '.join(_LOCALES[:3])}; got none"
+                    f"expected an installed locale other than English, such as {', '.join(_LOCALES[:3])}; got none"
                 )
                 stack.enter_context(_in_locale(found))
         yield

@@ -21,7 +21,7 @@ from petstore_mock.interface.table import BASE_PATH, OPERATIONS
 from petstore_mock.stateful.actor import Actor, Found
 from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
 from petstore_mock.strategies.plans import PlannedFault
-from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Switch, Together
+from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,7 +188,7 @@ class Example:
     def _end(self) -> None:
         for actor in self.actors:
             actor.petstore.cancel_faults()
-        closed = all([actor.client.can_be_closed for actor in self.actors])
+        closed = all(actor.client.can_be_closed for actor in self.actors)
         for actor in self.actors:
             actor.close()
         if self.watch is None:
@@ -315,7 +315,9 @@ class Example:
             return
         if kind == "seed" and given.get("id") in model.pets:
             del given["id"]
-        positional = [picked] if kind in {"update", "remove"} else [given.pop(name) for name in ("count", "at") if name in given]
+        positional = (
+            [picked] if kind in {"update", "remove"} else [given.pop(name) for name in ("count", "at") if name in given]
+        )
         owner, name = (petstore.clock, "clock.travel_to") if kind == "travel_to" else (petstore, kind)
         getattr(owner, kind)(*positional, **given)
         written = [*map(literal, positional), *(f"{name}={literal(value)}" for name, value in given.items())]

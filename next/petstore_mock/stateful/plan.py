@@ -9,8 +9,9 @@ from petstore_mock import faults as kinds
 from petstore_mock.interface.behaviour import Behaviour
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
-from petstore_mock.strategies.scenario import Act, Ask, PlannedFault, Scenario, Step
-from petstore_mock.strategies.scenarios import plain_ask, planned
+from petstore_mock.strategies.plans import PlannedFault
+from petstore_mock.strategies.scenario import Act, Ask, Pick, Scenario, Step, Together
+from petstore_mock.strategies.scenarios import PLACES, pairs, plain_ask, planned, two_pets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -32,6 +33,7 @@ _LONG: Final = (
     kinds.rate_limited(10**12),  # more than a clock can hold
 )
 FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
+_ROUNDS: Final = 4  # of calls, so that a key of the gap key_rotation is retired within them
 _LIMITED: Final = 7  # calls, so that the fifth request is refused
 _SEED: Final = Act("seed")  # a plausible animal
 _EDGE_IDS: Final = (1_234_567, 2**53 + 1, -1)
@@ -42,7 +44,9 @@ def ask(operation: str) -> Ask:
     return plain_ask(OPERATIONS[operation])
 
 
-def waits(operations: Iterable[str], faults: Collection[Fault] | None, vary: Collection[str], *, long: bool) -> list[Scenario]:
+def waits(
+    operations: Iterable[str], faults: Collection[Fault] | None, vary: Collection[str], *, long: bool
+) -> list[Scenario]:
     """Return a scenario for each fault that takes real time, operation and commit point; and for the rate limit.
 
     Args:
@@ -63,23 +67,47 @@ def waits(operations: Iterable[str], faults: Collection[Fault] | None, vary: Col
     if "rate_limit" in vary:
         for limit, hours in product(limits, clocks):
             for row in rows:
-                steps = (_SEED, *[plain_ask(row)] * _LIMITED)
+                steps: tuple[Step, ...] = (_SEED, *[plain_ask(row)] * _LIMITED)
                 found.append(Scenario(Behaviour().replace({"rate_limit": limit}), steps, hours_ahead=hours))
     return found
 
 
-def surrounded(operations: Iterable[str], environments: Iterable[str | None], faults: Collection[Fault] | None) -> Iterator[Scenario]:
+def surrounded(
+    operations: Iterable[str], environments: Iterable[str | None], faults: Collection[Fault] | None
+) -> Iterator[Scenario]:
     """Yield a scenario for each environment; None stands for the process as it is."""
     rows = [OPERATIONS[name] for name in operations]
     asks = [plain_ask(row) for row in rows]
     odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]
     met: list[Step] = []
-    for fault, ask in product((kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks):
+    for fault, ask in product(
+        (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks
+    ):
         met += [PlannedFault(fault=fault, on=ask.operation), ask]
     for name in environments:
         limit = {"rate_limit": "retry_after_date"} if name == "time_zone" and faults is None else {}
-        steps = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *met)
+        steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *met)
         yield Scenario(Behaviour().replace(limit), steps, environment=name)
+
+
+def meeting(operations: Iterable[str]) -> Iterator[Scenario]:
+    """Yield a scenario for each two calls that are made at once: the first is held before each of its lines in turn."""
+    rows = [OPERATIONS[name] for name in operations]
+    for first, second in pairs(rows):
+        places = [(hold, then) for hold in range(1, PLACES) for then in (None, hold + 3)]
+        together = [Together(first, second, *held) for held in places]
+        yield Scenario(steps=(*two_pets(), *map(plain_ask, rows), *together))
+
+
+def leaning(operations: Iterable[str], vary: Collection[str]) -> Iterator[Scenario]:
+    """Yield a scenario for each alternative of a gap, so that each is shown at least once."""
+    rows = [OPERATIONS[name] for name in operations]
+    asks = [plain_ask(row) for row in rows]
+    gone = [Ask(row.name, {row.path_parameter.name: Pick("vanished")}) for row in rows if row.path_parameter]
+    steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks * _ROUNDS, Act("remove", {"pet": Pick()}), *gone)
+    for name in vary:
+        for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
+            yield Scenario(Behaviour().replace({name: alternative}), steps)
 
 
 def flawed(operation: str) -> Iterator[Scenario]:

@@ -1,4 +1,4 @@
-"""What comes out of a run: the report of what a client was shown, and a bug with a sentence, a test to paste, the wire."""
+"""The report of what a client was shown, and the error for a bug: a sentence, a test to paste, the wire."""
 
 from __future__ import annotations
 
@@ -33,23 +33,27 @@ _INDENT: Final = "    "
 _REQUESTS: Final = 15  # that are shown
 _FRAMES: Final = 3  # of a traceback
 _FRAMES_OF_A_WAIT: Final = 8  # libraries have some of their own around a lock
-_LEFT_OUT: Final = (threading.__file__, __file__.rpartition("stateful")[0], hypothesis.__file__.rpartition("__init__")[0])
+_LEFT_OUT: Final = (
+    threading.__file__,
+    __file__.rpartition("stateful")[0],
+    hypothesis.__file__.rpartition("__init__")[0],
+)
 _ODD_KEY: Final = "Aa-._~+/key-of-a-test=="
 _ODD_KEY_MATTERS: Final = (
-    "It happens only with a key of all characters that a key may have: letters of both cases, digits and -._~+/, with = "
-    "at its end (RFC 6750 §2.1)."
+    "It happens only with a key of all characters that a key may have: letters of both cases, digits and -._~+/, with "
+    "= at its end (RFC 6750 §2.1)."
 )
 _CLOCKS_MATTER: Final = (
     "It happens only where the clocks of service and client differ: dates in responses, Date among them, are by the "
     "clock of the service (RFC 9110 §6.6.1)."
 )
 NOT_ALWAYS: Final = (
-    "It did not come again when its steps were repeated: the client keeps something from one client to the next (a cache "
-    "or a session of its class or module), or the machine was too busy for its timeouts."
+    "It did not come again when its steps were repeated: the client keeps something from one client to the next (a "
+    "cache or a session of its class or module), or the machine was too busy for its timeouts."
 )
 NOT_EACH_TIME: Final = (
-    "It may not come again each time: the operating system decides too which of two calls goes on first. Run the test a "
-    "few times."
+    "It may not come again each time: the operating system decides too which of two calls goes on first. Run the test "
+    "a few times."
 )
 
 
@@ -112,7 +116,9 @@ class CheckReport:
         never = [f"{name}={'/'.join(alternatives)}" for name, alternatives in self.never_shown.items()]
         lines += [f"gaps never shown: {', '.join(never)}"] if never else []
         lines.append(_counts("faults", self.faults) if self.faults else "faults: none")
-        lines += [f"left out, because the client has no method for them: {', '.join(self.left_out)}"] * bool(self.left_out)
+        lines += [f"left out, because the client has no method for them: {', '.join(self.left_out)}"] * bool(
+            self.left_out
+        )
         return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in lines)
 
 
@@ -136,6 +142,7 @@ class ClientBugError(AssertionError):
         sentence: what it did, and the section that says otherwise.
         test: the steps as the source of a test that fails.
         wire: the requests and responses.
+        waited: whether a call had to be ended.
         raised: where in the client an exception came from that says nothing, or where it waits for ever.
         scenario: what happened, as a value that the machine can play again.
     """
@@ -147,9 +154,13 @@ class ClientBugError(AssertionError):
         super().__init__(f"{sentence}\n\nAs a test:\n\n{test}\nOn the wire:\n\n{wire}{where}")
         self.sentence, self.test, self.wire, self.raised, self.scenario = sentence, test, wire, raised, scenario
 
+    waited = False
+
     def with_words(self, words: str) -> ClientBugError:
         """Return the same with a further sentence."""
-        return ClientBugError(f"{self.sentence}\n{words}", self.test, self.wire, self.raised, self.scenario)
+        bug = ClientBugError(f"{self.sentence}\n{words}", self.test, self.wire, self.raised, self.scenario)
+        bug.waited = self.waited
+        return bug
 
 
 def explain(example: Example, found: Found) -> ClientBugError:
@@ -161,7 +172,9 @@ def explain(example: Example, found: Found) -> ClientBugError:
     texts = [(name, journal_text(list(journal)[-_REQUESTS:])) for name, journal in journals.items()]
     wire = texts[0][1] if len(texts) == 1 else "\n\n".join(f"{name}:\n{text}" for name, text in texts)
     raised = without_keys(_raised(example, found), keys)
-    return ClientBugError(sentence, _source(example), wire, raised, scenario)
+    bug = ClientBugError(sentence, _source(example), wire, raised, scenario)
+    bug.waited = example.waits
+    return bug
 
 
 def _reasons(scenario: Scenario) -> list[str]:
@@ -208,7 +221,9 @@ def _source(example: Example) -> str:
     tls = ["tls=True"] if options.tls else []
     host = [f"host={IPV6_HOST!r}"] if scenario.environment == "ipv6" else []
     opened = [f"time_zone({ANOTHER_ZONE!r})"] if scenario.environment == "time_zone" else []
-    opened += [f"environment({scenario.environment!r})"] if scenario.environment in {"locale", "netrc", "proxies"} else []
+    opened += (
+        [f"environment({scenario.environment!r})"] if scenario.environment in {"locale", "netrc", "proxies"} else []
+    )
     opened.append(f"PetStoreMock({', '.join([*host, *tls, *key, *world])}) as petstore")
     opened += [f"PetStoreMock({', '.join(tls)}) as elsewhere"] if "elsewhere" in example.used else []
     opened += [f"petstore.fresh({', '.join(world)}) as other"] if "other" in example.used else []
@@ -216,9 +231,15 @@ def _source(example: Example) -> str:
     body = [f"{name}.clock.advance(hours={scenario.hours_ahead})" for _, name in actors if scenario.hours_ahead]
     given = _given(example)
     clients = [f"checks.watched(make_client, {name}{given}) as {client}" for client, name in actors]
-    lines = [*example.lines, *(["petstore.cancel_faults()"] if any(".inject(" in line for line in example.lines) else [])]
+    lines = [
+        *example.lines,
+        *(["petstore.cancel_faults()"] if any(".inject(" in line for line in example.lines) else []),
+    ]
     body += [*_with(clients), *textwrap.indent("\n".join(lines or ["pass"]), _INDENT).splitlines()]
-    test = ["def test_client() -> None:", *(_INDENT + line for line in [*_with(opened), *(_INDENT + one for one in body)])]
+    test = [
+        "def test_client() -> None:",
+        *(_INDENT + line for line in [*_with(opened), *(_INDENT + one for one in body)]),
+    ]
     return "\n".join([*_imports("\n".join(test), options), "", "", *test, ""])
 
 

@@ -72,7 +72,7 @@ class Run:
         self._stack.close()
 
     def mock(self, name: str = "petstore") -> PetStoreMock:
-        """Return the service, another service (``elsewhere``) or the service at an IPv6 address, started when needed."""
+        """Return the service (at an IPv6 address for ``ipv6``), or another service, ``elsewhere``."""
         if name not in self._mocks:
             host = IPV6_HOST if name == "ipv6" else "127.0.0.1"
             mock = PetStoreMock(host=host, tls=self.options.tls and name != "ipv6")

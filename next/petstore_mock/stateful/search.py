@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
 
@@ -24,7 +24,7 @@ from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
 from petstore_mock.strategies.scenarios import scenarios
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from hypothesis.strategies import SearchStrategy
 
@@ -55,7 +55,7 @@ class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by wh
     """An example failed."""
 
 
-class _TimeIsOver(SkipTest):  # noqa: N818
+class _TimeIsOver(SkipTest):
     """Ends a search: Hypothesis lets it pass at once."""
 
 
@@ -71,7 +71,7 @@ class Search:
     def find(self, settings: Settings) -> ClientBugError | None:
         """Return the bug that the client shows, or None."""
         try:
-            return self._probe() or self._surrounded([None]) or self._directed() or self._drawn(settings)
+            return self._probe() or self._first(self._plain()) or self._directed() or self._drawn(settings)
         finally:
             self._run.report.seconds = round(monotonic() - self._began, 3)
 
@@ -86,8 +86,8 @@ class Search:
         bug = None
         for _ in range(_TIMES if _has_races(scenario) else 1):
             bug = self._bug(scenario)
-            if bug is None:
-                return None
+            if bug is None or bug.waited:
+                return bug
         return bug
 
     def _is_over(self) -> bool:
@@ -112,6 +112,9 @@ class Search:
             )
         return next((bug for one in plan.flawed(operation) if (bug := self._bug(one)) is not None), None)
 
+    def _plain(self) -> Iterator[Scenario]:
+        return plan.surrounded(self._run.operations, [None], self._chosen.faults)
+
     def _directed(self) -> ClientBugError | None:
         run, chosen = self._run, self._chosen
         long = run.options.longest_wait is not None
@@ -122,10 +125,12 @@ class Search:
                 if bug is not None:
                     return bug
         names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
-        return self._surrounded(names)
+        surrounded = plan.surrounded(run.operations, names, chosen.faults)
+        meeting = plan.meeting(run.operations) if chosen.concurrent else iter(())
+        return self._first(chain(surrounded, plan.leaning(run.operations, chosen.vary), meeting))
 
-    def _surrounded(self, names: Sequence[str | None]) -> ClientBugError | None:
-        for scenario in plan.surrounded(self._run.operations, names, self._chosen.faults):
+    def _first(self, directed: Iterator[Scenario]) -> ClientBugError | None:
+        for scenario in directed:
             bug = None if self._is_over() else self._bug(scenario)
             if bug is not None:
                 return self._reduced(bug)
@@ -204,7 +209,7 @@ class Search:
     def _repeated(self, bug: ClientBugError) -> ClientBugError:
         """Play the scenario for a service that the client has not met; say so if the bug does not come again."""
         scenario = bug.scenario
-        if _has_races(scenario):
+        if _has_races(scenario) and not bug.waited:
             always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
             return bug if always else bug.with_words(NOT_EACH_TIME)
         twice = (Act("seed"), *scenario.steps, Switch(), *scenario.steps)  # for what a class remembers
@@ -257,10 +262,11 @@ def machine_settings(given_settings: Settings | None, max_examples: int) -> Sett
     """Return Hypothesis's settings as the machine needs them: no deadline, no health check."""
     chosen = given_settings or Settings()
     phases = [phase for phase in chosen.phases if phase is not Phase.explain]  # it explains our lines, not the client's
+    every: Any = list(HealthCheck)
     return Settings(
         chosen,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=every,
         report_multiple_bugs=False,
         phases=phases,
         max_examples=max_examples,

@@ -172,5 +172,5 @@ def _read(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _pick(data: Mapping[str, Any]) -> Pick:
     for which in ("known", "vanished"):
         if set(data) == {which}:
-            return Pick(which, data[which])  # type: ignore[arg-type]  # one of the two
-    refuse(f'expected an id, {{"known": 0}} or {{"vanished": 0}}; got {shown(data)}')
+            return Pick(which, data[which])
+    return refuse(f'expected an id, {{"known": 0}} or {{"vanished": 0}}; got {shown(data)}')

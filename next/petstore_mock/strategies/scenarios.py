@@ -6,6 +6,7 @@ and values come first everywhere, so that Hypothesis shrinks towards them.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,8 +38,13 @@ _CHARACTERS: Final = (
     "\u0085\u2028\u2029\u00a0\ufeff猫犬한\U0001f415\U0001f408\U0001f1e9\U00010348"
 )
 _LONG: Final = ("x" * 1_000, "x" * 70_000, "é" * 70_000, "\U0001f415" * 70_000, "ab" * 150_000)
+_TEXT_FIELD: Final = next(
+    name
+    for name, schema in schemas.properties("Pet").items()
+    if schema.get("type") == "string" and "enum" not in schema
+)
 _MANY: Final = (3, 25, 101)
-_PLACES: Final = 60  # lines of the client's own before which a call is held
+PLACES: Final = 60  # lines of the client's own before which a call is held
 
 _HTML: Final = "<html><body>Bad gateway</body></html>"
 _AS_JSON: Final = {"Content-Type": "application/json"}
@@ -88,8 +94,6 @@ _CIRCLE: Final = kinds.respond(307, headers={"Location": "{petstore}{own}"})
 _ROUNDS: Final = 153  # more than any client follows
 _TIMES_AND_AFTER: Final = ((1, 0), (1, 1), (2, 0), (12, 0))
 
-Arguments = "Mapping[str, Collection[str]]"  # of each operation that the client has
-
 
 def argument_schemas(row: Operation) -> dict[str, Any]:
     """Return the schema of each argument of an operation, by the interface's names."""
@@ -99,7 +103,9 @@ def argument_schemas(row: Operation) -> dict[str, Any]:
 
 def required_arguments(row: Operation) -> set[str]:
     """Return the names of the arguments that every call has."""
-    return {name for part in (row.parameters_schema, row.body) if part for name in schemas.schema(part).get("required", ())}
+    return {
+        name for part in (row.parameters_schema, row.body) if part for name in schemas.schema(part).get("required", ())
+    }
 
 
 def sample_values(schema: Mapping[str, Any]) -> list[Any]:
@@ -120,7 +126,9 @@ def _values(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
         return sampled
     if schema["type"] == "integer":
         return sampled | st.integers(schema.get("minimum"), schema.get("maximum"))
-    made = st.builds(lambda text, count: text * count, st.text(_CHARACTERS, max_size=8), st.sampled_from((1, 1, 2, 20, 300)))
+    made = st.builds(
+        lambda text, count: text * count, st.text(_CHARACTERS, max_size=8), st.sampled_from((1, 1, 2, 20, 300))
+    )
     drawn = st.sampled_from(_MEANINGFUL) | made
     plain = schema.keys() <= {"type", "description", "title"}
     return sampled | (drawn if plain else drawn.filter(lambda text: not schemas.violations(schema, text, "")))
@@ -147,7 +155,9 @@ class Draws:
         arguments: strategies of calls' arguments by operation, instead of the schemas'.
     """
 
-    def __init__(self, operations: Arguments | None, arguments: Mapping[str, SearchStrategy[Any]]) -> None:
+    def __init__(
+        self, operations: Mapping[str, Collection[str]] | None, arguments: Mapping[str, SearchStrategy[Any]]
+    ) -> None:
         self._given = arguments
         self._taken = {name: list(argument_schemas(row)) for name, row in OPERATIONS.items()}
         if operations is not None:
@@ -159,7 +169,8 @@ class Draws:
         """Draw calls of an operation."""
         if row.name in self._given:
             return self._given[row.name].map(lambda drawn: Ask(row.name, drawn))
-        required, optional = {}, {}
+        required: dict[str, Any] = {}
+        optional: dict[str, Any] = {}
         for name in self._taken[row.name]:
             schema, path = argument_schemas(row)[name], row.path_parameter
             values = st.sampled_from(_ids(schema)) if path is not None and path.name == name else _values(schema)
@@ -182,61 +193,77 @@ class Draws:
         """Return the blocks in which something happens behind the client's back, by kind."""
         looks, gone = self._looks(Pick()), self._looks(Pick("vanished"))
         seeds = [Act("seed", pet) for pet in sample_pets()]
-        changes = [{"name": f"{status or 'nothing'} now", "status": status} for status in ("available", "sold", None)]
-        second = Pick("known", 1)
+        updates = [Act("update", {"pet": Pick("known", which), **one}) for which in (0, 1) for one in sample_changes()]
         return [
-            [(seed, look) for seed, look in product(seeds, looks)],
-            [(Act("seed_many", {"count": count}), look) for count, look in product(_MANY, looks)],
-            [(look, Act("update", {"pet": Pick(), **change}), look) for change, look in product(changes, looks)]
-            + [(Act("update", {"pet": second, **change}), look) for change, look in product(changes, looks)],
-            [(look, Act("remove", {"pet": Pick()}), after) for look, after in zip(looks, gone, strict=True)],
-            [(look, Act("spoil"), look) for look in (*looks, *self.plain)] + [(ask, ask) for ask in self.plain],
-            [(Switch(), ask) for ask in self.plain],
-            [(Act("close_connections"), ask) for ask in self.plain],
-            [
-                *((Act("revoke_key"), ask) for ask in self.plain),
-                *((Act("travel_to", {"at": _after(row)}), plain_ask(row)) for row in self.rows if row.removed_at),
-            ],
-            [
-                (Act("seed", {"name": name, "categoryId": 1}), look, Act("remove", {"pet": Pick()}))
-                for name, look in product(_LONG, looks)
-            ],
+            _blocks((seed, look) for seed, look in product(seeds, looks)),
+            _blocks((Act("seed_many", {"count": count}), look) for count, look in product(_MANY, looks)),
+            _blocks((look, update, look) for update, look in product(updates, looks)),
+            _blocks((look, Act("remove", {"pet": Pick()}), after) for look, after in zip(looks, gone, strict=True)),
+            _blocks((look, Act("spoil"), look) for look in (*looks, *self.plain)),
+            _blocks((ask, ask) for ask in self.plain),
+            _blocks((Switch(), ask) for ask in self.plain),
+            _blocks((Act("close_connections"), ask) for ask in self.plain),
+            _blocks((act, ask) for ask in self.plain for act in (Act("revoke_key"), *_removal(ask))),
+            _blocks(
+                (Act("seed", {_TEXT_FIELD: text}), look, Act("remove", {"pet": Pick()}))
+                for text, look in product(_LONG, looks)
+            ),
         ]
 
     def meetings(self, faults: Sequence[Fault], *, redirections: bool) -> list[list[Block]]:
         """Return the blocks in which a call meets a fault, by kind."""
         found = [planned(fault, row, *when) for fault, row, when in product(faults, self.rows, _TIMES_AND_AFTER)]
-        blocks = [(one, plain_ask(OPERATIONS[one.on])) for group in found for one in group]
+        blocks: list[Block] = [(one, plain_ask(OPERATIONS[one.on])) for group in found for one in group]
         if not redirections:
             return [blocks] if blocks else []
-        redirected = [(PlannedFault(fault=one, on=row.name), plain_ask(row)) for one, row in product(REDIRECTIONS, self.rows)]
-        circles = [(PlannedFault(fault=_CIRCLE, on=row.name, times=_ROUNDS), plain_ask(row)) for row in self.rows]
+        redirected: list[Block] = [
+            (PlannedFault(fault=one, on=row.name), plain_ask(row)) for one, row in product(REDIRECTIONS, self.rows)
+        ]
+        circles: list[Block] = [
+            (PlannedFault(fault=_CIRCLE, on=row.name, times=_ROUNDS), plain_ask(row)) for row in self.rows
+        ]
         return [blocks, [*redirected, *circles]]
 
     def pairs(self) -> SearchStrategy[Block]:
-        """Draw two different calls at once, on animals that can be told apart."""
-        pets = [Act("seed", {"name": name, "categoryId": 1, "status": status}) for name, status in (("Rex", "available"), ("Tom", "sold"))]
-        places = st.integers(1, 12) | st.integers(1, _PLACES)
-        pairs = [[self._told_apart(row, which) for row in self.rows] for which in (0, 1)]
-        drawn = st.builds(Together, st.sampled_from(pairs[0]), st.sampled_from(pairs[1]), places, st.none() | places)
-        return drawn.map(lambda pair: (*pets, pair))
+        """Draw two different calls at once."""
+        places = st.integers(1, 12) | st.integers(1, PLACES)
+        drawn = st.builds(
+            lambda pair, *held: Together(*pair, *held), st.sampled_from(pairs(self.rows)), places, st.none() | places
+        )
+        return drawn.map(lambda pair: (*two_pets(), pair))
 
-    @staticmethod
-    def _told_apart(row: Operation, which: int) -> Ask:
-        ask = plain_ask(row)
-        given = {name: Pick("known", which) if isinstance(value, Pick) else value for name, value in ask.arguments.items()}
-        for name, schema in argument_schemas(row).items():
-            if name not in given and "enum" in schema and row.effect == "lists":
-                given[name] = schema["enum"][-which]
-            elif which and name in given and schema.get("type") == "string":
-                given[name] = sample_values(schema)[1]
-        return Ask(row.name, given)
+
+def two_pets() -> list[Act]:
+    """Return the acts that add two animals that can be told apart."""
+    fields = {name: schema for name, schema in schemas.properties("Pet").items() if not FIELDS[name].assigned}
+    return [Act("seed", {name: _nth(schema, which) for name, schema in fields.items()}) for which in (0, 1)]
+
+
+def pairs(rows: Sequence[Operation]) -> list[tuple[Ask, Ask]]:
+    """Return pairs of calls that can be told apart."""
+    return [(_told_apart(first, 0), _told_apart(second, 1)) for first, second in product(rows, rows)]
+
+
+def _told_apart(row: Operation, which: int) -> Ask:
+    given = {
+        name: Pick("known", which) if isinstance(value, Pick) else value
+        for name, value in plain_ask(row).arguments.items()
+    }
+    for name, schema in argument_schemas(row).items():
+        is_filter = name not in given and "enum" in schema and row.effect == "lists"
+        if is_filter or (name in given and schema.get("type") == "string"):
+            given[name] = _nth(schema, which)
+    return Ask(row.name, given)
 
 
 def sample_pets() -> list[dict[str, Any]]:
     """Return animals that another actor adds, by fields; the id stands only in odd ones."""
     properties = schemas.properties("Pet")
-    plain = {name: sample_values(properties[name])[0] for name in schemas.schema("Pet")["required"] if not FIELDS[name].assigned}
+    plain = {
+        name: sample_values(properties[name])[0]
+        for name in schemas.schema("Pet")["required"]
+        if not FIELDS[name].assigned
+    }
     found = [plain]
     for name, field in FIELDS.items():
         values = sample_values(properties[name]) if name in properties else []
@@ -244,8 +271,28 @@ def sample_pets() -> list[dict[str, Any]]:
     return found
 
 
-def _after(row: Operation) -> str:
-    return "" if row.removed_at is None else row.removed_at.replace(day=row.removed_at.day + 1).date().isoformat()
+def sample_changes() -> list[dict[str, Any]]:
+    """Return changes of another actor: each of one field; None takes the field away."""
+    found: list[dict[str, Any]] = []
+    for name, schema in schemas.properties("Pet").items():
+        if FIELDS[name].mutable:
+            found += [{name: value} for value in sample_values(schema)[1:3]]
+            found += [{name: None}] * (name not in schemas.schema("Pet")["required"])
+    return found
+
+
+def _nth(schema: Mapping[str, Any], which: int) -> Any:  # noqa: ANN401  # a value of any type
+    return sample_values(schema)[-which if "enum" in schema else which]
+
+
+def _blocks(blocks: Iterable[Block]) -> list[Block]:
+    return list(blocks)
+
+
+def _removal(ask: Ask) -> list[Act]:
+    """Return the act that brings the day after the removal of an operation."""
+    removed_at = OPERATIONS[ask.operation].removed_at
+    return [] if removed_at is None else [Act("travel_to", {"at": (removed_at + timedelta(days=1)).date().isoformat()})]
 
 
 def planned(fault: Fault, row: Operation, times: int = 1, after: int = 0) -> list[PlannedFault]:
@@ -255,15 +302,16 @@ def planned(fault: Fault, row: Operation, times: int = 1, after: int = 0) -> lis
     # A readable response must be true: before the commit it would tell of an animal that is not kept.
     only_after = any(part.row.readable and not part.row.only_slows for part in fault.parts)
     points = ["after_commit"] if only_after else ["before_commit", "after_commit"]
+    often: Any = None if fault.kind == "sequence" else times
     return [
-        PlannedFault(fault=fault, on=row.name, times=times, after=after, at=point)
+        PlannedFault(fault=fault, on=row.name, times=often, after=after, at=point)
         for point in (points if row.commits else ["before_commit"])
     ]
 
 
 def scenarios(
     *,
-    operations: Arguments | None = None,
+    operations: Mapping[str, Collection[str]] | None = None,
     vary: Collection[str] | None = None,
     faults: Collection[Fault] | None = None,
     arguments: Mapping[str, SearchStrategy[Any]] | None = None,
