@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits record clean
+.PHONY: help serve test next check lint format generated docs slow peers pictures soak fuzz bench lines visits record compare mutation clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*  ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -119,6 +119,12 @@ RECORDING = .cache/record/$(notdir $(abspath $(TREE))).jsonl
 record: $(TEST)  ## write what a tree decides to .cache/record; compare it (make record TREE=folder LIKE=recording)
 	$(BIN)/python -m tools.record write $(TREE) $(RECORDING) $(if $(LIKE),--like $(LIKE))
 	$(if $(LIKE),$(BIN)/python -m tools.record compare $(LIKE) $(RECORDING) $(ARGS))
+
+compare: $(TEST)  ## compare the stubs of two trees (make compare OLD=folder NEW=folder ARGS="--share 0.1 --sentences")
+	$(BIN)/python -m tools.compare $(OLD) $(NEW) $(ARGS)
+
+mutation: $(TEST)  ## kill mutants by the tests; goes on where it stopped (make mutation ARGS="--count 100 --net-only")
+	$(BIN)/python -m tools.mutation run $(ARGS)
 
 clean:  ## take away .venv and all that the tools made
 	rm -rf $(VENV) .cache .coverage .coverage.* htmlcov build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache \

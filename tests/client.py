@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from werkzeug.middleware.lint import HTTPWarning, LintMiddleware, WSGIWarning
 
+from petstore_mock import PetStoreMockError
 from tests.observer import hold
 
 if TYPE_CHECKING:
@@ -76,12 +77,13 @@ class Client:
 
     Attributes:
         petstore: the world, at home or in another process.
-        over: ``wsgi``, ``asgi`` or ``socket``; the last speaks TLS where the address says so.
+        over: ``wsgi``, ``asgi`` or ``socket``; the last speaks TLS where the address says so. By default a socket where
+            the fake listens.
     """
 
-    def __init__(self, petstore: Any, over: str = "socket") -> None:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+    def __init__(self, petstore: Any, over: str | None = None) -> None:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
         self.petstore: PetStoreMock = petstore
-        self.over = over
+        self.over = over = over or ("socket" if _is_listening(petstore) else "wsgi")
         self._mount = urlsplit(petstore.url).path.removesuffix("/v1") if over == "socket" else ""
         self._carrier: Carrier = _CARRIERS[over](petstore)
 
@@ -97,7 +99,7 @@ class Client:
     # Requests
 
     def send(self, method: str, target: str, fields: Sequence[Field] = (), body: bytes | None = None) -> Response:
-        """Send exactly this, and hold the response against what every response owes."""
+        """Send exactly this, and hold the response against the rules for every response."""
         response = self.bare(method, target, fields, body)
         hold(response, method, self.petstore.behaviour, self.petstore.clock.now())
         return response
@@ -168,6 +170,13 @@ class Client:
     def broken(self) -> Rules:
         """The rules that the latest request broke, as path and rule."""
         return [(one.path, one.rule) for one in self.last.violations]
+
+
+def _is_listening(petstore: PetStoreMock | RemotePetStore) -> bool:
+    try:
+        return bool(petstore.url)
+    except PetStoreMockError:
+        return False
 
 
 class _Wsgi:
@@ -280,8 +289,8 @@ class _Asgi:
         assert start["type"] == "http.response.start"
         assert all(message["type"] == "http.response.body" for message in rest)
         assert all(name == name.lower() for name, _ in start["headers"])
-        answered = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
-        return Response(start["status"], answered, b"".join(message["body"] for message in rest))
+        head_fields = tuple((_written(name.decode("latin-1")), v.decode("latin-1")) for name, v in start["headers"])
+        return Response(start["status"], head_fields, b"".join(message["body"] for message in rest))
 
     def close(self) -> None:
         self._runner.close()

@@ -26,7 +26,7 @@ _CHALLENGE: Final = re.compile(r'Bearer realm="[^"\\]+"(, |$)')  # RFC 6750 §3
 
 
 def hold(response: Response, method: str, behaviour: Behaviour, now: float) -> None:
-    """Assert what every response owes that no fault has met.
+    """Assert the rules for every response that no fault has met.
 
     Args:
         response: the response.

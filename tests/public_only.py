@@ -51,7 +51,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 CONVENTION: Final = {"petstore": "PetStoreMock", "journal": "Journal"}
 MAKERS: Final = {"PetStoreMock": "PetStoreMock", "RemotePetStore": "PetStoreMock", "connect": "PetStoreMock"}
 # Options that the rewrite takes away. `tests/observer.py` does what self_check did.
-LEAVING: Final = frozenset({"schemas", "self_check"})
+LEAVING: Final = frozenset({"self_check"})
 # The type of what an attribute is, or of what a method returns.
 GIVES: Final[dict[tuple[str | None, str], str]] = {
     ("PetStoreMock", "journal"): "Journal",
@@ -113,6 +113,8 @@ class _Checker(ast.NodeVisitor):
             self._check_path(node, [*(node.module or "").split("."), alias.name])
             if node.module == "petstore_mock" and alias.name in MAKERS:
                 self._makers.add(alias.name)
+            if node.module == "petstore_mock" and alias.name in TYPES and alias.name != "connect":
+                self._types[alias.asname or alias.name] = TYPES[alias.name]  # the class has what its objects have
             if node.module == "petstore_mock" and alias.name in MODULES:
                 self._modules[alias.asname or alias.name] = alias.name
 
@@ -185,6 +187,8 @@ class _Checker(ast.NodeVisitor):
         match node:
             case ast.Name():
                 kind = self._types.get(node.id)
+            case ast.Attribute(attr=name) if name in CONVENTION and self._type_of(node.value) is None:
+                kind = CONVENTION[name]
             case ast.Attribute():
                 kind = GIVES.get((self._type_of(node.value), node.attr))
             case ast.Call(func=ast.Name(id=name)):

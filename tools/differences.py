@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,10 +25,16 @@ if TYPE_CHECKING:
 _DECIDED: Final = Path(__file__).with_name("decided.toml")
 _SENTENCES: Final = frozenset({"message", "words", "detail", "reason", "title", "raised", "text"})
 _VALUE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[0-9]+(?:\.[0-9]+)?')
+_MILLISECONDS: Final = re.compile(r"[0-9.]+ ms")
 _ID: Final = re.compile(r'"id":(\s*)([0-9]+)')
 _SEEDED: Final = frozenset(str(pet["id"]) for pet in PETS)
 _DRAWN_IDS: Final = frozenset({"sparse", "random_int64"})
 _MESSAGE: Final = re.compile(r'("(?:message|detail|title)":\s*)"(?:[^"\\]|\\.)*"')
+_TIMED: Final = frozenset(
+    {"duration_ms", "milliseconds", "connection", "uptime", "version", "time", "timings", "startedDateTime"}
+)
+_NOW: Final = 600  # seconds; the clock of the fake stands elsewhere
+_RULES: Final = ("rule", "call", "condition")  # members that say by which rule, or by what, the rest came about
 _SEVERAL: Final = 2
 _SHOWN: Final = 300  # characters of a value
 
@@ -57,11 +65,14 @@ def comparable(response: Mapping[str, Any], gaps: Mapping[str, str], method: str
             headers[name] = ["as the body"]
         elif name.lower() == "location" and gaps.get("id_assignment") in _DRAWN_IDS:
             headers[name] = ["drawn"]
+        elif name == "Date" and abs(parsedate_to_datetime(values[0]).timestamp() - time.time()) < _NOW:
+            headers[name] = ["now"]
     result.pop("code", None)  # the body has it
-    return {**result, "headers": headers, "body": _comparable_body(body, gaps)}
+    return {**result, "headers": headers, "body": comparable_body(body, gaps)}
 
 
-def _comparable_body(body: bytes, gaps: Mapping[str, str]) -> object:
+def comparable_body(body: bytes, gaps: Mapping[str, str]) -> object:
+    """Return a body without what is drawn: as JSON if it is that, else as text."""
     try:
         text = body.decode()
         if gaps.get("id_assignment") in _DRAWN_IDS:
@@ -71,23 +82,29 @@ def _comparable_body(body: bytes, gaps: Mapping[str, str]) -> object:
         return body.decode("latin-1")
     if gaps.get("list_order", "").startswith("arbitrary") and isinstance(value, list):
         return {"animals": len(value)}
-    if gaps.get("json_style") == "shuffled_members":
-        return {"json": value}
+    if gaps.get("json_style") == "shuffled_members" or untimed(value) != value:
+        return {"json": untimed(value)}
     return {"json": value, "form": _MESSAGE.sub(r"\1", text)}
 
 
+def untimed(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """Return a JSON value without durations, milliseconds of the clock, and the numbers of connections."""
+    if isinstance(value, dict):
+        kept = {name: untimed(member) for name, member in value.items() if name not in _TIMED}
+        return {**kept, "now": kept["now"][:19]} if isinstance(kept.get("now"), str) else kept
+    return [untimed(item) for item in value] if isinstance(value, list) else value
+
+
 def differences(old: object, new: object, what: str = "", rule: str = "") -> Iterator[Found]:
-    """Yield each value in which two JSON values differ; ``rule`` is that of the innermost object that has one."""
-    if old == new and type(old) is type(new):
-        return
+    """Yield each value in which two JSON values differ; ``rule`` is that of the innermost object that names one."""
     if isinstance(old, dict) and isinstance(new, dict):
-        rule = str(old.get("rule") or new.get("rule") or old.get("condition") or new.get("condition") or rule)
+        rule = next((str(one[name]) for name in _RULES for one in (old, new) if one.get(name)), rule)
         for name in dict.fromkeys([*old, *new]):
             yield from differences(old.get(name), new.get(name), f"{what}.{name}" if what else name, rule)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for one, other in zip(old, new, strict=True):
             yield from differences(one, other, f"{what}[]", rule)
-    else:
+    elif old != new or type(old) is not type(new):  # True equals 1, and 1.0 does too
         yield Found(what, rule, old, new)
 
 
@@ -106,7 +123,8 @@ class Report:
 
     sent: int = 0
     differing: int = 0
-    missing: int = 0  # requests that only one of the two has
+    missing: int = 0  # requests that could be sent to one of the two only
+    requests: int = 0  # in all scenarios, where these are counted
     groups: dict[tuple[str, str], Group] = field(default_factory=dict)
     decided: Counter[str] = field(default_factory=Counter)
     sentences: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -127,9 +145,11 @@ class Report:
                 and isinstance(found.old, str)
                 and isinstance(found.new, str)
             ):
+                if _MILLISECONDS.sub("", found.old) == _MILLISECONDS.sub("", found.new):
+                    continue
                 pair = (found.rule, _VALUE.sub("…", found.old), _VALUE.sub("…", found.new))
                 self.sentences.setdefault(pair, f"{_shown(found.old)}\n        -> {_shown(found.new)}")
-            elif reason := self._reason(found, gap):
+            elif reason := self._reason(found, gap, about):
                 self.decided[reason] += 1
             elif not (found.what.endswith("body.form") and _is_of_value(all_found)):
                 left = True
@@ -139,8 +159,9 @@ class Report:
                 group.behaviours.add(gap if len(gaps) < _SEVERAL else "several gaps")
         self.differing += left
 
-    def _reason(self, found: Found, gap: str) -> str:
-        facts = {"what": found.what, "rule": found.rule, "gap": gap, "old": _shown(found.old), "new": _shown(found.new)}
+    def _reason(self, found: Found, gap: str, about: str) -> str:
+        values = {"old": _shown(found.old), "new": _shown(found.new)}
+        facts = {"what": found.what, "rule": found.rule, "gap": gap, "about": about, **values}
         for row in self.reasons:
             if all(fnmatchcase(facts[name], pattern) for name, pattern in row.items() if name != "reason"):
                 return row["reason"]
@@ -148,9 +169,10 @@ class Report:
 
     def show(self, *, sentences: bool) -> int:
         """Print the report, the most frequent group first; return an exit status."""
-        print(f"{self.sent} requests, {self.differing} with a difference that is not decided")
+        sent = f"{self.requests} requests in {self.sent} scenarios" if self.requests else f"{self.sent} requests"
+        print(f"{sent}, {self.differing} with a difference that is not decided")
         if self.missing:
-            print(f"{self.missing} requests are in one of the two only")
+            print(f"{self.missing} requests are in one of the two only, or under a gap that one of them does not have")
         for reason, count in self.decided.most_common():
             print(f"  {count:5} decided: {reason}")
         for (what, rule), group in sorted(self.groups.items(), key=lambda item: -item[1].count):

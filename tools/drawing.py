@@ -266,6 +266,8 @@ def _around(random: Random) -> Iterator[Request]:
         name, _, value = text.replace("KEY", KEY).partition(": ")
         yield Request("field", headers=(AUTHORIZED, (name, value)))
         yield create("field", VALID.encode(), (name, value))
+    for length in ("2", "44", "999", "five", "-5", "+5", "1_0", "5, 5", "9" * 30):
+        yield create("announced length", VALID.encode(), ("Content-Length", length))
     yield Request("no body", "POST", headers=(AUTHORIZED, JSON))
     yield Request("no body", "POST", headers=(AUTHORIZED,))
     yield Request("a body for GET", headers=(AUTHORIZED, JSON), body=b"{}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 ROOT: Final = Path(__file__).parents[1]
-_SEED: Final = "2026"
+SEED: Final = "2026"
 _MOST_VIOLATIONS: Final = 20  # of one request that are written; their number is written too
 _LONGEST_VALUE: Final = 300  # characters
 
@@ -75,7 +75,7 @@ def compare(old: Path, new: Path) -> Report:
     others = {(line["scenario"], line["step"]): line for line in read_lines(new)}
     for line in read_lines(old):
         other = others.pop((line["scenario"], line["step"]), None)
-        if other is None:
+        if other is None or "not_configured" in other["result"] or "not_configured" in line["result"]:
             report.missing += 1
             continue
         if other["request"] != line["request"] or other["gaps"] != line["gaps"]:
@@ -104,8 +104,8 @@ def play(tree: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             mocks[scenario.at] = petstore_mock.PetStoreMock(api_key=KEY, seed=PETS, at=scenario.at, random_seed=7)
         petstore = mocks[scenario.at]
         petstore.reset()
-        petstore.clock.travel_to(scenario.at)
         petstore.clock.freeze()
+        petstore.clock.travel_to(scenario.at)
         refused = _configure(petstore, scenario.gaps)
         for step, request in enumerate(scenario.requests):
             result = {"not_configured": refused} if refused else _send(petstore, request)
@@ -168,8 +168,11 @@ def _environ(request: Request) -> dict[str, Any]:
         environ["CONTENT_LENGTH"] = str(len(request.body))
     for name, value in request.headers:
         variable = name.upper().replace("-", "_")
-        variable = variable if variable == "CONTENT_TYPE" else f"HTTP_{variable}"
-        environ[variable] = f"{environ[variable]}, {value}" if variable in environ else value
+        if variable in {"CONTENT_TYPE", "CONTENT_LENGTH"}:
+            environ[variable] = value
+        else:
+            variable = f"HTTP_{variable}"
+            environ[variable] = f"{environ[variable]}, {value}" if variable in environ else value
     return environ
 
 
@@ -229,7 +232,7 @@ def main() -> None:
     writing.add_argument("tree", type=Path)
     writing.add_argument("out", type=Path)
     writing.add_argument("--like", type=Path, help="send what this recording has")
-    writing.add_argument("--seed", default=_SEED)
+    writing.add_argument("--seed", default=SEED)
     comparing = commands.add_parser("compare", help="group the differences between two recordings")
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from petstore_mock.journal.exchange import Exchange as Exchange
     from petstore_mock.journal.journal import Journal as Journal
     from petstore_mock.mock.petstore import PetStoreMock as PetStoreMock
+    from petstore_mock.remote.petstore import RemotePetStore as RemotePetStore
+    from petstore_mock.remote.petstore import connect as connect
 
 __version__ = "0.1.0"
 
@@ -40,8 +42,10 @@ _HOMES = {
     "Journal": "journal.journal",
     "PetStoreMock": "mock.petstore",
     "PetStoreMockError": "errors",
+    "RemotePetStore": "remote.petstore",
     "Snapshot": "core.world",
     "VerificationError": "errors",
+    "connect": "remote.petstore",
 }
 
 __all__ = [
@@ -56,8 +60,10 @@ __all__ = [
     "Journal",
     "PetStoreMock",
     "PetStoreMockError",
+    "RemotePetStore",
     "Snapshot",
     "VerificationError",
+    "connect",
     "faults",
 ]
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tests.client import Client, Response
     from tests.contract.conftest import Serve
 
-pytestmark = pytest.mark.untraced
-
 STATUSES = ("available", "pending", "sold")
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
@@ -191,14 +189,12 @@ def test_every_offending_part_is_named_at_once(client: Client) -> None:
         (b'{"name":"Rex","categoryId":1,"category_id":1}', None),
     ],
 )
-def test_unknown_field_is_answered_with_the_name_that_may_be_meant(
-    client: Client, body: bytes, meant: str | None
-) -> None:
+def test_message_suggests_the_field_that_may_be_meant(client: Client, body: bytes, meant: str | None) -> None:
     message = client.post(body).message
     assert (f"did you mean {meant}?" in message) if meant else ("did you mean" not in message)
 
 
-def test_unknown_parameter_is_answered_with_the_name_that_may_be_meant(client: Client) -> None:
+def test_message_suggests_the_parameter_that_may_be_meant(client: Client) -> None:
     message = client.list("?state=sold&Limit=1").message
     assert "did you mean status?" in message
     assert "did you mean limit?" in message
@@ -258,49 +254,18 @@ def test_every_operation_requires_a_valid_key(
     assert len(client.petstore.pets) == 1
 
 
-def test_kinds_of_wrong_keys_are_told_apart_in_the_journal(client: Client) -> None:
-    extra, brief = client.petstore.issue_key(), client.petstore.issue_key(expires=60)
-    client.petstore.revoke_key(extra)
-    client.petstore.clock.advance(seconds=60)
-    for value, condition, is_violation in [
-        (None, "missing_key", True),
-        ("Basic eDp5", "malformed_credentials", True),
-        ("Bearer nobodys", "unknown_key", True),
-        (f"Bearer {extra}", "revoked_key", False),
-        (f"Bearer {brief}", "expired_key", False),
+def test_journal_distinguishes_the_kinds_of_wrong_keys(client: Client) -> None:
+    for value, condition in [
+        (None, "missing_key"),
+        ("Basic eDp5", "malformed_credentials"),
+        ("Bearer wrong", "unknown_key"),
     ]:
-        assert client.send("GET", "/v1/pets", [] if value is None else [("Authorization", value)]).status == 401
-        assert (client.refusal, client.last.is_violation) == (condition, is_violation)
+        response = client.send("GET", "/v1/pets", [] if value is None else [("Authorization", value)])
+        assert (response.status, response.json()["code"]) == (401, "unauthorized")
+        assert (client.refusal, client.last.is_violation) == (condition, True)
 
 
-# §7, §8
-
-
-@pytest.mark.parametrize(
-    ("method", "target", "body", "status", "code"),
-    [
-        ("POST", "/v1/pets", b"{}", 400, "invalid_body"),
-        ("POST", "/v1/pets", b"{", 400, "malformed_json"),
-        ("GET", "/v1/pets?limit=0", None, 400, "invalid_parameter"),
-        ("GET", "/v1/pets/1", None, 404, "not_found"),
-        ("GET", "/v1/store/orders", None, 404, "not_found"),
-        ("DELETE", "/v1/pets", None, 405, "method_not_allowed"),
-        ("POST", "/v1/pets", b" " * (1024 * 1024 + 1), 413, "body_too_large"),
-    ],
-    ids=range(7),
-)
-def test_error_has_the_status_and_a_readable_code(
-    client: Client, method: str, target: str, body: bytes | None, status: int, code: str
-) -> None:
-    response = client.authed(method, target, body, JSON)
-    error = response.json()
-    assert set(error) == {"code", "message", "status"}
-    assert (response.status, error["status"], error["code"]) == (status, status, code)
-
-
-def test_code_of_a_missing_key_and_of_a_wrong_type(client: Client) -> None:
-    assert client.send("GET", "/v1/pets").json()["code"] == "unauthorized"
-    assert client.post(REX, ("Content-Type", "text/plain")).json()["code"] == "unsupported_media_type"
+# §8
 
 
 def test_no_rate_limit_by_default(client: Client) -> None:

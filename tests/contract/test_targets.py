@@ -12,8 +12,6 @@ from tests.marks import not_in_the_old_tree
 if TYPE_CHECKING:
     from tests.client import Client
 
-pytestmark = pytest.mark.untraced
-
 
 def refused(client: Client, query: str, *broken: tuple[str, str]) -> str:
     """List with a query and require a 400 that names exactly these rules; return the message."""

@@ -21,14 +21,25 @@ def stub() -> Iterator[PetStoreMock]:
 
 
 @pytest.fixture(params=["home", "remote"])
-def petstore(request: pytest.FixtureRequest) -> Iterator[Any]:
+def carrier(request: pytest.FixtureRequest) -> str:
+    """Name where the object is: ``home``, without a listener, or ``remote``; ``listening`` where a test asks for it."""
+    return str(request.param)
+
+
+@pytest.fixture
+def petstore(carrier: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Give the object; leaving its block verifies it."""
-    if request.param == "home":
-        with PetStoreMock() as petstore:
-            yield petstore
-    else:
-        with connect(request.getfixturevalue("stub").url) as petstore:
-            yield petstore
+    match carrier:
+        case "home":
+            home = PetStoreMock()
+            yield home
+            home.verify()
+        case "listening":
+            with PetStoreMock() as listening:
+                yield listening
+        case _:
+            with connect(request.getfixturevalue("stub").url) as remote:
+                yield remote
 
 
 @pytest.fixture

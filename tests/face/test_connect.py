@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from petstore_mock import PetStoreMock, PetStoreMockError, VerificationError, connect, faults
+from petstore_mock import ContractViolationError, PetStoreMock, PetStoreMockError, VerificationError, connect, faults
 from tests.client import JSON, REX, Client
+from tests.live.stub import stub as process
+from tests.marks import not_in_the_old_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +106,7 @@ def test_a_name_that_no_world_can_have_is_refused(stub: PetStoreMock, world: Any
         connect(f"{stub.url.removesuffix('/v1')}/w/one/v1", world="two")
 
 
-def test_a_closed_door_and_no_stub_are_told_apart() -> None:
+def test_a_closed_door_and_a_missing_stub_have_errors_of_their_own() -> None:
     with PetStoreMock() as closed:
         url = closed.url
         with pytest.raises(PetStoreMockError, match="closed"):
@@ -131,7 +133,7 @@ def test_a_snapshot_of_another_world_is_refused(stub: PetStoreMock) -> None:
         two.restore(one.snapshot())
 
 
-def test_somebody_else_s_reset_is_seen(stub: PetStoreMock) -> None:
+def test_a_reset_by_another_process_is_seen(stub: PetStoreMock) -> None:
     with connect(stub.url, world="shared") as one, connect(stub.url, world="shared") as two, Client(one) as client:
         for _ in range(3):
             client.list()
@@ -147,6 +149,55 @@ def test_a_connection_that_the_stub_has_closed_is_opened_again(stub: PetStoreMoc
             petstore.seed(name="Rex")
             stub.close_connections()
         assert len(petstore.pets) == 3
+
+
+@pytest.fixture
+def evicted() -> Iterator[Any]:
+    """Give a strict world of a stub that keeps three requests; five came, the first broke the contract."""
+    with (
+        process("--keep-requests", "3", lines=1) as running,
+        connect(running.url) as petstore,
+        petstore.fresh(strict=True) as world,
+        Client(world) as client,
+    ):
+        for query in ("?limit=x", "", "", "", ""):
+            client.list(query)
+        yield world
+        world.reset()
+        with pytest.raises(ContractViolationError, match="limit=x"):
+            world.verify()
+
+
+def test_requests_that_are_gone_are_counted_and_no_assertion_guesses(evicted: Any) -> None:  # noqa: ANN401
+    journal = evicted.journal
+    assert (len(journal), journal.last.number, [entry.number for entry in journal[-3:]]) == (5, 5, [3, 4, 5])
+    assert len(journal.assert_called("listPets")) == len(journal.wait_for("listPets", times=3, timeout=0)) == 3
+    for ask in (
+        list,
+        lambda journal: journal[0],
+        lambda journal: journal[:2],
+        lambda journal: journal.for_operation("listPets"),
+        lambda journal: journal.assert_called("getPet"),
+        lambda journal: journal.assert_called("listPets", times=5),
+        lambda journal: journal.assert_called("createPet", times=0, name="Tom"),
+        lambda journal: journal.assert_not_called("getPet"),
+        lambda journal: journal.wait_for("getPet", timeout=0),
+        lambda journal: journal.to_har("never-written.har"),
+    ):
+        with pytest.raises(PetStoreMockError):
+            ask(journal)
+    with pytest.raises(VerificationError):
+        journal.assert_called("listPets", times=1)
+    with pytest.raises(VerificationError):
+        journal.assert_not_called("listPets")
+
+
+@not_in_the_old_tree("04.1")
+def test_a_failure_does_not_count_only_the_requests_that_are_left(evicted: Any) -> None:  # noqa: ANN401
+    with pytest.raises(VerificationError) as failure:
+        evicted.journal.assert_called("listPets", times=1)
+    claim = str(failure.value).partition("\n")[0]
+    assert "at least" in claim or "5 times" in claim
 
 
 # What an entry says.

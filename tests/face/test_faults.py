@@ -9,6 +9,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import Client
+from tests.marks import on_a_socket
 
 if TYPE_CHECKING:
     Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
@@ -118,6 +119,7 @@ def test_of_several_faults_the_first_planned_wins(petstore: Face, client: Client
     assert statuses(client, 3) == [500, 503, 503], "after= of the first does not shield from the second"
 
 
+@on_a_socket
 def test_a_sequence_uses_one_a_request_and_is_spent(petstore: Face, client: Client) -> None:
     handle = petstore.inject(faults.sequence(503, faults.reset(), faults.respond(502, body="")), on="listPets", after=1)
     assert client.status("getPet") == 404
@@ -143,6 +145,7 @@ def test_a_probability_is_drawn_by_the_random_seed(petstore: Face) -> None:
 # What it does
 
 
+@on_a_socket
 @pytest.mark.parametrize(
     ("fault", "status"),
     [
@@ -199,6 +202,7 @@ def test_code_of_an_injected_status_is_its_phrase(petstore: Face, client: Client
     assert client.bare("GET", "/v1/pets", list(petstore.headers.items())).json()["code"] == code
 
 
+@on_a_socket
 @pytest.mark.parametrize(
     ("fault", "body", "fields"),
     [
@@ -251,6 +255,7 @@ def test_head_gets_the_fault_without_its_body(petstore: Face, client: Client) ->
 # Before and after the commit
 
 
+@on_a_socket
 @pytest.mark.parametrize("fault", [503, faults.reset(), faults.truncate(), faults.wrong_content_type()], ids=str)
 @pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
 def test_a_lost_response_keeps_the_animal_only_after_the_commit(
@@ -303,7 +308,7 @@ def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str
 # The handle
 
 
-def test_a_cancelled_fault_meets_nobody_and_need_not_fire(petstore: Face, client: Client) -> None:
+def test_a_cancelled_fault_meets_no_request_and_need_not_fire(petstore: Face, client: Client) -> None:
     handle = petstore.inject(503, times=1)
     handle.cancel()
     handle.cancel()
@@ -378,8 +383,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"where": {"fault": "reset"}}, "fault"),
     ({"where": {"query": 1}}, "query"),
     ({"fault": faults.sequence(503), "times": 1}, "times"),
-    ({"fault": "reset"}, "reset"),
-    ({"fault": faults.reset}, "reset"),
+    ({"fault": "rest"}, "faults.reset()"),
+    ({"fault": faults.reset}, "faults.reset()"),
     ({"fault": 99}, "99"),
     ({"tims": 1}, "'times'"),
 ]

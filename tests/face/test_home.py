@@ -79,6 +79,12 @@ def test_it_listens_within_its_block_only(petstore: PetStoreMock) -> None:
     petstore.stop()
 
 
+def test_it_speaks_tls_under_a_certificate_that_its_context_trusts() -> None:
+    with PetStoreMock(tls=True, seed=1) as petstore, Client(petstore) as client:
+        assert petstore.url.startswith("https://")
+        assert (client.list().json(), petstore.journal.last.secure) == (petstore.pets, True)
+
+
 def test_an_animal_that_a_client_adds_is_seen_by_each_carrier(petstore: PetStoreMock) -> None:
     with petstore, Client(petstore, "wsgi") as one, Client(petstore, "asgi") as two, Client(petstore) as three:
         one.create(name="Rex", categoryId=1)
@@ -179,7 +185,7 @@ def test_a_when_that_raises_lets_the_request_pass_and_fails_the_verification(
 
 
 def test_a_when_may_ask_and_steer_the_fake(petstore: PetStoreMock, client: Client) -> None:
-    """What it asks may meet the same fault, and what it cancels meets nobody."""
+    """Its own requests may meet the same fault, and a fault that it cancels meets no request."""
     asked: list[int | None] = []
 
     def asks(_: ApiRequest) -> bool:
@@ -256,13 +262,13 @@ def test_a_held_response_is_let_go_and_commits_nothing(petstore: PetStoreMock, c
     thread = threading.Thread(target=lambda: statuses.append(client.status("createPet")))
     thread.start()
     petstore.journal.wait_for("createPet", timeout=30)
-    assert client.list().status == 200, "a delay blocks nobody else"
+    assert client.list().status == 200, "a delay blocks no other request"
     getattr(petstore, ends)()
     thread.join(30)
     assert (statuses, petstore.pets) == ([503], [])
 
 
-def test_a_key_in_the_wrong_place_is_told(petstore: PetStoreMock, client: Client) -> None:
+def test_the_journal_names_the_place_of_a_misplaced_key(petstore: PetStoreMock, client: Client) -> None:
     key = petstore.api_key
     for target, fields, body, place in (
         (f"/v1/pets?api_key={key}", [], None, "target"),

@@ -14,7 +14,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import JSON, Client
-from tests.marks import not_in_the_old_tree
+from tests.marks import not_in_the_old_tree, on_a_socket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +48,7 @@ def asked(client: Client) -> Client:
 # Entries
 
 
+@on_a_socket
 def test_an_entry_says_what_was_sent_and_received(petstore: Face, client: Client) -> None:
     petstore.inject(faults.delay(0.001), on="createPet", times=1)
     body = b'{"name": "Rex", "categoryId": 1, "colour": "\xc3\xa9"}'
@@ -81,12 +82,14 @@ def test_of_a_long_body_the_first_64_kib_are_kept(petstore: Face, client: Client
     assert (entry.status, len(entry.body), len(entry.response_body)) == (201, 65_536, 65_536)
 
 
+@on_a_socket
 def test_repeated_fields_are_joined_and_head_has_no_body(petstore: Face, client: Client) -> None:
     client.authed("HEAD", "/v1/pets", None, ("X-One", "1"), ("x-one", "2"))
     entry = petstore.journal.last
     assert (entry.headers["x-one"], entry.operation, entry.response_body) == ("1, 2", "listPets", b"")
 
 
+@on_a_socket
 @pytest.mark.parametrize("fault", [faults.reset(), faults.empty_reply()], ids=str)
 def test_a_lost_response_has_no_status(petstore: Face, client: Client, fault: faults.Fault) -> None:
     petstore.inject(fault, on="createPet", at="after_commit")
@@ -170,6 +173,7 @@ def test_a_journal_is_a_sequence(petstore: Face, client: Client) -> None:
         journal.for_operation("listPet")
 
 
+@on_a_socket
 def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: Path) -> None:
     client.create(name="Rex", categoryId="1")
     petstore.journal.to_har(tmp_path / "j.har")

@@ -1,4 +1,4 @@
-"""What a test answers for, and how a world goes back: verify, reset, snapshot, fresh, behaviour and clock."""
+"""A world of a test: verification, reset, snapshot, fresh, behaviour and clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from petstore_mock import Behaviour, ContractViolationError, PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import not_in_the_old_tree
+from tests.marks import not_in_the_old_tree, on_a_socket
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def problems(petstore: Face) -> list[str]:
 # Verification
 
 
-def test_nothing_to_answer_for_verifies(petstore: Face, client: Client) -> None:
+def test_a_world_without_problems_verifies(petstore: Face, client: Client) -> None:
     client.list("?x=1")
     petstore.inject(500, times=1)
     client.status()
@@ -52,9 +52,9 @@ def test_the_reasons_why_a_fault_never_fired_differ(petstore: Face, client: Clie
             petstore.inject(503, **{"on": "listPets", "times": 1, **plan})
         if query is not None:
             client.status(query=query)
-        told = problems(petstore)[0].partition("never fired")[2]
+        reported = problems(petstore)[0].partition("never fired")[2]
         petstore.cancel_faults()
-        return told
+        return reported
 
     nothing_came = reason(None, {})
     assert reason("", {"on": "getPet"}) == nothing_came
@@ -62,7 +62,7 @@ def test_the_reasons_why_a_fault_never_fired_differ(petstore: Face, client: Clie
     assert len({nothing_came, *reasons}) == 5
 
 
-def test_a_strict_world_answers_for_violations(petstore: Face) -> None:
+def test_a_strict_world_reports_violations(petstore: Face) -> None:
     with (
         pytest.raises(ContractViolationError, match=r"categoryId"),
         petstore.fresh(strict=True) as strict,
@@ -116,7 +116,7 @@ def test_a_pattern_that_is_no_regular_expression_is_refused_at_the_call(petstore
         petstore.expect_violation(pattern)
 
 
-def test_what_a_reset_leaves_is_told_once_and_shows_no_key(petstore: Face) -> None:
+def test_problems_before_a_reset_are_reported_once_and_show_no_key(petstore: Face) -> None:
     with petstore.fresh(strict=True) as strict, Client(strict) as client:
         handle = strict.inject(503, on="createPet", times=1)
         client.list(f"?limit=1000&q={strict.api_key}")
@@ -125,22 +125,32 @@ def test_what_a_reset_leaves_is_told_once_and_shows_no_key(petstore: Face) -> No
         key = strict.api_key
         strict.reset()
         strict.reset()
-        told = problems(strict)
-        assert len(told) == 2
-        assert str(handle) in told[0]
-        assert "/v1/pets?limit=1000" in told[1]
-        assert key not in str(told)
+        reported = problems(strict)
+        assert len(reported) == 2
+        assert str(handle) in reported[0]
+        assert "/v1/pets?limit=1000" in reported[1]
+        assert key not in str(reported)
         strict.verify()
 
 
-def test_of_many_problems_the_first_are_told_and_the_rest_counted(petstore: Face) -> None:
+def test_a_violation_like_a_reported_one_is_a_problem_of_its_own(petstore: Face) -> None:
+    with petstore.fresh(strict=True) as strict, Client(strict) as client:
+        for _ in range(2):
+            client.list("?limit=1000")
+            assert problems(strict) != []
+        client.list("?limit=1000")
+        strict.reset()
+        assert len(problems(strict)) == 1
+
+
+def test_of_many_problems_the_first_are_reported_and_the_rest_counted(petstore: Face) -> None:
     with petstore.fresh(strict=True) as strict, Client(strict) as client:
         for _ in range(120):
             client.list("?limit=1000")
             strict.reset()
-        told = problems(strict)
-        assert len(told) == 101
-        assert "20" in told[-1]
+        reported = problems(strict)
+        assert len(reported) == 101
+        assert "20" in reported[-1]
 
 
 def test_a_failure_in_a_block_gets_the_journal_as_a_note(petstore: Face) -> None:
@@ -174,6 +184,7 @@ def test_reset_returns_to_the_starting_state(petstore: Face) -> None:
             inner.clock.travel_to("2031-01-01")
             inner.inject(500)
             assert client.status() == 500
+            inner.revoke_key()
             inner.reset()
             assert (inner.pets, inner.api_key, len(inner.journal)) == (start, key, 0)
             assert inner.behaviour == Behaviour.preset("helpful")
@@ -385,6 +396,7 @@ def test_a_step_out_of_the_years_of_http_is_refused(petstore: Face, wrong: dict[
 # The rest
 
 
+@on_a_socket
 def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
     client.list()
     petstore.close_connections()
@@ -393,6 +405,7 @@ def test_idle_connections_can_be_closed(petstore: Face, client: Client) -> None:
     assert len({entry.connection for entry in petstore.journal}) == 2
 
 
+@on_a_socket
 def test_its_interface_document_is_valid_and_names_its_address(petstore: Face) -> None:
     document = petstore.openapi()
     validate(document)

@@ -34,7 +34,6 @@ LOOP_THREAD: Final = "petstore-mock-loop"
 _LOOK: Final = 0.1  # seconds after which a waiting thread notices an interrupt
 _ENDS: Final = 1.0  # seconds that a loop may take to end
 _MOMENT: Final = 0.1  # seconds that the tasks of a call, or of a closed client, may take to end
-_MOST_WAITS: Final = 3  # calls that wait so long for tasks, once they did not end
 _NO_LOOP: Final = "no running event loop"  # the complaint of asyncio, and of libraries on top of it
 
 
@@ -76,7 +75,6 @@ class AdaptedClient:
         self._methods = checked_methods(methods)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning = threading.Lock()  # two threads may need the loop at once
-        self._waits = _MOST_WAITS
         self._manager: Any = None
         self.tasks_go_on = False
         self.tasks_left: list[str] = []
@@ -85,18 +83,16 @@ class AdaptedClient:
 
     def _made(self, make_client: Callable[[Any], Any], petstore: PetStore) -> Any:  # noqa: ANN401
         try:
-            client = make_client(petstore)
+            client = self._value(make_client, petstore)
         except RuntimeError as error:
             if _NO_LOOP not in str(error):
                 raise
             client = self.on_loop(_called(make_client, petstore))
-        if inspect.isawaitable(client):
-            client = self.on_loop(_awaited(client))
-        if not isinstance(client, type) and (hasattr(client, "__enter__") or hasattr(client, "__aenter__")):
-            self._manager = client
-            enter = getattr(client, "__enter__", None)
-            client = self.on_loop(_awaited(client.__aenter__())) if enter is None else enter()
-        return client
+        enter = getattr(client, "__enter__", None) or getattr(client, "__aenter__", None)
+        if isinstance(client, type) or enter is None:
+            return client
+        self._manager = client
+        return self._value(enter)
 
     # The methods
 
@@ -109,11 +105,6 @@ class AdaptedClient:
             known = in_words(row.client_method for row in OPERATIONS.values())
             refuse(f"expected make_client to return a client with {known}; {got}: pass methods= with other names")
         return {row.name: _accepted(row, method) for row, method in methods.items()}
-
-    @property
-    def left_out(self) -> list[str]:
-        """The operations that it has no method for."""
-        return [name for name in OPERATIONS if name not in self.operations]
 
     def method(self, row: Operation) -> Callable[..., Any] | None:
         """Return the client's own method for an operation, or None."""
@@ -128,15 +119,8 @@ class AdaptedClient:
 
     def call(self, call: Call) -> Any:  # noqa: ANN401  # a client returns any object
         """Make a call and return its result; pages and iterators become lists."""
-        method = self._method_of(call)
         positional, keywords = call.python
-        if _is_async(method):
-            value = self.on_loop(_called(method, *positional, **keywords))
-        else:
-            value = method(*positional, **keywords)
-            if inspect.isawaitable(value) or isinstance(value, AsyncIterable):
-                value = self.on_loop(_awaited(value))
-        return _of(call, value)
+        return _of(call, self._value(self._method_of(call), *positional, **keywords))
 
     def gather(self, *calls: Call) -> list[Any]:
         """Make calls of an ``async`` client at once; return the result or the exception of each."""
@@ -147,7 +131,7 @@ class AdaptedClient:
     def is_async(self, operation: str) -> bool:
         """Whether the client's method for an operation is ``async def``."""
         method = self.method(OPERATIONS[operation])
-        return method is not None and _is_async(method)
+        return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
     def _method_of(self, call: Call) -> Callable[..., Any]:
         method = self.method(call.row)
@@ -155,34 +139,31 @@ class AdaptedClient:
             raise AttributeError(call.row.client_method)
         return method
 
+    def _value(self, function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:  # noqa: ANN401
+        """Return the result of a function, on the loop if it is ``async``."""
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            return self.on_loop(_called(function, *positional, **keywords))
+        value = function(*positional, **keywords)
+        is_async = inspect.isawaitable(value) or isinstance(value, AsyncIterable)
+        return self.on_loop(_awaited(value)) if is_async else value
+
     # The end
 
     @property
-    def can_be_closed(self) -> bool:
-        """Whether there is a way to close it."""
-        return self._closing() is not None
-
-    def _closing(self) -> Callable[[], Any] | None:
+    def closing(self) -> Callable[[], Any] | None:
+        """The function that closes it; None where there is none."""
         for name in ("__exit__", "__aexit__"):
             if hasattr(self._manager, name):
                 return partial(getattr(self._manager, name), None, None, None)
-        for name in ("close", "aclose"):
-            close: Callable[[], Any] | None = getattr(self.client, name, None)
-            if callable(close):
-                return close
-        return None
+        functions = (getattr(self.client, name, None) for name in ("close", "aclose"))
+        return next((function for function in functions if callable(function)), None)
 
     def close(self) -> None:
         """Leave the client's block, or close it if it can be closed."""
         try:
-            close = self._closing()
-            if close is not None:
-                if inspect.iscoroutinefunction(close):
-                    self.on_loop(_called(close))
-                elif inspect.isawaitable(closed := close()):
-                    self.on_loop(_awaited(closed))
-                if self._loop is not None:
-                    self.tasks_left = self.on_loop(_tasks_that_go_on())
+            if self.closing is not None:
+                self._value(self.closing)
+                self.tasks_left = [] if self._loop is None else self.on_loop(_tasks_that_go_on())
         finally:
             if self._loop is not None:
                 self._end_loop()
@@ -213,11 +194,9 @@ class AdaptedClient:
             return await coroutine
         finally:
             begun = asyncio.all_tasks() - before
-            if begun and self._waits:
-                _, begun = await asyncio.wait(begun, timeout=_MOMENT)
-            if begun:
-                self.tasks_go_on = True
-                self._waits -= self._waits > 0
+            if begun and not self.tasks_go_on:
+                _, going_on = await asyncio.wait(begun, timeout=_MOMENT)
+                self.tasks_go_on = bool(going_on)
 
 
 def checked_methods(methods: object) -> Methods:
@@ -273,10 +252,6 @@ def _misfit(row: Operation, names: list[str], method: Callable[..., Any]) -> str
 
 def _of(call: Call, value: Any) -> Any:  # noqa: ANN401
     return as_sequence(value) if call.row.effect == "lists" else value
-
-
-def _is_async(method: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
 
 
 async def _called(function: Callable[..., Any], *arguments: object, **given: object) -> Any:  # noqa: ANN401

@@ -46,9 +46,9 @@ class UnknownErrorError(Exception):
 def classify_exception(error: BaseException) -> Kind:
     """Return the meaning of a client's exception: the default ``classify``.
 
-    It looks for a status in ``status_code``, ``status``, ``code`` and ``response``. Then it looks at the class: those
-    of requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio and ssl are known. If it knows
-    neither, it looks at the exception that this one was raised from (``raise ... from error``).
+    It looks for a status in ``status_code``, ``status``, ``code`` and ``response``, then at the class (those of
+    requests, httpx, httpcore, urllib3, urllib, http.client, aiohttp, asyncio and ssl are known), then at the exception
+    that it was raised from.
 
     Args:
         error: the exception that a call of the client raised.
@@ -57,8 +57,7 @@ def classify_exception(error: BaseException) -> Kind:
         The HTTP status, ``"transport"``, ``"timeout"`` or ``"protocol"``.
 
     Raises:
-        UnknownErrorError: the exception says nothing of the kind. Raise it from the library's error, or pass
-            ``classify=``.
+        UnknownErrorError: the exception says nothing of the kind.
     """
     for link in chain(error):
         if _is_unreadable(link):

@@ -133,6 +133,10 @@ class Kept:
         self.call = call
         self.value = value
         self._read = read
+        self.renew()
+
+    def renew(self) -> None:
+        """Copy it anew: its caller may have changed it."""
         self._copy = self._copied()
 
     def _copied(self) -> Any:  # noqa: ANN401

@@ -166,12 +166,11 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         wanted, sent = call.arguments.get(parameter.name), exchange.query.get(parameter.name)
         default = schemas.parameters(row)[parameter.name].get("default")
         if sent != _text(wanted) and (wanted is not None or sent != _text(default)):
-            instead = "which was not given" if wanted is None else f"instead of {wanted!r}"
-            shown = f"without {parameter.name}" if sent is None else f"with {parameter.name}={sent}"
-            return Broken(f"sent {exchange.request_line}, {shown}, {instead}", row.section, parameter.sentence.text)
+            words = f"sent {exchange.request_line}, with {parameter.name}={sent} instead of {wanted}"
+            return Broken(words, row.section, parameter.sentence.text)
     if call.body is None or exchange.cut_request or _is_unread(exchange) or same(_json(exchange), call.body):
         return None
-    return Broken(f"sent {_shown_body(exchange, call.body)}", row.section, SENTENCES["body"].text)
+    return Broken(f"sent {_shown_body(_json(exchange), call.body)}", row.section, SENTENCES["body"].text)
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401  # an argument of any type
@@ -199,17 +198,13 @@ def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     return found == wanted and isinstance(found, type(wanted)) and isinstance(found, bool) == isinstance(wanted, bool)
 
 
-def _shown_body(exchange: Exchange, wanted: Mapping[str, Any]) -> str:
-    sent = _json(exchange)
+def _shown_body(sent: Any, wanted: Mapping[str, Any]) -> str:  # noqa: ANN401  # a JSON value
+    """Return how a body differs from the wanted one; None stands for an absent member."""
     if not is_object(sent):
-        return "no body" if not exchange.body else shortened(sent if sent is not None else exchange.body)
-    words = [f"no {name}" for name in wanted if name not in sent]
-    for name, value in sent.items():
-        if name not in wanted:
-            words.append(f"{name}={shortened(value)}, which was not given")
-        elif not same(value, wanted[name]):
-            words.append(f"{name}={shortened(value)} instead of {shortened(wanted[name])}")
-    return ", ".join(words)
+        return f"the body {shortened(sent)}"
+    pairs = {name: (sent.get(name), wanted.get(name)) for name in {**wanted, **sent}}
+    wrong = [(name, found, right) for name, (found, right) in pairs.items() if not same(found, right)]
+    return ", ".join(f"{name}={shortened(found)} instead of {shortened(right)}" for name, found, right in wrong)
 
 
 @check(
@@ -290,9 +285,9 @@ def seconds_told(exchange: Exchange) -> tuple[float, float] | None:
     Both count from the request. None where it tells nothing, or nothing that a client understands.
     """
     hint = exchange.response_headers.get("retry-after") if exchange.status in TELL_TO_WAIT else None
-    if hint is None or hint.isdecimal():
-        return None if hint is None else (float(hint), float(hint))
-    until = seconds_of(hint)
+    if hint is not None and hint.isdecimal():
+        return float(hint), float(hint)
+    until = None if hint is None else seconds_of(hint)
     asked_at = time.time() - (perf_counter() - exchange.request.started)
     return None if until is None else (until - exchange.timestamp, until - asked_at)
 

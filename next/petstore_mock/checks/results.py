@@ -49,9 +49,7 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
     sentence = f"sent no request and {outcome}"
     if outcome.error is None or isinstance(outcome.kind, int):
         return None if _is_told_to_wait(outcome.kind, seen.earlier) else sentence
-    words = "the interface allows the call, but the client refuses it, fails at it, or waits for something of its own"
-    if outcome.kind == "transport" and not isinstance(outcome.error, ValueError):
-        words = "a client replaces a connection that the service closed, or on which a response is still due"
+    words = "the client refuses the call, fails at it, or uses a connection on which a response is still due"
     return None if _is_own_rule(call, outcome) else Broken(sentence, call.row.section, words)
 
 
@@ -67,8 +65,7 @@ def _is_told_to_wait(status: Kind | None, earlier: Sequence[Exchange]) -> bool:
 
 def _is_own_rule(call: Call, outcome: Outcome) -> bool:
     """Whether a client refuses an odd animal by a rule of its own, as it may: §2 shows no limits."""
-    error = outcome.error
-    is_own = type(error).__module__ != "builtins"
+    error, is_own = outcome.error, type(outcome.error).__module__ != "builtins"
     is_refusal = is_own or (isinstance(error, ValueError) and not isinstance(error, UnicodeError))
     is_odd = call.body is not None and not all(map(_is_ordinary, call.body.values()))
     return is_odd and is_refusal and outcome.kind in {None, "argument"}
@@ -306,9 +303,7 @@ def _difference(pet: Mapping[str, Any] | None, value: object, wanted: Mapping[st
         if same(found, right):
             continue
         words = f"is {shortened(found)} ({type(found).__name__}); the service sent {shortened(right)}"
-        if found is None or right is None:
-            words = f"is {shortened(found)}; the service sent {shortened(right)}"
-        elif isinstance(found, str) and isinstance(right, str) and min(len(found), len(right)) > _LONG:
+        if isinstance(found, str) and isinstance(right, str) and min(len(found), len(right)) > _LONG:
             at = next((at for at, pair in enumerate(zip(found, right, strict=False)) if pair[0] != pair[1]), len(right))
             here, there = shortened(found[at : at + 5]), shortened(right[at : at + 5])
             words = f"differs from the sent one from character {at} on: {here} instead of {there}"

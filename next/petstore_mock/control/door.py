@@ -7,15 +7,17 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
 from functools import cache
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
+import petstore_mock
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
 from petstore_mock.common.refusing import did_you_mean, shown
-from petstore_mock.control.admission import Admission
+from petstore_mock.control.admission import Admission, is_loopback
 from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError, invalid
@@ -37,6 +39,9 @@ from petstore_mock.verbs import requests as _requests  # noqa: F401  # each of t
 from petstore_mock.verbs import state as _state  # noqa: F401
 from petstore_mock.verbs import worlds as _worlds  # noqa: F401
 from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
+
+if TYPE_CHECKING:
+    from petstore_mock.transport.server import Server
 
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
@@ -65,24 +70,24 @@ class Door:
 
     Args:
         worlds: the worlds that it steers.
-        admission: returns who may use it, as soon as the listener has a port.
-        version: the version of the package.
+        server: returns the server that it stands behind.
+        admission: who may use it, but for what the server knows once it listens.
         is_open: whether it does more than tell its health.
-        service: returns the origin of the service for a Host, where the door has a port of its own.
+        service: returns the server of the service, where the door has a port of its own.
     """
 
     def __init__(
         self,
         worlds: Worlds,
-        admission: Callable[[], Admission],
+        server: Callable[[], Server],
+        admission: Admission | None = None,
         *,
-        version: str,
         is_open: bool = True,
-        service: Callable[[str], str] | None = None,
+        service: Callable[[], Server] | None = None,
     ) -> None:
         self._worlds = worlds
-        self._admission = admission
-        self._version = version
+        self._server = server
+        self._rules = admission or Admission()
         self._is_open = is_open
         self._service = service
         self._started = monotonic()
@@ -93,13 +98,19 @@ class Door:
         ]
         worlds.host.has_door |= is_open
 
+    @property
+    def _admission(self) -> Admission:
+        server = self._server()
+        scheme = "https" if self._service is None and self._worlds.host.tls else "http"
+        return replace(self._rules, loopback=is_loopback(server.bound), port=server.port, scheme=scheme)
+
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": self._version, "uptime": round(monotonic() - self._started, 3)}
+        return {"status": "ok", "version": petstore_mock.__version__, "uptime": round(monotonic() - self._started, 3)}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), self._version)
+        return door_document(self._verbs, arguments.get("origin", ""), petstore_mock.__version__)
 
     # What the transport asks
 
@@ -116,8 +127,8 @@ class Door:
 
     def admits(self, request: ApiRequest, _: int | None) -> bool:
         with suppress(ProblemError):
-            self._admission().check_source(request, to_page=False)
-            self._admission().check_token(request)
+            self._admission.check_source(request, to_page=False)
+            self._admission.check_token(request)
             return self._is_open
         return False
 
@@ -164,13 +175,13 @@ class Door:
             raise ProblemError(404, f"the control door is {CLOSED}")
         self._check_method(request.method, verbs)
         page = console_page(path)
-        self._admission().check_source(request, to_page=page is not None)
+        self._admission.check_source(request, to_page=page is not None)
         if page is not None:
             self._check_name(name, must_exist=True)
             self._check_method(request.method, dict.fromkeys(["GET", "HEAD"], None))
             status, content, fields = page
             return _response(status, content, dict(fields))
-        self._admission().check_token(request)
+        self._admission.check_token(request)
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
             raise ProblemError(404, f"expected a path of the door; got {cut(path, 100)!r}{did_you_mean(path[1:], known)}")
@@ -255,7 +266,10 @@ class Door:
 
     def _origin(self, request: ApiRequest) -> str:
         host = request.header("Host") or "localhost"
-        return f"{self._admission().scheme}://{host}" if self._service is None else self._service(host)
+        if self._service is None:
+            return f"{self._admission.scheme}://{host}"
+        bare = host if host.endswith("]") else host.rpartition(":")[0] or host
+        return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
 
     def _events(self, events: Any, name: str | None) -> Iterator[bytes]:  # noqa: ANN401  # what follow_events returns
         with closing(events), nullcontext() if name is None else self._worlds.visiting(self._find(name)):

@@ -31,6 +31,7 @@ _PLAIN: Final[Mapping[object, str]] = {
     str: "string",
 }
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_UNTOLD: Final = dict.fromkeys(("Behaviour", "date", "datetime"), object)  # types that only a type checker imports
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
@@ -72,7 +73,7 @@ def shape_of(verb: Verb) -> Shape:
 
 def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a TypedDict
     """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
-    hints: dict[str, Any] = get_type_hints(kind, localns={"Behaviour": object}, include_extras=True)
+    hints: dict[str, Any] = get_type_hints(kind, localns=_UNTOLD, include_extras=True)
     if hints.keys() >= WorldOptions.__annotations__.keys():
         hints |= {name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()}
     said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}

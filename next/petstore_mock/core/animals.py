@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from petstore_mock.common.refusing import refuse, require, shown
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.common.values import as_path, is_integer
-from petstore_mock.core.draws import Draws
-from petstore_mock.core.options import Seed
 from petstore_mock.core.refusals import ConflictError, InvalidError, NotFoundError
-from petstore_mock.core.store import Store
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface import schemas
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json
 from petstore_mock.interface.table import FIELDS
 from petstore_mock.interface.violations import Violation, describe, no_such_name
+
+if TYPE_CHECKING:
+    from petstore_mock.core.draws import Draws
+    from petstore_mock.core.options import Seed
+    from petstore_mock.core.store import Store
 
 Pet = dict[str, Any]
 
@@ -39,7 +42,7 @@ class Animals:
     # Seeding
 
     def seed(self, given: object) -> Pet:
-        """Add an animal and return it; the schema alone judges it. Samples stand for missing fields that are required."""
+        """Add an animal and return it; the schema alone judges it. Samples stand for missing required fields."""
         if not isinstance(given, Mapping):
             refuse(f"expected an animal as a mapping; got {shown(given)}: seed_many() adds several")
         number = self._store.seeded + 1
@@ -55,9 +58,9 @@ class Animals:
 
     def seed_count(self, count: object, name: str) -> list[Pet]:
         """Add so many plausible animals of every status, and return them."""
-        whole = is_integer(count) and 0 <= count <= MOST_ANIMALS
-        require(whole, f"a number of animals from 0 to {MOST_ANIMALS:,}", **{name: count})
-        return [self._seed_sample() for _ in range(count)]  # type: ignore[arg-type]  # it is checked
+        if not is_integer(count) or not 0 <= count <= MOST_ANIMALS:
+            refuse(f"expected a number of animals from 0 to {MOST_ANIMALS:,}; got {name}={shown(count)}")
+        return [self._seed_sample() for _ in range(count)]
 
     def _seed_sample(self) -> Pet:
         store = self._store
@@ -72,12 +75,12 @@ class Animals:
 
     def seed_each(self, pets: object, where: str = "animal {}") -> list[Pet]:
         """Add all animals of an iterable or none, and return them; ``where`` names one of them in an error."""
-        if isinstance(pets, (Mapping, str, bytes)) or not isinstance(pets, Iterable):
-            advice = ": put the one animal into a list" if isinstance(pets, Mapping) else ""
+        if not hasattr(pets, "__iter__") or is_object(pets) or isinstance(pets, (str, bytes)):
+            advice = ": put the one animal into a list" if is_object(pets) else ""
             refuse(f"expected a list of animals, or how many, as the seed; got {shown(pets)}{advice}")
         before, state = self._store.snapshot(), self._draws.state()
         added: list[Pet] = []
-        for index, pet in enumerate(pets):
+        for index, pet in enumerate(cast("Iterable[object]", pets)):
             try:
                 added.append(self.seed(pet))
             except PetStoreMockError as error:
@@ -92,7 +95,7 @@ class Animals:
         if seed is None:
             return
         if isinstance(seed, (str, PathLike)):
-            self.seed_each(_animals_of_file(seed), f"{seed}, item [{{}}]")
+            self.seed_each(animals_of_file(seed), f"{seed}, item [{{}}]")
         elif isinstance(seed, int):
             self.seed_count(seed, "seed")
         else:
@@ -104,7 +107,7 @@ class Animals:
         """Change an animal and return it; None takes a field away."""
         former = self._store.document(pet_id) if is_integer(pet_id) else None
         if former is None:
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
         for name, value in changes.items():
             field = FIELDS.get(name)
             if field is not None and not field.mutable and value != former.get(name):
@@ -118,7 +121,7 @@ class Animals:
 
     def remove(self, pet_id: object) -> None:
         if not is_integer(pet_id) or not self._store.remove(pet_id):
-            raise NotFoundError(f"expected the id of an animal in the store; got pet_id={shown(pet_id)}")
+            raise NotFoundError(f"expected the id of an animal in the store; got {shown(pet_id)}")
 
 
 def _required() -> list[str]:
@@ -136,7 +139,6 @@ def sample(name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
 
 
 def in_order(document: Mapping[str, Any]) -> Pet:
-    """Return an animal with its fields in the order of the table."""
     return {name: document[name] for name in (*FIELDS, *document) if name in document}
 
 
@@ -145,7 +147,7 @@ def check_animal(document: Mapping[str, Any], call: str) -> None:
     try:
         found = schemas.violations(schemas.schema("Pet"), document, call)
     except ValueError:  # Python writes no integer of thousands of digits
-        raise InvalidError("expected an animal that Pet.json allows (§2); got a number of thousands of digits") from None
+        raise InvalidError("expected an animal that Pet.json allows; got a number of thousands of digits") from None
     broken = list(found)
     if not any(one.rule == "additionalProperties" for one in broken):  # Pet.json leaves them to the behaviour
         broken += [
@@ -176,8 +178,7 @@ def _not_json(value: object) -> str:
     return ""
 
 
-def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
-    """Return the list of animals in a JSON file."""
+def animals_of_file(path: str | PathLike[str]) -> list[Any]:
     try:
         content = as_path(path, "seed").read_bytes()
     except FileNotFoundError:
@@ -191,6 +192,6 @@ def _animals_of_file(path: str | PathLike[str]) -> list[Any]:
     for one in repeated:
         _, index, name = one.path.split(".", 2)
         refuse(f"{path}, item [{index}]: expected each member once; got {name!r} twice")
-    if not isinstance(animals, list):
+    if not is_array(animals):
         refuse(f"expected a JSON array of animals in {path}; got {describe(animals)}")
-    return animals
+    return list(animals)

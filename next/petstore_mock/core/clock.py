@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common import real
 from petstore_mock.common.dates import EARLIEST, LATEST, http_date, moment_of
 from petstore_mock.common.refusing import refuse, require, shown
 from petstore_mock.common.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
 _LARGEST: Final = 1e18  # seconds: as good as for ever
 
@@ -22,8 +24,8 @@ def wall_clock() -> float:
     try:
         now = time.time()
     except Exception:  # noqa: BLE001  # of a test's own function
-        return real.time()
-    return now if type(now) is float and EARLIEST <= now <= LATEST else real.time()
+        return float(real.time())
+    return now if type(now) is float and EARLIEST <= now <= LATEST else float(real.time())
 
 
 def moment_from(now: float, when: float | str | date | datetime, name: str) -> float:
@@ -48,29 +50,21 @@ def step_of(now: float, amounts: Mapping[str, float]) -> float:
 
 
 class Time:
-    """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it.
-
-    Attributes:
-        offset: seconds by which it is ahead of the real clock.
-        frozen: the moment at which it stands; None while it runs.
-        present: the time of the present request, in seconds since 1970.
-        date: the same as the value of ``Date`` (RFC 9110 §6.6.1); the same object for all requests of a second.
-    """
+    """The time of one world: the real time, displaced or stopped. Not locked: the world's lock covers it."""
 
     __slots__ = ("_second", "date", "frozen", "offset", "present")
 
     def __init__(self) -> None:
-        self.offset = 0.0
-        self.frozen: float | None = None
-        self.present = 0.0
+        self.offset = 0.0  # seconds ahead of the real clock
+        self.frozen: float | None = None  # the moment at which it stands
+        self.present = 0.0  # the time of the present request
         self._second = -1.0
-        self.date = b""
+        self.date = b""  # the same as the value of ``Date``, one object for all requests of a second
 
     def now(self) -> float:
         return wall_clock() + self.offset if self.frozen is None else self.frozen
 
     def begin_request(self) -> float:
-        """Return the time, which is ``present`` until the next request."""
         self.present = now = wall_clock() + self.offset if self.frozen is None else self.frozen
         second = now // 1
         if second != self._second:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
-from petstore_mock.common.refusing import refuse, shown
-from petstore_mock.http.request import ApiRequest
-from petstore_mock.http.response import Head
+from petstore_mock.common.refusing import refuse, require, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from petstore_mock.http.request import ApiRequest
+    from petstore_mock.http.response import Head
 
 ANY_ORIGIN: Final = "*"
 
@@ -70,9 +73,10 @@ def cors_of(origins: object) -> Cors | None:
         return None
     if origins == ANY_ORIGIN:
         return Cors([ANY_ORIGIN])
-    if isinstance(origins, (str, bytes)) or not isinstance(origins, Iterable):
-        refuse(f"expected cors as a list of origins, or '*' for any; got cors={shown(origins)}")
-    every = [one if one in {ANY_ORIGIN, "null"} else check_origin(one, ", '*' or 'null'") for one in origins]
+    is_list = hasattr(origins, "__iter__") and not isinstance(origins, (str, bytes))
+    require(is_list, "cors as a list of origins, or '*' for any", cors=origins)
+    given = cast("Iterable[object]", origins)
+    every = [str(one) if one in {ANY_ORIGIN, "null"} else check_origin(one, ", '*' or 'null'") for one in given]
     return Cors(every) if every else None
 
 

@@ -7,13 +7,12 @@ passes it on while ``after`` or ``probability`` says so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import chain
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import one_of, refuse, require, shown
 from petstore_mock.common.values import counted, is_integer, is_number
 from petstore_mock.errors import PetStoreMockError, VerificationError
@@ -21,6 +20,9 @@ from petstore_mock.interface.table import OPERATIONS, in_words, require_operatio
 from petstore_mock.journal.criteria import Criteria
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
     from petstore_mock.common.real import RLock
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
@@ -29,18 +31,45 @@ if TYPE_CHECKING:
 CommitPoint = Literal["before_commit", "after_commit"]
 Point = Literal["before_commit", "after_commit", "handshake"]  # faults of handshakes meet connections
 
-_POINTS: Final = ("before_commit", "after_commit", "handshake")
+_SHOWN: Final = ("id", "on", "after", "probability", "off_contract", "hits", "spent")
+_COMMIT_POINTS: Final = ("before_commit", "after_commit")
 _KEPT_SPENT: Final = 1_000  # as many as a stub keeps requests
 _KEPT_ERRORS: Final = 100  # a `when` may raise at each of a million requests
+_COMMITTING: Final = [operation.name for operation in OPERATIONS.values() if operation.commits]
 _DECLARED: Final = frozenset(status for operation in OPERATIONS.values() for status in operation.statuses)
 
 
-# The arguments of inject()
+def operations_of(fault: Fault) -> list[str]:
+    """Return the operations that may meet ``fault`` without leaving the interface (§7).
+
+    A status that the interface declares nowhere (403, 429, 5xx) comes from the infrastructure: it is always allowed.
+    """
+    statuses = {part.status for part in fault.parts if part.row.responds} & _DECLARED
+    return [operation.name for operation in OPERATIONS.values() if statuses <= operation.statuses]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """The checked arguments of :meth:`petstore_mock.PetStoreMock.inject`."""
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
+class FaultHandle:
+    """A planned fault. It says how often it fired, and takes the fault away.
+
+    As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
+    has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
+    verification reports it.
+
+    Attributes:
+        fault: the fault.
+        on: the operation that it meets; None for any.
+        times: how often it fires; None for every time.
+        after: how many matching requests pass first.
+        when: the function of the request that must be true, if any.
+        where: the criteria that a request must meet, if any.
+        at: before or after the commit, or in the handshake.
+        probability: the chance that a matching request meets it.
+        off_contract: whether it may leave the interface.
+        id: its number in its world, from 1.
+        hits: how often it fired.
+        since: the number of the last request before it was planned.
+    """
 
     fault: Fault
     on: str | None = None
@@ -48,26 +77,35 @@ class Rule:
     after: int = 0
     when: Callable[[ApiRequest], object] | None = None
     where: Mapping[str, Any] | None = None
-    at: str = "before_commit"
+    at: Point = "before_commit"
     probability: float = 1.0
     off_contract: bool = False
+    id: int = 0
+    hits: int = 0
+    since: int = 0
+    sent_as: Any = None  # the JSON form in which the door got the fault
+    plan: FaultPlan | None = None
+    _criteria: Criteria | None = None
+    _passed: int = 0  # requests under `after`
+    _preempted: int = 0  # requests that met a fault that was planned earlier
+    _missed: int = 0  # requests that `where` or `when` did not want
+    _last_miss: str = ""
 
     def __post_init__(self) -> None:
         self._check_counts()
         self._check_criteria()
-        one_of(self.at, _POINTS[:2], "commit point")
-        if self.on is not None:
-            require_operation(self.on)
-        if self.at == "after_commit" and self.on is not None and not OPERATIONS[self.on].commits:
-            refuse(f"expected an operation that commits ({in_words(_committing())}) with at='after_commit'; got {self.on}")
-        if self.meets_handshakes:
+        one_of(self.at, _COMMIT_POINTS, "commit point")
+        if self.on is not None and not require_operation(self.on).commits and self.at == "after_commit":
+            refuse(f"expected {in_words(_COMMITTING)} with at='after_commit'; {self.on} commits nothing")
+        if self.fault.parts[0].row.meets_handshakes:
             self._check_handshake()
-        if not self.off_contract:
+            self.at = "handshake"
+        elif not self.off_contract:
             self._check_declared()
-
-    @property
-    def meets_handshakes(self) -> bool:
-        return self.fault.parts[0].row.meets_handshakes
+        if self.fault.kind == "sequence":
+            self.times = len(self.fault.parts)
+        if self.where is not None:
+            self._criteria = Criteria(self.where, self.on, before_response=True)
 
     def _check_counts(self) -> None:
         times, after, probability = self.times, self.after, self.probability
@@ -80,13 +118,12 @@ class Rule:
         require(share, "a probability above 0 and at most 1", probability=probability)
 
     def _check_criteria(self) -> None:
-        if self.when is not None:
-            require(callable(self.when), "when as a function of an ApiRequest", when=self.when)
-            if iscoroutinefunction(self.when):  # nothing awaits its result, which would always be true
-                refuse(f"expected when as a plain function, without async; got when={shown(self.when)}")
-        if self.where is not None:
-            names = isinstance(self.where, Mapping) and all(isinstance(name, str) for name in self.where)
-            require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=self.where)
+        require(self.when is None or callable(self.when), "when as a function of an ApiRequest", when=self.when)
+        if iscoroutinefunction(self.when):  # nothing awaits its result, which would always be true
+            refuse(f"expected when as a plain function, without async; got when={shown(self.when)}")
+        where = self.where
+        names = where is None or (is_object(where) and all(isinstance(name, str) for name in where))
+        require(names, "where as a mapping of criteria, such as {'name': 'Rex'}", where=where)
 
     def _check_handshake(self) -> None:
         given = [name for name in ("on", "when", "where") if getattr(self, name) is not None]
@@ -99,7 +136,7 @@ class Rule:
 
     def _check_declared(self) -> None:
         """Refuse a status that the interface declares for another operation only (§7)."""
-        asked = [self.on] if self.on is not None else _committing() if self.at == "after_commit" else list(OPERATIONS)
+        asked = [self.on] if self.on is not None else _COMMITTING if self.at == "after_commit" else [*OPERATIONS]
         for part in self.fault.parts:
             declared = operations_of(part)
             if not set(asked) <= set(declared):
@@ -108,64 +145,19 @@ class Rule:
                     f"{self.on or 'every operation'}: inject it on {declared[0]}, or off_contract if you mean it"
                 )
 
-
-def _committing() -> list[str]:
-    return [operation.name for operation in OPERATIONS.values() if operation.commits]
-
-
-def operations_of(fault: Fault) -> list[str]:
-    """Return the operations that may meet ``fault`` without leaving the interface (§7).
-
-    A status that the interface declares nowhere (403, 429, 5xx) comes from the infrastructure: it is always allowed.
-    """
-    statuses = {part.status for part in fault.parts if part.row.responds} & _DECLARED
-    return [operation.name for operation in OPERATIONS.values() if statuses <= operation.statuses]
-
-
-class FaultHandle:
-    """A planned fault. It says how often it fired, and takes the fault away.
-
-    As a context manager it takes the fault away at the end of the block. If the fault was planned with ``times=`` and
-    has not fired by then, the block raises ``VerificationError``; if another exception leaves the block, the next
-    verification reports it.
-
-    Attributes:
-        id: the number of the fault in its world, from 1.
-        rule: the arguments of ``inject()``.
-        hits: how often it fired.
-        since: the number of the last request before it was planned.
-    """
-
-    def __init__(self, plan: FaultPlan, number: int, rule: Rule, since: int) -> None:
-        self._plan = plan
-        self.id = number
-        self.rule = rule
-        self.fault = rule.fault
-        self.at: Point = "handshake" if rule.meets_handshakes else rule.at  # type: ignore[assignment]  # it is checked
-        self.since = since
-        self.hits = 0
-        self.sent_as: Any = None  # the JSON form in which the door got the fault
-        self.times = len(rule.fault.parts) if rule.fault.kind == "sequence" else rule.times
-        self._where = None if rule.where is None else Criteria(rule.where, rule.on, before_response=True)
-        self._passed = 0  # requests under `after`
-        self._preempted = 0  # requests that met a fault that was planned earlier
-        self._missed = 0  # requests that `where` or `when` did not want
-        self._last_miss = ""
-
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
 
     def __str__(self) -> str:
-        rule, is_sequence = self.rule, self.fault.kind == "sequence"
         parts = [
             str(self.fault),
-            f"on={rule.on!r}" if rule.on else "",
-            f"times={rule.times}" if rule.times is not None and not is_sequence else "",
-            f"after={rule.after}" if rule.after else "",
-            "when=..." if rule.when else "",
-            f"where={self._where.shown()}" if self._where is not None else "",
-            f"at={rule.at!r}" if rule.at == "after_commit" else "",
-            f"probability={rule.probability}" if rule.probability < 1 else "",
+            f"on={self.on!r}" if self.on else "",
+            f"times={self.times}" if self.times is not None and self.fault.kind != "sequence" else "",
+            f"after={self.after}" if self.after else "",
+            "when=..." if self.when else "",
+            f"where={self._criteria.shown()}" if self._criteria is not None else "",
+            f"at={self.at!r}" if self.at == "after_commit" else "",
+            f"probability={self.probability}" if self.probability < 1 else "",
         ]
         return f"inject({', '.join(filter(None, parts))})"
 
@@ -186,61 +178,49 @@ class FaultHandle:
 
     @property
     def unfired(self) -> str:
-        """What to say if it has not fired as often as planned; empty if it has, or if it need not fire."""
-        if self not in self._plan or self.spent or (self.times is None and (self.at != "handshake" or self.hits)):
+        """The words for it if it has fired less often than planned; empty if it has, or if it need not fire."""
+        need_not = self.spent or (self.times is None and (self.at != "handshake" or self.hits > 0))
+        if need_not or self.plan is None or self not in self.plan:
             return ""
         return f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""
-        unfired = self.unfired
-        self._plan.discard(self)
-        if required and unfired:
-            self._plan.unfired.append((self, unfired))
+        if self.plan is not None:
+            self.plan.discard(self, required=required)
 
     def concerns(self, operation: str | None) -> bool:
         """Return whether it is meant for this operation."""
-        return self.rule.on is None or self.rule.on == operation
+        return self.on is None or self.on == operation
 
     def why_not(self, refused: int = 0) -> str:
-        """Return why it has not fired, in words.
-
-        Args:
-            refused: how many requests for its operation were refused before a fault could meet them.
-        """
+        """Return why it has not fired, in words; ``refused`` requests were refused before a fault could meet them."""
         what = "connection" if self.at == "handshake" else "request"
         reasons = [
             f"{counted(self._preempted, what)} met a fault that was planned earlier" if self._preempted else "",
-            f"{counted(self._passed, what)} passed under after={self.rule.after}" if self._passed else "",
+            f"{counted(self._passed, what)} passed under after={self.after}" if self._passed else "",
             f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
             f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
         ]
-        another = "further " if self.hits else ""
-        return "; ".join(filter(None, reasons)) or f"no {another}{what} {'met' if what == 'connection' else 'matched'} it"
+        none = f"no {'further ' if self.hits else ''}{what} {'met' if what == 'connection' else 'matched'} it"
+        return "; ".join(filter(None, reasons)) or none
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
-        rule = self.rule
         return {
-            "id": self.id,
+            **{name: getattr(self, name) for name in _SHOWN},
             "fault": self.fault.to_data() if self.sent_as is None else self.sent_as,
-            "on": rule.on,
-            "times": rule.times,
-            "after": rule.after,
-            "at": rule.at,
-            "probability": rule.probability,
-            "off_contract": rule.off_contract,
-            "where": None if self._where is None else self._where.shown(),
-            "hits": self.hits,
-            "spent": self.spent,
+            "times": None if self.fault.kind == "sequence" else self.times,
+            "at": "before_commit" if self.at == "handshake" else self.at,
+            "where": None if self._criteria is None else self._criteria.shown(),
         }
 
     # Choosing; the world's lock is held
 
     def wants(self, exchange: Exchange) -> bool:
         """Return whether a request, which has no response yet, is what ``where`` and ``when`` ask for."""
-        miss = "" if self._where is None else self._where.miss(exchange)
-        if not miss and self.rule.when is not None and not self.rule.when(exchange.request):
+        miss = "" if self._criteria is None else self._criteria.miss(exchange)
+        if not miss and self.when is not None and not self.when(exchange.request):
             miss = "its when= returned no"
         if miss:
             self._missed += 1
@@ -249,14 +229,13 @@ class FaultHandle:
 
     def fire(self, random: Callable[[], Random]) -> Fault | None:
         """Return the fault if it meets a request that it concerns and wants, and count the hit."""
-        if self._passed < self.rule.after:
+        if self._passed < self.after:
             self._passed += 1
             return None
-        if self.rule.probability < 1 and random().random() >= self.rule.probability:
+        if self.probability < 1 and random().random() >= self.probability:
             return None
-        parts = self.fault.parts
         self.hits += 1
-        return parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
+        return self.fault.parts[self.hits - 1] if self.fault.kind == "sequence" else self.fault
 
     def preempt(self) -> None:
         self._preempted += 1
@@ -299,18 +278,22 @@ class FaultPlan:
     def get(self, number: object) -> FaultHandle | None:
         return next((handle for handle in self.every() if handle.id == number), None)
 
-    def add(self, rule: Rule, since: int) -> FaultHandle:
+    def add(self, handle: FaultHandle, since: int) -> FaultHandle:
         with self._lock:
-            handle = FaultHandle(self, self._planned + 1, rule, since)
             self._planned += 1
+            handle.plan, handle.id, handle.since = self, self._planned, since
             self._set_live(handle.at, [*self._live[handle.at], handle])
             return handle
 
-    def discard(self, handle: FaultHandle) -> None:
+    def discard(self, handle: FaultHandle, *, required: bool = False) -> None:
+        """Take a fault away; one that is ``required`` stays a problem if it has not fired."""
         with self._lock:
+            words = handle.unfired if required else ""
             self._end(handle)
             self._spent = deque((one for one in self._spent if one is not handle), _KEPT_SPENT)
             self.unfired = [one for one in self.unfired if one[0] is not handle]
+            if words:
+                self.unfired.append((handle, words))
 
     def cancel_all(self) -> None:
         """Take every fault away, spent ones too. None need fire any more."""

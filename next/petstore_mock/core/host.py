@@ -19,26 +19,16 @@ def _nothing(*_: object) -> None:
 
 
 class Host:
-    """Facts about the listener, the keys of all its worlds, and who watches them.
-
-    Attributes:
-        cors: the pages that may use the service; None for none.
-        tls: whether the listener speaks TLS.
-        own_certificate: whether it does so with a certificate of the user's own, which the fake can't spoil.
-        has_door: whether a control door makes worlds.
-        keys: the worlds by key.
-        renew_connections: closes the kept connections; a busy one closes after its response.
-        close_connections: closes idle kept connections: those of these numbers, or all for None.
-    """
+    """Facts about the listener, the keys of all its worlds, and who watches them."""
 
     def __init__(self, cors: Cors | None = None, *, tls: bool = False) -> None:
-        self.cors = cors
+        self.cors = cors  # the pages that may use the service
         self.tls = tls
-        self.own_certificate = False
-        self.has_door = False
+        self.own_certificate = False  # whether TLS has a certificate of the user's own, which the fake can't spoil
+        self.has_door = False  # whether a control door makes worlds
         self.keys = KeyIndex()
-        self.renew_connections: Callable[[], None] = _nothing
-        self.close_connections: Callable[[frozenset[int] | None], None] = _nothing
+        self.renew_connections: Callable[[], None] = _nothing  # a busy one closes after its response
+        self.close_connections: Callable[[frozenset[int] | None], None] = _nothing  # idle ones of these numbers, or all
         self._watchers: tuple[Watcher, ...] = ()  # replaced, never changed
 
     def watch(self, watcher: Watcher) -> None:

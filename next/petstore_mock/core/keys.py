@@ -16,22 +16,13 @@ _ODD_BEFORE, _ODD_AFTER = "Aa-._~+/", "=="
 
 
 class KeyState(NamedTuple):
-    """What a snapshot keeps of a key."""
-
-    expires: float | None = None
+    expires: float | None = None  # when it becomes invalid, in seconds since 1970 by the fake's clock
     revoked: bool = False
-    uses: int = 0
+    uses: int = 0  # requests that it has authenticated (gap key_rotation)
 
 
 class Key:
-    """A key of a world, from its issue until the world is another test's.
-
-    Attributes:
-        name: the key itself.
-        expires: when it becomes invalid, in seconds since 1970 by the fake's clock; None for never.
-        revoked: whether it is invalid already.
-        uses: how many requests it has authenticated (gap key_rotation).
-    """
+    """A key of a world, from its issue until the world is another test's."""
 
     __slots__ = ("expires", "name", "revoked", "uses")
 
@@ -50,15 +41,11 @@ class KeyIndex:
     """The worlds behind one listener by key, and the owners of the keys and addresses of worlds that are over.
 
     Several worlds may have the same key: then only an address tells them apart.
-
-    Attributes:
-        worlds: the worlds that have a key.
-        retired: owners of what leads to no world any more: keys, and addresses such as ``/w/NAME``.
     """
 
     def __init__(self) -> None:
         self.worlds: dict[str, list[Any]] = {}
-        self.retired: Bounded[str, str] = Bounded(_REMEMBERED)
+        self.retired: Bounded[str, str] = Bounded(_REMEMBERED)  # owners of keys, and of addresses such as /w/NAME
         self._prefix = f"petstore-{secrets.token_hex(4)}-"  # two processes must not issue the same key
         self._issued = 0
 
@@ -84,7 +71,6 @@ class KeyIndex:
         return key
 
     def hold(self, key: str, world: object) -> None:
-        """Let a key lead to a world."""
         self.retired.pop(key, None)
         self.worlds[key] = [*self.worlds.get(key, ()), world]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from petstore_mock.http.response import Head
-from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 from petstore_mock.interface.strict_json import encode_json
+from petstore_mock.interface.turn import NO_BODY, NO_JSON, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,9 +69,7 @@ def before(
 def after(world: World, mutant: Mutant, exchange: Exchange, response: Response) -> None:
     """Change a response as the mutant does, unless a fault of the test has broken it already."""
     fault, change = exchange.fault, mutant.after
-    if change is None or exchange.response is not None:  # a deferred response was changed when it was made
-        return
-    if fault is not None and fault.breaks_contract:
+    if change is None or (fault is not None and fault.breaks_contract):
         return
     turn = _turn(world, mutant, exchange.request)
     if turn is None:

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_mock.core.responses import render
 from petstore_mock.core.routing import Refusal, Route
 from petstore_mock.core.store import Body
-from petstore_mock.http.response import Response
 from petstore_mock.interface.gaps import ListPage
-from petstore_mock.interface.table import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.core.world import World
+    from petstore_mock.http.response import Response
+    from petstore_mock.interface.table import Operation
 
 
 class Call(NamedTuple):
-    """A valid request.
+    """A valid request."""
 
-    Attributes:
-        world: the world that it meets; its lock is held.
-        operation: its operation.
-        route: its parameters.
-        base_path: the part of the client's base address before the paths of the interface.
-        body: its body, if the operation takes one.
-        commit: whether its effect is kept; a fault may corrupt the response of an operation that is not executed.
-    """
-
-    world: World
+    world: World  # its lock is held
     operation: Operation
     route: Route
-    base_path: str
+    base_path: str  # the part of the client's base address before the paths of the interface
     body: Body | None
-    commit: bool
+    commit: bool  # whether its effect is kept; a fault may corrupt the response of an operation that is not executed
 
 
 def execute(call: Call) -> Response | Refusal:
-    """Execute an operation, unless it is removed by now (§4.3)."""
     removed_at = call.operation.removed_at
     if removed_at is not None and call.world.time.present >= removed_at.timestamp():
         condition = call.world.rules.policies.after_removal

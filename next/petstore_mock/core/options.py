@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from petstore_mock.common.dates import moment_of
-from petstore_mock.common.refusing import did_you_mean, one_of, refuse, require, shown
+from petstore_mock.common.refusing import did_you_mean, refuse, require, shown
 from petstore_mock.common.values import is_integer, is_number
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from petstore_mock.interface.behaviour import Behaviour
 
 Place = Literal["world", "listener", "serve", "fixture", "marker", "door"]  # where an option holds
@@ -111,7 +112,13 @@ def _mutant(_: str, value: Any) -> str | None:  # noqa: ANN401
         return None
     from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most worlds have none
 
-    return one_of(value, MUTANTS, "mutant")
+    if not isinstance(value, str) or value not in MUTANTS:
+        example = next(iter(MUTANTS))
+        refuse(
+            f"expected the name of one of {len(MUTANTS)} mutants, such as {example}; "
+            f"got {shown(value)}{did_you_mean(value, MUTANTS)}"
+        )
+    return str(value)
 
 
 def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
@@ -124,7 +131,6 @@ def _cors(_: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def flag_of(text: str) -> bool:
-    """Return a flag that a text stands for."""
     found = _FLAGS.get(text.strip().lower())
     if found is None:
         refuse(f"expected {FLAG_WORDS}; got {shown(text)}")
@@ -132,18 +138,15 @@ def flag_of(text: str) -> bool:
 
 
 def seed_of(text: str) -> int | Path:
-    """Return a number of animals, or a file of them."""
     return int(text) if _COUNT.fullmatch(text) else Path(text)
 
 
 def number_of(text: str) -> int:
-    """Return a whole number."""
     require(_COUNT.fullmatch(text), "a whole number", got=text)
     return int(text)
 
 
 def seconds_of(text: str) -> float:
-    """Return a number of seconds."""
     try:
         return float(text)
     except ValueError:
@@ -172,6 +175,8 @@ class Option:
 
 
 _NUMBER: Final = 2**63 - 1
+_WORLDS: Final = _whole(0, _NUMBER, "a number of worlds")
+_REQUESTS: Final = _whole(1, _NUMBER, "a number of requests of at least 1")
 _PORT: Final = _whole(0, 65535, "a port from 0 to 65535")
 _TEXT_OR_NULL: Final = {"type": ["string", "null"]}
 _KEY: Final = {**_TEXT_OR_NULL, "pattern": "^[A-Za-z0-9._~+/-]+=*$"}
@@ -213,16 +218,15 @@ _ROWS: Final = (
     Option("control", "Whether the control door is open", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
     Option("cors", _CORS_WORDS, _cors, "listener serve"),
     Option("tls", "Whether to listen with TLS; needs the extra tls", _flag, "listener serve fixture", False, flag_of),  # noqa: FBT003
-    Option("max_worlds", "How many worlds by address there may be", _whole(0, _NUMBER, "a number of worlds"), "serve", MAX_WORLDS, number_of),
+    Option("max_worlds", "How many worlds by address there may be", _WORLDS, "serve", MAX_WORLDS, number_of),
     Option("world_ttl", _TTL_WORDS, _seconds, "serve", None, seconds_of),
-    Option("keep_requests", _KEEP_WORDS, _whole(1, _NUMBER, "a number of requests of at least 1"), "serve", KEPT_REQUESTS, number_of),
+    Option("keep_requests", _KEEP_WORDS, _REQUESTS, "serve", KEPT_REQUESTS, number_of),
 )
 
 OPTIONS: Final[Mapping[str, Option]] = {option.name: option for option in _ROWS}
 
 
 def options_at(place: Place) -> dict[str, Option]:
-    """Return the options that hold at a place, by name."""
     return {name: option for name, option in OPTIONS.items() if place in option.places.split()}
 
 

@@ -14,7 +14,6 @@ from petstore_mock.core import mutation
 from petstore_mock.core.operations import Call, execute
 from petstore_mock.core.responses import bare, fault_response, refusal_response, refused
 from petstore_mock.core.routing import Refusal, Route
-from petstore_mock.core.store import Body
 from petstore_mock.core.validation import validate, validate_head
 from petstore_mock.http.credentials import key_fault
 from petstore_mock.http.deferred import Deferred, Delivery
@@ -27,20 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from petstore_mock.core.keys import Key
+    from petstore_mock.core.store import Body
     from petstore_mock.core.world import World
     from petstore_mock.faults.fault import Fault
     from petstore_mock.http.request import ApiRequest
 
 
 def handle(world: World, request: ApiRequest, key: Key | None, problem: str) -> Response | Deferred:
-    """Respond to one request. The world's lock is held.
-
-    Args:
-        world: the world that the request meets.
-        request: the request.
-        key: the key of this world that the request bears, or None.
-        problem: why there is no key: a name of ``CONDITIONS``.
-    """
+    """Respond to one request, with a key of this world, or with the condition that says why there is none."""
     exchange = _begin(world, request)
     try:
         if world.mutant is None:
@@ -66,34 +59,42 @@ def _begin(world: World, request: ApiRequest) -> Exchange:
     return exchange
 
 
-def _respond(world: World, request: ApiRequest, key: Key | None, problem: str, exchange: Exchange) -> Response | Deferred:
+def _respond(
+    world: World, request: ApiRequest, key: Key | None, problem: str, exchange: Exchange
+) -> Response | Deferred:
     route = world.rules.route(request.method, request.target)
     operation = route.operation
     if operation is None:
         return _without_operation(world, route, request, exchange)
     request.operation = operation.name
-    if key is not None:
-        problem = world.use_key(key)
-    if problem:  # §5: it comes before everything else
-        detail = key_fault(problem, request.values("authorization"), world.secrets())
-        return refused(world, exchange, Refusal(problem, detail=detail))
-    body = None
-    if operation.body is not None or route.invalid is not None:
-        validated = validate(world.rules, request, route)
-        if isinstance(validated, Refusal):
-            return refused(world, exchange, validated)
-        body = validated
-    world.valid_requests += 1
-    limit = world.rules.policies.rate_limit
-    if limit is not None and (after := limit(world.valid_requests, exchange.timestamp)) is not None:
-        return refused(world, exchange, Refusal("rate_limited", fields=(("Retry-After", after),)))
+    judged = _judge(world, request, route, key, problem)
+    if isinstance(judged, Refusal):
+        return refused(world, exchange, judged)
     if not world.plan.idle:
-        return _Execution(world, request, operation, route, body, exchange).meet_fault()
+        return _Execution(world, request, operation, route, judged, exchange).meet_fault()
     kept = world.store.responses.get(route)
     if kept is not None and kept.date is world.time.date:
         exchange.executed = True
         return kept
-    return _Execution(world, request, operation, route, body, exchange).execute(commit=True)
+    return _Execution(world, request, operation, route, judged, exchange).execute(commit=True)
+
+
+def _judge(world: World, request: ApiRequest, route: Route, key: Key | None, problem: str) -> Body | Refusal | None:
+    """Authenticate and validate a request: return its body, None where its operation takes none, or the refusal."""
+    if key is not None:
+        problem = world.use_key(key)
+    if problem:  # §5: it comes before everything else
+        detail = key_fault(problem, request.values("authorization"), world.secrets())
+        if problem == "revoked_key" and world.owner is not None:
+            detail = f"the world of {world.owner} revoked it"
+        return Refusal(problem, detail=detail)
+    judged = validate(world.rules, request, route)
+    if isinstance(judged, Refusal):
+        return judged
+    world.valid_requests += 1
+    limit = world.rules.policies.rate_limit
+    after = None if limit is None else limit(world.valid_requests, world.time.present)
+    return judged if after is None else Refusal("rate_limited", fields=(("Retry-After", after),))
 
 
 def _keeps_responses(world: World, operation: Operation) -> bool:
@@ -163,7 +164,6 @@ class _Execution:
         self._pending = world.pending  # a reset replaces it
 
     def execute(self, *, commit: bool) -> Response:
-        """Execute the operation."""
         world, exchange = self._world, self._exchange
         drawn = world.random.drawn
         done = execute(Call(world, self._operation, self._route, self._request.base_path, self._body, commit))
@@ -203,6 +203,7 @@ class _Execution:
             return response
         exchange.delayed_by = exchange.fault  # every other fault before the commit ends the request
         exchange.fault = fault
+        exchange.response = response  # reports tell what was lost
         if fault.kind == "delay":
             return self._late(response, fault)
         return self._instead(fault) if fault.row.loses_response else self._corrupted(response, fault)
@@ -222,7 +223,6 @@ class _Execution:
             return response
 
     def _instead(self, fault: Fault) -> Response | Deferred:
-        """Respond with the fault instead of the operation."""
         world = self._world
         if fault.row.responds:
             response = fault_response(world, fault, self._route)
@@ -231,8 +231,9 @@ class _Execution:
         return self._deferred(lambda: unsent, delivery=fault.delivery)
 
     def _corrupted(self, response: Response, fault: Fault) -> Response | Deferred:
-        """Corrupt the operation's response, or the way it goes out."""
-        head, body = fault.corrupt(response.head, response.body)
+        head, body = response.head, response.body
+        if body:
+            head, body = fault.corrupt(head, body)
         changed = Response(head, body, response.date, response.wire_format)  # the store may keep the other
         if fault.delivery is None:
             return changed
@@ -240,7 +241,6 @@ class _Execution:
         return self._deferred(lambda: changed, delivery=fault.delivery)
 
     def _late(self, response: Response, fault: Fault) -> Deferred:
-        """Hold a finished response back."""
         _dress(self._world, self._exchange, response)
         return self._deferred(lambda: response, delay=fault.delay)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from petstore_mock.errors import PetStoreMockError
-from petstore_mock.interface.violations import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock.interface.violations import Violation
 
 
 class NotFoundError(PetStoreMockError):

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
 from petstore_mock.common.masking import cut, request_line
 from petstore_mock.common.real import RLock, perf_counter
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import pipeline
-from petstore_mock.core.host import Host
 from petstore_mock.core.keys import NOBODY
 from petstore_mock.core.options import KEPT_REQUESTS, MAX_WORLDS
 from petstore_mock.core.refusals import ConflictError, FullError, NotFoundError
@@ -30,6 +28,9 @@ from petstore_mock.http.handler import TlsFlaw, TlsPlan
 from petstore_mock.interface.table import BASE_PATH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+
+    from petstore_mock.core.host import Host
     from petstore_mock.core.keys import Key
     from petstore_mock.http.deferred import Deferred
     from petstore_mock.http.request import ApiRequest
@@ -47,7 +48,6 @@ _KEPT_TARGET: Final = 512  # characters
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` if a world by address can have it."""
     if not _NAME.fullmatch(name) or name in _REFUSED_NAMES:
         came = shown(name) if len(name) <= _LONGEST_NAME else f"{len(name)} characters"
         refuse(
@@ -59,37 +59,22 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A request with the key or the address of a finished world, or one that began in it and never became whole.
+    """A request with the key or the address of a finished world, or one that began in it and never became whole."""
 
-    Attributes:
-        owner: the test or the world that it belongs to.
-        request: its method and target, keys masked.
-        status: the status of the response.
-        by_key: whether the key told its owner.
-    """
-
-    owner: str
-    request: str
+    owner: str  # the test or the world that it belongs to
+    request: str  # its method and target, keys masked
     status: int
-    by_key: bool = True
+    by_key: bool = True  # whether the key told its owner
+
+
+class _Generation(NamedTuple):
+    world: World
+    number: int
+    owner: str | None
 
 
 class Worlds:
-    """The worlds behind one listener, and the part of a ``Handler`` that the core has.
-
-    Args:
-        host: what the worlds share.
-        max_worlds: how many worlds by address there may be.
-        ttl: seconds after which a world by address that got no request ends; None for never.
-        keep: how many requests the journal of each of them keeps.
-        listener: called with the exchanges of worlds by address; it must be quick.
-
-    Attributes:
-        named: the worlds by address.
-        leaks: the newest leaks.
-        leak_count: how many there were.
-        leaked: called with each leak, in the listener's thread; it must be quick.
-    """
+    """The worlds behind one listener, and the part of a ``Handler`` that the core has."""
 
     def __init__(
         self,
@@ -104,11 +89,11 @@ class Worlds:
         self.named: dict[str, World] = {}
         self.leaks: deque[Leak] = deque(maxlen=_KEPT_LEAKS)
         self.leak_count = 0
-        self.leaked: Callable[[Leak], object] = lambda _: None
-        self._max_worlds = max_worlds
-        self._ttl = ttl
-        self._keep = keep
-        self._listener = listener
+        self.leaked: Callable[[Leak], object] = lambda _: None  # it must be quick
+        self._max_worlds = max_worlds  # by address
+        self._ttl = ttl  # seconds after which a world by address that got no request ends
+        self._keep = keep  # requests of each of them
+        self._listener = listener  # called with their exchanges; it must be quick
         self._lock = RLock()
         self._stack: list[World] = []
 
@@ -116,7 +101,6 @@ class Worlds:
 
     @property
     def default(self) -> World:
-        """The outermost world at the root."""
         return self._stack[0]
 
     @property
@@ -125,11 +109,9 @@ class Worlds:
         return self._stack[-1]
 
     def push(self, world: World) -> None:
-        """Make a world the current one."""
         self._stack = [*self._stack, world]
 
     def remove(self, world: World) -> None:
-        """End a world at the root."""
         self._stack = [one for one in self._stack if one is not world]
         world.close()
 
@@ -210,7 +192,7 @@ class Worlds:
         return [world.name for world in over if world.name is not None]
 
     @contextmanager
-    def visiting(self, world: World) -> Iterator[None]:
+    def visiting(self, world: World) -> Generator[None]:
         """Keep a world alive for a block, such as a wait or a stream."""
         with self._lock:
             world.visitors += 1
@@ -237,11 +219,12 @@ class Worlds:
                 return self._leaked(world, request, owner)
         world.lock.acquire()  # a `with` takes twice as long, and every request comes here
         try:
-            key = None
-            if name is not None:
-                key = world.keys.get(name)
-                if key is None:
-                    problem = "unknown_key"
+            key = None if name is None else world.keys.get(name)
+            if name is not None and key is None:
+                owner = None if request.mount else self.host.keys.retired.get(name)
+                if owner is not None:  # retired since the look-up above
+                    return self._leaked(world, request, owner)
+                problem = "unknown_key"
             return pipeline.handle(world, request, key, problem)
         finally:
             world.lock.release()
@@ -318,22 +301,18 @@ class Worlds:
         return world, None if name is None else world.keys.get(name)
 
     def admits(self, request: ApiRequest, length: int | None) -> bool:
-        """Say from its head whether a request's body is worth reading."""
-        return pipeline.admits(*self.world_of(request), request, length)
+        world, key = self.world_of(request)
+        return pipeline.admits(world, request, key, length)
 
     def body_limit(self, request: ApiRequest) -> int | None:
         """Return the longest body that a request may have, in bytes (gap body_limit)."""
         limit: int | None = self.world_of(request)[0].rules.policies.body_limit
         return limit
 
-    def permits_preflight(self, request: ApiRequest) -> bool:
-        """Say whether a browser asks for an allowed page which requests the page may send."""
-        return self.host.cors is not None and self.host.cors.permits_preflight(request)
-
     def generation(self) -> object:
         """Return a token of the state of the current world, to which a request without a key belongs."""
         world = self.current
-        return world, world.generation, world.owner
+        return _Generation(world, world.generation, world.owner)
 
     def refuse(self, condition: str, detail: str, request: ApiRequest, generation: object = None) -> Response:
         """Respond to bytes that never became a request; without a key they belong to the world where they began."""
@@ -347,11 +326,10 @@ class Worlds:
         world, owner = self._of_key(name)
         if owner is not None:
             return self._leaked(world, request, owner)
-        if isinstance(generation, tuple) and (name is None or name not in world.keys):
-            began, number, owner = generation
-            if began.generation != number:
-                return self._left_over(world, refusal, request, owner)
-            world = began
+        if isinstance(generation, _Generation) and (name is None or name not in world.keys):
+            if generation.world.generation != generation.number:
+                return self._left_over(world, refusal, request, generation.owner)
+            world = generation.world
         return pipeline.refuse(world, refusal, request)
 
     def _left_over(self, world: World, refusal: Refusal, request: ApiRequest, owner: str | None) -> Response:
@@ -363,11 +341,10 @@ class Worlds:
         return response
 
     def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        """Respond to a request whose handling raised an exception, which fails the test."""
         return pipeline.refuse(self.world_of(request)[0], Refusal("internal_error"), request, error)
 
     def connection_opened(self, number: int) -> TlsPlan | None:  # noqa: ARG002  # the transport's numbers mean nothing here
-        """Return the TLS fault that a new connection meets; it belongs to the current world, like a request without a key."""
+        """Return the TLS fault that a new connection meets; the connection belongs to the current world."""
         world = self.current
         if not self.host.tls:
             return None

@@ -29,7 +29,6 @@ def render(world: World, status: int, canonical: bytes, fields: ResponseFields =
 
 
 def bare(world: World, head: Head, body: bytes = b"") -> Response:
-    """Return a response of a head and a body as they are."""
     return Response(head, body, world.time.date, world.rules.wire_format)
 
 

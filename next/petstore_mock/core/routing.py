@@ -5,21 +5,25 @@ A route depends on the method and the target alone, so the rules keep the routes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.bounded import Bounded
 from petstore_mock.common.masking import cut
-from petstore_mock.core.store import Body, Filter
 from petstore_mock.http.request import KNOWN_METHODS
 from petstore_mock.http.response import PLAIN, Head, WireFormat
 from petstore_mock.interface import schemas
 from petstore_mock.interface.behaviour import Behaviour, policies
+from petstore_mock.interface.gaps import RULES, no_rule
 from petstore_mock.interface.strict_json import percent_decode, read_integer
 from petstore_mock.interface.table import BASE_PATH, METHODS, OPERATIONS, ROUTES, Operation, Parameter, in_words
 from petstore_mock.interface.violations import HugeInteger, Violation, no_such_name, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from petstore_mock.core.store import Body, Filter
 
 ResponseFields = tuple[tuple[str, str], ...]
 
@@ -39,42 +43,21 @@ _SHOWN_PART: Final = 80  # of a query
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused.
-
-    Attributes:
-        condition: a name of ``CONDITIONS``.
-        violations: the broken rules.
-        detail: further words.
-        omitted: how many more rules are broken.
-        fields: header fields of the response.
-    """
-
-    condition: str
+    condition: str  # a name of ``CONDITIONS``
     violations: tuple[Violation, ...] = ()
     detail: str = ""
-    omitted: int = 0
-    fields: ResponseFields = ()
+    omitted: int = 0  # how many more rules are broken
+    fields: ResponseFields = ()  # of the response
 
 
 @dataclass(slots=True, eq=False)  # compared by identity: the store keeps responses by route
 class Route:
-    """Where a method and a target lead.
-
-    Attributes:
-        operation: the operation, or None where the interface has none.
-        refusal: what is wrong with path or method; such a request needs no key.
-        allow: the methods of the path.
-        invalid: what is wrong with the parameters; comes after the key.
-        arguments: the values of the parameters by name, defaults included.
-        filters: which animals a list has.
-    """
-
     operation: Operation | None = None
-    refusal: Refusal | None = None
-    allow: str = ""
-    invalid: Refusal | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-    filters: tuple[Filter, ...] = ()
+    refusal: Refusal | None = None  # what is wrong with path or method; such a request needs no key
+    allow: str = ""  # the methods of the path
+    invalid: Refusal | None = None  # what is wrong with the parameters; comes after the key
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])  # the values of the parameters, defaults included
+    filters: tuple[Filter, ...] = ()  # which animals a list has
 
     @property
     def pet_id(self) -> int:
@@ -90,6 +73,9 @@ class Rules:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.policies = chosen = policies(behaviour)
+        # What gaps such as name_rule demand of a field; by default nothing.
+        rules = [(gap.field, getattr(chosen, gap.name)) for gap in RULES]
+        self.field_rules = [(name, find) for name, find in rules if find is not no_rule]
         self.bodies: Bounded[tuple[str, bytes], Body] = Bounded(_KEPT_BODIES)  # valid ones; see validation
         self._routes: Bounded[tuple[str, str], Route] = Bounded(_KEPT_ROUTES)
         self._heads: Bounded[tuple[int, ResponseFields, bool], Head] = Bounded(_KEPT_HEADS)
@@ -124,16 +110,12 @@ class Rules:
                 return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
             return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")
-        if not path.startswith("/") or "#" in target:
-            return Route(refusal=Refusal("malformed_target", detail="send an absolute path"))
-        segments: list[str] = []
-        for segment in path[1:].split("/"):
-            decoded = percent_decode(segment)
-            if decoded is None:
-                detail = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)"
-                return Route(refusal=Refusal("malformed_target", detail=detail))
-            segments.append(decoded)
-        return self._find_path(method, path, segments, query)
+        segments = [percent_decode(segment) for segment in path[1:].split("/")]
+        problem = "percent-encode UTF-8, as %XX (RFC 3986 §2.1)" if None in segments else ""
+        problem = problem if path.startswith("/") and "#" not in target else "send an absolute path"
+        if problem:
+            return Route(refusal=Refusal("malformed_target", detail=problem))
+        return self._find_path(method, path, [segment or "" for segment in segments], query)
 
     def _find_path(self, method: str, path: str, segments: list[str], query: str) -> Route:
         shown = cut(path, _SHOWN_PATH)
@@ -212,7 +194,6 @@ class Rules:
 
 @lru_cache(maxsize=512)
 def rules_for(behaviour: Behaviour) -> Rules:
-    """Return the rules of a behaviour, compiled once."""
     return Rules(behaviour)
 
 
@@ -234,7 +215,6 @@ def _broken(name: str, given: Mapping[str, Any], location: str, path: str = "") 
 
 
 def _decode_query(query: str, subject: str) -> tuple[dict[str, list[str]], list[Violation]]:
-    """Return the values of a query by name, and what is wrong with its encoding."""
     values: dict[str, list[str]] = {}
     violations: list[Violation] = []
     for part in query.split("&"):

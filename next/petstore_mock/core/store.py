@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.interface.strict_json import encode_json
 from petstore_mock.interface.table import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from random import Random
 
     from petstore_mock.http.response import Response
@@ -36,29 +36,20 @@ class Row(NamedTuple):
 
 
 class Body:
-    """A valid body of a request that creates an animal. Requests with the same body share it.
+    """A valid body of a request that creates an animal. Requests with the same body share it."""
 
-    Attributes:
-        document: its members.
-        members: the same as canonical JSON, without the braces and behind a comma.
-        filters: the filters that select an animal with these members.
-    """
-
-    __slots__ = ("document", "filters", "members")
+    __slots__ = ("_filters", "_members", "document")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self.members = b"," + encode_json(document)[1:-1] if document else b""
-        self.filters = filters_of(document)
+        self._members = b"," + encode_json(document)[1:-1] if document else b""
+        self._filters = filters_of(document)
 
     def row(self, pet_id: int) -> Row:
-        """Return the row of an animal with these members."""
-        return Row(b'{"id":%d%b}' % (pet_id, self.members), self.filters)
+        return Row(b'{"id":%d%b}' % (pet_id, self._members), self._filters)
 
 
 class Snapshot(NamedTuple):
-    """A copy of a store."""
-
     rows: dict[int, Row]
     ids: dict[Filter | None, list[int]]
     last: int
@@ -72,31 +63,23 @@ def filters_of(document: Mapping[str, Any]) -> tuple[Filter, ...]:
     for name in _FILTERED:
         value = document.get(name)
         if value is not None:
-            found += [(name, one) for one in dict.fromkeys(value if isinstance(value, list) else [value])]
+            found += [(name, one) for one in dict.fromkeys(value if is_array(value) else [value])]
     return tuple(found)
 
 
 class Store:
-    """Animals as canonical bytes, and an index of their ids by filter.
-
-    Attributes:
-        last: the highest id so far. No id is given twice.
-        seeded: how many animals the test has seeded; plausible values follow from this number.
-        turn: how many requests the world has received, never fewer.
-        hidden: created animals that can't be read yet (gap visibility), each with the first turn that can.
-        responses: the responses of routes that only read, until the next change.
-    """
+    """Animals as canonical bytes, and an index of their ids by filter."""
 
     __slots__ = ("_ids", "_rows", "_start", "hidden", "last", "responses", "seeded", "turn")
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
         self._ids: dict[Filter | None, list[int]] = {_All: []}
-        self.last = 0
-        self.seeded = 0
-        self.turn = 0
-        self.hidden: dict[int, int] = {}
-        self.responses: dict[object, Response] = {}
+        self.last = 0  # the highest id so far: no id is given twice
+        self.seeded = 0  # animals that the test has seeded: plausible values follow from this number
+        self.turn = 0  # requests that the world has received
+        self.hidden: dict[int, int] = {}  # created animals that can't be read yet, and the first turn that can
+        self.responses: dict[object, Response] = {}  # of routes that only read, until the next change
         self._start = _EMPTY
 
     def __len__(self) -> int:
@@ -116,11 +99,9 @@ class Store:
         return None if row is None else json.loads(row.body)
 
     def bodies(self) -> list[bytes]:
-        """Return the JSON of all animals in the order of their ids."""
         return [self._rows[pet_id].body for pet_id in self._ids[_All]]
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return copies of all animals in the order of their ids."""
         return [json.loads(body) for body in self.bodies()]
 
     def ids(self, filters: Sequence[Filter] = ()) -> Sequence[int]:
@@ -152,7 +133,6 @@ class Store:
     # Visibility
 
     def hide(self, pet_id: int, requests: int) -> None:
-        """Hide an animal from so many further requests."""
         self.settle()
         self.hidden[pet_id] = self.turn + 1 + requests
 
@@ -183,12 +163,11 @@ class Store:
                 ids.append(pet_id)
             else:
                 insort(ids, pet_id)
-        if pet_id > self.last:
+        if pet_id > self.last:  # noqa: PLR1730  # max() takes a call, for each animal created
             self.last = pet_id
         self.responses.clear()
 
     def remove(self, pet_id: int) -> bool:
-        """Remove an animal; return whether there was one."""
         if pet_id not in self._rows:
             return False
         self._drop(pet_id)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.core.routing import Refusal, Route, Rules
 from petstore_mock.core.store import Body
 from petstore_mock.interface import schemas
-from petstore_mock.interface.gaps import RULES
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, integral_value
 from petstore_mock.interface.violations import JsonNumber, Violation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from petstore_mock.http.request import ApiRequest
     from petstore_mock.interface.table import Operation
 
 _KEPT_BODY: Final = 512  # bytes
-_PYTHON_TYPES: Final = {"string": str, "integer": int}
+_PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 
 
 def validate_head(rules: Rules, request: ApiRequest, length: int | None) -> Refusal | None:
@@ -79,7 +81,7 @@ def _decode(rules: Rules, content: bytes, schema: str) -> dict[str, Any] | Refus
         return Refusal("malformed_json", (error.violation,))
     if repeated or not schemas.is_valid(schema)(value) or _by_gap_rules(rules, value, schema):
         if isinstance(value, dict):
-            _let_pass(rules, value, schema)
+            _let_pass(rules, cast("dict[str, Any]", value), schema)
         violations = list(repeated) if rules.policies.duplicate_member else []
         omitted = repeated.omitted if violations else 0
         broken = schemas.violations(schemas.schema(schema), value, "body")
@@ -112,12 +114,10 @@ def _let_pass(rules: Rules, document: dict[str, Any], schema: str) -> None:
 def _by_gap_rules(rules: Rules, document: Any, schema: str) -> list[Violation]:  # noqa: ANN401  # a JSON value
     """Return the broken rules that gaps put on single fields, such as name_rule."""
     found: list[Violation] = []
-    if not isinstance(document, dict):
-        return found
-    for gap in RULES:
-        value, wanted = document.get(gap.field), schemas.properties(schema).get(gap.field, {}).get("type")
+    for name, find in rules.field_rules if is_object(document) else ():
+        value, wanted = document.get(name), schemas.properties(schema).get(name, {}).get("type", "")
         if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
-            broken = getattr(rules.policies, gap.name)(value)
+            broken: tuple[str, str] | None = find(value)
             if broken is not None:
-                found.append(Violation(f"body.{gap.field}", *broken, value))
+                found.append(Violation(f"body.{name}", broken[0], broken[1], value))
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,6 +13,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.journal.text import error_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
@@ -26,17 +26,9 @@ _MOST_KEPT: Final = 100  # problems; a test may reset its world thousands of tim
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that a test must answer for.
-
-    Attributes:
-        kind: what it is.
-        text: the problem in words, keys masked.
-        source: the exception, handle or exchange behind it; by this a later verification knows it again.
-    """
-
     kind: Literal["error", "unfired_fault", "violation"]
-    text: str
-    source: object = None
+    text: str  # keys masked
+    source: object = None  # the exception, handle or exchange; by it a later verification knows the problem again
 
     @property
     def identity(self) -> object:
@@ -44,13 +36,7 @@ class Problem:
 
 
 class Verification:
-    """The problems of one world: those that its journal and its faults show now, and those that resets left.
-
-    Attributes:
-        strict: whether contract violations by the client are problems.
-        errors: exceptions inside the fake.
-        expectations: returns what went wrong with the expectations of ``httpserver``.
-    """
+    """The problems of one world: those that its journal and its faults show now, and those that resets left."""
 
     def __init__(
         self,
@@ -63,9 +49,9 @@ class Verification:
         self._journal = journal
         self._plan = plan
         self._secrets = secrets
-        self.strict = False
-        self.errors: list[BaseException] = []
-        self.expectations: Callable[[], list[str]] = list
+        self.strict = False  # whether contract violations by the client are problems
+        self.errors: list[BaseException] = []  # exceptions inside the fake
+        self.expectations: Callable[[], list[str]] = list  # returns what went wrong with those of ``httpserver``
         self.forget()
 
     def forget(self) -> None:
@@ -75,12 +61,10 @@ class Verification:
         self._more_kept = 0
 
     def note(self, error: BaseException) -> None:
-        """Note an exception inside the fake."""
         if len(self.errors) < _MOST_KEPT:
             self.errors.append(error)
 
     def verify(self, *, again: bool = True) -> None:
-        """Raise for what the test must answer for; see :meth:`report`."""
         __tracebackhide__ = True
         problems = self.report(again=again)
         if problems:
@@ -88,11 +72,7 @@ class Verification:
             raise error_of([(one.kind, one.text) for one in problems]) from cause
 
     def report(self, *, again: bool = True) -> list[Problem]:
-        """Return the problems and count them as reported. Those that resets left come once.
-
-        Args:
-            again: whether present problems that were reported before come again.
-        """
+        """Return the problems and count them as reported; ones that were reported before come only if ``again``."""
         with self._lock:
             present = self._present()
             problems = [*self._from_resets(), *(present if again else self._unreported(present))]
@@ -106,7 +86,6 @@ class Verification:
             return [*self._from_resets(), *self._present()]
 
     def excuse(self) -> None:
-        """Count all problems so far as reported."""
         self.report()
 
     def keep(self) -> None:
@@ -225,7 +204,6 @@ class ExpectedViolation:
             raise VerificationError(f"expected a contract violation{wanted} in this block; {came}")
 
     def _mark(self) -> tuple[list[Exchange], list[Exchange]]:
-        """Return the violations of the block, and those that match."""
         journal = self._journal
         with self._lock:
             before = self._before if journal.clears == self._clears else 0  # a reset begins the numbers anew

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_mock.common.real import RLock
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.core import draws, store
 from petstore_mock.core.animals import Animals
 from petstore_mock.core.clock import Clock, Time, moment_from
-from petstore_mock.core.fault_plan import FaultHandle, FaultPlan, Rule
+from petstore_mock.core.fault_plan import FaultHandle, FaultPlan
 from petstore_mock.core.keys import NOBODY, Key, KeyState
-from petstore_mock.core.options import Start, own_start, start_of
+from petstore_mock.core.options import own_start, start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.routing import Rules, rules_for
 from petstore_mock.core.verification import ExpectedViolation, Problem, Verification
@@ -25,6 +22,10 @@ from petstore_mock.interface.mutants import MUTANTS, Mutant
 from petstore_mock.journal.journal import KEPT, Journal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import date
+
     from petstore_mock.core.host import Host
     from petstore_mock.interface.behaviour import Behaviour
 
@@ -45,34 +46,13 @@ class Snapshot(NamedTuple):
 
 
 class World:
-    """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock.
-
-    Attributes:
-        host: what it shares with the other worlds of its listener.
-        name: the name of its address ``/w/NAME``; None at the root.
-        owner: the test that it belongs to, or the name of its address.
-        lock: covers all of it; re-entrant, because a ``when=`` of the test may read the store.
-        start: the state that :meth:`reset` returns to.
-        key: a key that is valid from the start on.
-        keys: its keys by name, revoked ones too.
-        first_key: the key that a request used first (gap key_rotation).
-        rules: the behaviour in force.
-        random: what the fake draws from.
-        mutant: the clause that this service breaks on purpose; None for none.
-        pending: the responses that are held back. A reset replaces it.
-        valid_requests: how many there were (gap rate_limit).
-        generation: changes with each reset and at the end.
-        asked: when the last request came to its address, by ``perf_counter()``.
-        visitors: how many waits and streams use it now.
-        snapshots: the copies that its door keeps, by number.
-        at_end: called with the world before a reset or its end clears it.
-    """
+    """The state that one test sees: animals, keys, journal, fault plan, behaviour and clock, behind one lock."""
 
     __slots__ = (
         *("_base", "_lasting_keys", "_random_start", "_snapshot_number", "_start_keys"),
-        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant", "name"),
-        *("owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time", "valid_requests"),
-        *("verification", "visitors"),
+        *("asked", "at_end", "clock", "first_key", "generation", "host", "journal", "key", "keys", "lock", "mutant"),
+        *("name", "owner", "pending", "plan", "random", "rules", "snapshots", "start", "store", "time"),
+        *("valid_requests", "verification", "visitors"),
     )
 
     def __init__(
@@ -86,20 +66,22 @@ class World:
         keep: int = KEPT,
     ) -> None:
         self.host = host
-        self.name = name
-        self.owner = owner or name
-        self.lock = RLock()
+        self.name = name  # of its address /w/NAME; None at the root
+        self.owner = owner or name  # the test that it belongs to
+        self.lock = RLock()  # re-entrant: a `when=` of the test may read the store
         self.time = Time()
         self.clock = Clock(self.time, self.lock)
-        self.keys: dict[str, Key] = {}
+        self.keys: dict[str, Key] = {}  # revoked ones too
         self.journal = Journal(keep, self.secrets)
         self.plan = FaultPlan(self.lock)
-        self.pending = Pending()
+        self.pending = Pending()  # the responses that are held back; a reset replaces it
         self.verification = Verification(self.lock, self.journal, self.plan, self.secrets)
-        self.snapshots: dict[int, Snapshot] = {}
-        self.at_end: Callable[[World], object] | None = None
-        self.visitors = self.generation = self._snapshot_number = 0
-        self.asked = 0.0
+        self.snapshots: dict[int, Snapshot] = {}  # that a door keeps, by number
+        self.at_end: Callable[[World], object] | None = None  # called before a reset or the end clears the world
+        self.visitors = 0  # waits and streams
+        self.generation = 0  # changes with each reset and at the end
+        self.asked = 0.0  # when the last request came to its address, by perf_counter()
+        self._snapshot_number = 0
         self._lasting_keys = keys
         self._begin(options)
         if name is None:
@@ -132,18 +114,13 @@ class World:
             self._begin(options)
             self._begin_test()
 
-    def renew(self, owner: str | None, **own: Any) -> None:
-        """Become the world of another test: the starting state under a new key, unless the key is fixed.
-
-        Args:
-            owner: the test.
-            own: the options of the test's own.
-        """
+    def renew(self, owner: str | None, **own: Any) -> None:  # noqa: ANN401  # those of own_start
+        """Become the world of another test: the starting state with its ``own`` options, and a new or a fixed key."""
         start = own_start(self._base, own)
         with self.lock:
             former, self.start = self.start, start
             try:
-                self._give_keys(owner)
+                self._give_keys()
                 self._go_back()
             except PetStoreMockError:
                 self.start = former
@@ -177,8 +154,8 @@ class World:
         self.verification.errors.clear()
         self.verification.strict = start.strict
         self.mutant: Mutant | None = None if start.mutant is None else MUTANTS[start.mutant]
-        self.valid_requests = 0
-        self.first_key: str | None = None
+        self.valid_requests = 0  # gap rate_limit
+        self.first_key: str | None = None  # the key that a request used first (gap key_rotation)
         for name, key in self.keys.items():
             key.restore(KeyState(revoked=name not in self._start_keys))
         if start.added is not None:
@@ -186,7 +163,6 @@ class World:
         self.release()
 
     def release(self) -> None:
-        """End the waiting of every response that is held back."""
         pending, self.pending = self.pending, Pending()
         pending.release()
 
@@ -250,26 +226,23 @@ class World:
         return Animals(self.store, self.assign_id, self.random)
 
     def assign_id(self) -> int:
-        """Return a free id, as the behaviour assigns them."""
         return self.store.free_id(self.rules.policies.id_assignment, self.random)
 
     # Keys (§5)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return its keys, which must not show."""
         return tuple(self.keys)
 
-    def _give_keys(self, owner: str | None = None) -> None:
-        """Give the world the keys of its starting state, or a new one; those that it loses are of its former owner."""
-        former = self.owner
+    def _give_keys(self) -> None:
+        """Give the world the keys of its starting state, or a new one; those that it loses were its former owner's."""
         names = self.start.keys or (self.host.keys.new_key(),)
         for name in [name for name in self.keys if name not in names]:
-            self._retire(name, former or owner)
+            self._retire(name, self.owner)
         for name in names:
             if name not in self.keys:
                 self._add_key(name)
         self._start_keys = names
-        self.key = names[0]
+        self.key = names[0]  # valid from the start on
 
     def _add_key(self, name: str, expires: float | None = None) -> None:
         self.keys[name] = Key(name, expires)
@@ -299,8 +272,8 @@ class World:
     def revoke_key(self, name: str | None = None) -> None:
         """Make a key invalid from now on; without a name, the world's own."""
         with self.lock:
-            wanted: object = self.key if name is None else name
-            key = self.keys.get(wanted) if isinstance(wanted, str) else None
+            wanted = self.key if name is None else name
+            key = next((one for one in self.keys.values() if one.name == wanted), None)
             if key is None:
                 raise NotFoundError("expected a key of this world; got one that it never had")
             key.revoked = True
@@ -331,13 +304,12 @@ class World:
     # Faults, behaviour, verification
 
     def inject(self, fault: int | Fault, **rule: Any) -> FaultHandle:  # noqa: ANN401  # those of Rule
-        """Plan a fault; see :meth:`petstore_mock.PetStoreMock.inject`."""
-        checked = Rule(fault=coerce(fault), **rule)
-        if checked.meets_handshakes:
-            self._check_handshakes(checked.fault)
+        handle = FaultHandle(fault=coerce(fault), **rule)
+        if handle.at == "handshake":
+            self._check_handshakes(handle.fault)
         with self.lock:
-            handle = self.plan.add(checked, self.journal.total)
-        if checked.meets_handshakes:
+            self.plan.add(handle, self.journal.total)
+        if handle.at == "handshake":
             self.host.renew_connections()
         return handle
 
@@ -354,7 +326,6 @@ class World:
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
         return self.rules.behaviour
 
     def configure(self, behaviour: Behaviour | None, gaps: Mapping[str, Any]) -> None:
@@ -374,14 +345,11 @@ class World:
         self.host.announce(self, "cleared")
 
     def verify(self, *, again: bool = True) -> None:
-        """Raise for what the test must answer for."""
         __tracebackhide__ = True
         self.verification.verify(again=again)
 
     def problems(self) -> list[Problem]:
-        """Return what the test must answer for by now."""
         return self.verification.problems()
 
     def expect_violation(self, pattern: str | None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose."""
         return ExpectedViolation(self.lock, self.journal, pattern)

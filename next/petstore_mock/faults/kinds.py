@@ -260,7 +260,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "tls.handshake_hang": _handshake("the service never responded in the TLS handshake", waits=True),
     "sequence": Kind(
         "the service misbehaved in another way for each request",
-        (Argument("faults", _faults, _schema("array", minItems=1, items={})),),
+        (Argument("faults", _faults, _schema("array", minItems=1, items={"$ref": "#/components/schemas/Fault"})),),
     ),
 }
 

@@ -54,7 +54,7 @@ class Criteria:
         self, asked: Mapping[str, Any], operation: str | None = None, *, before_response: bool = False
     ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
-        self._asked = dict(asked)
+        self.asked = dict(asked)
         self._before_response = before_response
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
@@ -62,7 +62,7 @@ class Criteria:
         """Return the criteria by name; keys in header fields and parameters are masked."""
         return {
             name: {one: _MASKS[name](one, text) for one, text in value.items()} if name in _MASKS else value
-            for name, value in self._asked.items()
+            for name, value in self.asked.items()
         }
 
     @property

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import VerificationError
 from petstore_mock.faults.fault import coerce
 from petstore_mock.journal.text import add_note, journal_text
 from petstore_mock.verbs import state
-from petstore_mock.verbs.verb import Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from datetime import date
     from os import PathLike
@@ -27,18 +26,30 @@ if TYPE_CHECKING:
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.interface.static import GapChoices, OperationName, PetChanges, PetFields
     from petstore_mock.journal.journal import Journal
+    from petstore_mock.verbs.verb import Verb
 
 
 class Handle(Protocol):
     """A planned fault: how often it fired, and how to take it away."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its number in its world."""
+        ...
+
     @property
-    def hits(self) -> int: ...
+    def hits(self) -> int:
+        """How often it fired."""
+        ...
+
     @property
-    def spent(self) -> bool: ...
-    def cancel(self) -> None: ...
+    def spent(self) -> bool:
+        """Whether it has fired as often as it may."""
+        ...
+
+    def cancel(self) -> None:
+        """Take the fault away. It need not fire any more."""
+
     def __enter__(self) -> Self: ...
     def __exit__(self, kind: object, *_: object) -> None: ...
 
@@ -172,9 +183,10 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: Pet.json does not allow a field (§2), or the id is taken.
         """
-        require(pet is None or isinstance(pet, Mapping), "an animal as a mapping", pet=pet)
+        require(pet is None or is_object(pet), "an animal as a mapping", pet=pet)
         given = fields if pet is None else {**pet, **fields}
-        return self._do(state.add_pets, {"pets": given})["pets"][0]
+        added: dict[str, Any] = self._do(state.add_pets, {"pets": given})["pets"][0]
+        return added
 
     def seed_many(self, pets_or_count: int | Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Add several animals, all or none, and return them.
@@ -185,14 +197,16 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: one of them is wrong; the message says which.
         """
-        require(not isinstance(pets_or_count, Mapping), "a list of animals, or how many", pets_or_count=pets_or_count)
+        require(not is_object(pets_or_count), "a list of animals, or how many", pets_or_count=pets_or_count)
         pets = {"count": pets_or_count} if isinstance(pets_or_count, int) else pets_or_count
-        return self._do(state.add_pets, {"pets": pets})["pets"]
+        added: list[dict[str, Any]] = self._do(state.add_pets, {"pets": pets})["pets"]
+        return added
 
     @property
     def pets(self) -> list[dict[str, Any]]:
         """Copies of the animals in the store, in the order of their ids."""
-        return self._do(state.list_pets, {})["pets"]
+        pets: list[dict[str, Any]] = self._do(state.list_pets, {})["pets"]
+        return pets
 
     def update(self, pet_id: int, /, **fields: Unpack[PetChanges]) -> dict[str, Any]:
         """Change an animal as another actor would (§3), and return it.
@@ -204,7 +218,8 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: there is no such animal, or a field is wrong.
         """
-        return self._do(state.change_pet, {"pet_id": pet_id, "changes": fields})
+        changed: dict[str, Any] = self._do(state.change_pet, {"pet_id": pet_id, "changes": fields})
+        return changed
 
     def remove(self, pet_id: int, /) -> None:
         """Remove an animal as another actor would (§3).
@@ -229,7 +244,7 @@ class PetStore(ABC):
         Raises:
             PetStoreMockError: ``expires`` is no moment.
         """
-        return self._do(state.issue_key, {"expires": expires})["api_key"]
+        return str(self._do(state.issue_key, {"expires": expires})["api_key"])
 
     def revoke_key(self, key: str | None = None) -> None:
         """Make a key invalid from now on.

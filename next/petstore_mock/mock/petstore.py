@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import counted
-from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.options import Seed, checked, options_at
 from petstore_mock.core.world import Snapshot, World
 from petstore_mock.mock.face import PetStore
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import requests
 
     from petstore_mock.core.clock import Clock
+    from petstore_mock.core.fault_plan import FaultHandle
     from petstore_mock.interface.behaviour import Behaviour
     from petstore_mock.journal.journal import Journal
     from petstore_mock.mock.tls import Tls
@@ -131,6 +131,15 @@ class PetStoreMock(PetStore):
         return self.service.url
 
     @property
+    def control_url(self) -> str:
+        """The address of the control door, ending in ``/__petstore/``.
+
+        Raises:
+            PetStoreMockError: the mock has no door, or does not listen.
+        """
+        return self.service.control_url
+
+    @property
     def tls(self) -> Tls:
         """What clients need in order to trust the mock: ``ca_path``, ``client_context()``, ``environ()``.
 
@@ -231,7 +240,7 @@ class PetStoreMock(PetStore):
         """The ASGI callable over the same state (ASGI 3.0), for asyncio."""
         from petstore_mock.transport.asgi import AsgiApp  # noqa: PLC0415  # it brings asyncio
 
-        return AsgiApp(self.service.app)
+        return AsgiApp(self.service)
 
     def requests_session(self) -> requests.Session:
         """Return a session of requests that calls this mock in process, whatever host a request names.
@@ -242,12 +251,12 @@ class PetStoreMock(PetStore):
         try:
             import requests  # noqa: PLC0415  # the user's own
 
-            from petstore_mock.transport.requests_adapter import WsgiAdapter  # noqa: PLC0415
+            from petstore_mock.transport.requests_adapter import InProcessAdapter  # noqa: PLC0415
         except ImportError:
             refuse("expected requests to be installed: pip install requests; or use petstore.app")
         session = requests.Session()
         for scheme in ("http://", "https://"):
-            session.mount(scheme, WsgiAdapter(self.service.app))
+            session.mount(scheme, InProcessAdapter(self.service))
         return session
 
     def openapi(self) -> dict[str, Any]:

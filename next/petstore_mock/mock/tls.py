@@ -40,10 +40,10 @@ class Trust:
 class Tls(Trust):
     """The certificates of a mock. ``ca_path`` is the same for all mocks of the process, and gone with it."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, *hosts: str) -> None:
         from petstore_mock.transport.certificates import authority  # noqa: PLC0415  # an extra, and heavy
 
-        self._host = host
+        self._hosts = hosts
         self._authority = authority()
         super().__init__(str(self._authority.ca_path))
         self.context(None)  # made before the first client waits for it
@@ -55,8 +55,8 @@ class Tls(Trust):
         A browser takes no authority from its environment. Chromium then accepts this certificate, and refuses those of
         ``faults.tls``, which have other keys.
         """
-        return self._authority.spki_hash(self._host)
+        return self._authority.spki_hash(*self._hosts)
 
     def context(self, flaw: TlsFlaw | None) -> ssl.SSLContext:
         """Return the listener's own context: internal."""
-        return self._authority.context(flaw, self._host)
+        return self._authority.context(flaw, *self._hosts)

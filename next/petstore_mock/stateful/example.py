@@ -188,7 +188,7 @@ class Example:
     def _end(self) -> None:
         for actor in self.actors:
             actor.petstore.cancel_faults()
-        closed = all(actor.client.can_be_closed for actor in self.actors)
+        closed = all(actor.client.closing is not None for actor in self.actors)
         for actor in self.actors:
             actor.close()
         if self.watch is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from petstore_mock.checks.attending import STANDSTILL, Limits, Player
 from petstore_mock.checks.process import settled
+from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import IPV6_HOST
 from petstore_mock.stateful.report import CheckReport
@@ -95,7 +96,8 @@ class Run:
 
     def meet(self, client: AdaptedClient, petstore: PetStoreMock) -> None:
         """Look at the first client: which methods it has, and whether a thread of it sends requests by itself."""
-        self.operations, self.report.left_out = client.operations, client.left_out
+        self.operations = client.operations
+        self.report.left_out = [name for name in OPERATIONS if name not in self.operations]
         made = len(petstore.journal)
         if threading.active_count() > self._threads + 1:  # the client, not only the loop that we gave it
             self.sends_by_itself = settled(lambda: len(petstore.journal) > made, _BY_ITSELF)

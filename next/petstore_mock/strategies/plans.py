@@ -83,7 +83,7 @@ class PlannedFault:
     at: Any = "before_commit"
 
     def inject(self, petstore: PetStore) -> Handle:
-        """Plan it in the current world of ``petstore``."""
+        """Plan it in the current world of ``petstore``. Cancel it if it may happen that no request meets it."""
         return petstore.inject(self.fault, on=self.on, times=self.times, after=self.after, at=self.at)
 
 

@@ -1,26 +1,28 @@
-"""The ASGI adapter (ASGI 3.0): runs the WSGI application in a thread."""
+"""The ASGI adapter (ASGI 3.0), for asyncio: each request is handled in a thread."""
 
 from __future__ import annotations
 
 import asyncio
-import io
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote
 
+from petstore_mock.common.real import perf_counter
 from petstore_mock.common.refusing import refuse
+from petstore_mock.http.request import ApiRequest
+from petstore_mock.transport.wsgi import respond
 
 if TYPE_CHECKING:
-    from petstore_mock.transport.wsgi import WsgiApp
+    from petstore_mock.http.handler import Handler
 
 Message = MutableMapping[str, Any]
 
 
 class AsgiApp:
-    """The fake as an ASGI application, for asyncio."""
+    """The fake as an ASGI application."""
 
-    def __init__(self, wsgi: WsgiApp) -> None:
-        self._wsgi = wsgi
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
 
     async def __call__(
         self,
@@ -41,41 +43,24 @@ class AsgiApp:
             return
         if scope["type"] != "http":
             refuse(f"expected a scope of type http or lifespan; got type={scope['type']!r}")
-        body, more = b"", True
+        request, more = _request(scope), True
         while more:
             message = await receive()
-            body += message.get("body", b"")
+            request.body += message.get("body", b"")
             more = message.get("more_body", False)
-        status, fields, parts = await asyncio.to_thread(self._call, _environ(scope, body))
-        await send({"type": "http.response.start", "status": status, "headers": fields})
-        await send({"type": "http.response.body", "body": b"".join(parts)})
-
-    def _call(self, environ: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]], Iterable[bytes]]:
-        started: list[Any] = []
-        parts = self._wsgi(environ, lambda *start: started.extend(start))  # type: ignore[arg-type,func-returns-value]
-        status, fields = started
-        return int(status[:3]), [(name.lower().encode(), value.encode("latin-1")) for name, value in fields], parts
+        status, fields, body = await asyncio.to_thread(respond, self._handler, request)
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"".join(body)})
 
 
-def _environ(scope: Message, body: bytes) -> dict[str, Any]:
+def _request(scope: Message) -> ApiRequest:
     root = scope.get("root_path", "").rstrip("/")
-    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-    path = path.removeprefix(root) if path.startswith(f"{root}/") else path
+    raw = scope.get("raw_path")
+    path = quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
     query = scope.get("query_string", b"").decode("latin-1")
-    environ: dict[str, Any] = {
-        "REQUEST_METHOD": scope["method"],
-        "SCRIPT_NAME": root,
-        "PATH_INFO": unquote(path, "latin-1"),
-        "QUERY_STRING": query,
-        "SERVER_PROTOCOL": f"HTTP/{scope.get('http_version', '1.1')}",
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.input_terminated": True,
-    }
-    if not root:
-        environ["RAW_URI"] = f"{path}?{query}" if query else path
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").upper().replace("-", "_")
-        key = key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
-        text = value.decode("latin-1")
-        environ[key] = f"{environ[key]},{text}" if key in environ else text
-    return environ
+    target = path.removeprefix(root) if path.startswith(f"{root}/") else path
+    fields = [(bytes(name), bytes(value).strip(b" \t")) for name, value in scope["headers"]]
+    version = f"HTTP/{scope.get('http_version', '1.1')}"
+    target = f"{target}?{query}" if query else target
+    return ApiRequest(scope["method"], target, fields, b"", 0, 0, perf_counter(), version, quote(root))

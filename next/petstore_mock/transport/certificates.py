@@ -6,15 +6,12 @@ import atexit
 import hashlib
 import os
 import shutil
-import ssl
 import tempfile
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from petstore_mock.common.real import Lock
 from petstore_mock.common.refusing import refuse
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.transport.tls import server_context
@@ -30,6 +27,8 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    import ssl
+
     from petstore_mock.http.handler import TlsFlaw
 
 _IDENTITIES: Final = ("127.0.0.1", "::1", "localhost")
@@ -47,39 +46,33 @@ class Authority:
     def __init__(self) -> None:
         self._ca = trustme.CA(organization_name=_NAME)
         directory = tempfile.mkdtemp(prefix="petstore-mock-")
-        self.ca_path = Path(directory, "ca.pem")
-        self._ca.cert_pem.write_to_path(str(self.ca_path))
+        self.ca_path = f"{directory}{os.sep}ca.pem"
+        self._ca.cert_pem.write_to_path(self.ca_path)
         atexit.register(_remove, directory, os.getpid())
-        self._lock = Lock()
-        self._made: dict[tuple[TlsFlaw | None, tuple[str, ...]], tuple[ssl.SSLContext, bytes]] = {}
+        self._made = cache(self._make)
 
     def context(self, flaw: TlsFlaw | None, *hosts: str) -> ssl.SSLContext:
         """Return the context with a certificate for ``hosts`` and loopback, sound except for its ``flaw``."""
-        return self._make(flaw, hosts)[0]
+        return self._made(flaw, *hosts)[0]
 
     def spki_hash(self, *hosts: str) -> str:
         """Return the SHA-256 of the public key of the sound certificate, in base64 (RFC 7469 §2.4)."""
-        key = x509.load_pem_x509_certificate(self._make(None, hosts)[1]).public_key()
+        key = x509.load_pem_x509_certificate(self._made(None, *hosts)[1]).public_key()
         content = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return b64encode(hashlib.sha256(content).digest()).decode("ascii")
 
-    def _make(self, flaw: TlsFlaw | None, hosts: tuple[str, ...]) -> tuple[ssl.SSLContext, bytes]:
-        with self._lock:
-            if (flaw, hosts) not in self._made:
-                leaf = self._issue(flaw, tuple(dict.fromkeys((*_IDENTITIES, *(h.partition("%")[0] for h in hosts)))))
-                context = server_context()
-                leaf.configure_cert(context)
-                self._made[flaw, hosts] = context, leaf.cert_chain_pems[0].bytes()
-            return self._made[flaw, hosts]
-
-    def _issue(self, flaw: TlsFlaw | None, identities: tuple[str, ...]) -> trustme.LeafCert:
+    def _make(self, flaw: TlsFlaw | None, *hosts: str) -> tuple[ssl.SSLContext, bytes]:
         ca = trustme.CA(organization_name="an unknown root") if flaw == "untrusted_root" else self._ca
         before, after = _LONG_AGO if flaw == "expired" else (None, None)
-        names = ("wrong.host.invalid",) if flaw == "wrong_host" else identities
+        own = (host.partition("%")[0] for host in hosts)  # without the zone of an IPv6 address
+        names = ("wrong.host.invalid",) if flaw == "wrong_host" else tuple(dict.fromkeys((*_IDENTITIES, *own)))
         try:
-            return ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
+            leaf = ca.issue_cert(*names, organization_name=_NAME, not_before=before, not_after=after)
         except ValueError as error:
-            refuse(f"expected host names or addresses for a certificate; got {', '.join(names)}: {error}")
+            refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
+        context = server_context()
+        leaf.configure_cert(context)
+        return context, leaf.cert_chain_pems[0].bytes()
 
 
 @cache

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from ssl import SSLError
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.real import perf_counter
-from petstore_mock.http.deferred import Blocking, Deferred
+from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.framing import frame
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest
 from petstore_mock.http.response import PLAIN, UNSIZED_STATUSES, Response
-from petstore_mock.transport.blocking import BlockingCall, Threads
-from petstore_mock.transport.delivery import Waiting
-from petstore_mock.transport.head_rules import RequestError
-from petstore_mock.transport.line import Line
-from petstore_mock.transport.reading import Head, Reader
+from petstore_mock.transport.delivery import BlockingCall, Line, Waiting
+from petstore_mock.transport.reading import Head, Reader, RequestError
 from petstore_mock.transport.tls import words_of
 
 if TYPE_CHECKING:
@@ -48,22 +46,15 @@ class Shared:
     handler: Handler
     limits: Limits
     over_tls: bool
-    threads: Threads = field(default_factory=Threads)
     connections: set[Connection] = field(default_factory=set)
     known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict)
 
 
 class Connection(Line):
-    """One client's connection, on which HTTP is spoken.
+    """One client's connection, on which HTTP is spoken; a ``refusal`` is for all that the client sends.
 
     At any time it waits for a request or the rest of one, or its response is held (``_held``), or it is over, and
     further input is dropped (``draining``).
-
-    Args:
-        shared: what all connections have in common.
-        loop: the loop that runs them.
-        number: its number, from 1.
-        refusal: why this client is refused, whatever it sends; empty for no reason.
     """
 
     def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop, number: int, refusal: str = "") -> None:
@@ -80,6 +71,7 @@ class Connection(Line):
         self._idle = not refusal  # the next byte begins a request that may be served at once
         self._last = False  # the connection ends with the next response
         self._exchange = 0
+        self._unsent = 0  # bytes that the client had not taken at the last sweep
         self._started = self.touched
         self._generation: object = None  # when the incomplete head began
 
@@ -91,15 +83,12 @@ class Connection(Line):
 
     def data_received(self, data: bytes) -> None:
         if self._idle:
-            self._started = perf_counter()
-            known = self._known.get(data)
-            if known is not None:
+            self._started = self.touched = perf_counter()
+            if known := self._known.get(data):
                 head, body = known
                 self._dispatch(head, self._request(head, body))
                 return
         if self.draining:
-            if self._held is None:
-                self.drop(len(data))
             return
         whole = data if self._idle and len(data) <= _KNOWN_SIZE else b""
         self._idle = False
@@ -111,17 +100,18 @@ class Connection(Line):
 
     def eof_received(self) -> bool | None:
         self._eof = True
-        if self._held is not None:
-            keeps = self._held.eof()
-            if not keeps:
-                self._held = None
-            return keeps and not self._shared.over_tls  # TLS has no half-closed connections
-        if self._blocked and self._reader.buffer:
+        if isinstance(self._held, Waiting):  # a half-closed client can't be told from one that has gone
+            self._held.gone()
+            self._held = None
+        elif self._held is not None:
+            if self._held.streams:  # such a client waits for nothing
+                self.transport.abort()
+            return not self._shared.over_tls  # TLS has no half-closed connections
+        elif self._blocked and self._reader.buffer:
             return True
-        if (self._reader.in_head or self._incoming) and not self.draining:
+        elif (self._reader.in_head or self._incoming) and not self.draining:
             part = "body" if self._incoming else "head"
             self._refuse("malformed_request", f"the connection ended before the {part} did")
-            return self._held is not None
         return None
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -134,13 +124,13 @@ class Connection(Line):
 
     def pause_writing(self) -> None:
         self._blocked, self._idle = True, False
-        if self._held is not None:
-            self._held.flow(blocked=True)
+        if isinstance(self._held, BlockingCall):
+            self._held.writable.clear()
 
     def resume_writing(self) -> None:
         self._blocked = False
-        if self._held is not None:
-            self._held.flow(blocked=False)
+        if isinstance(self._held, BlockingCall):
+            self._held.writable.set()
         self.loop.call_soon(self._serve)  # a turn later, because asyncio calls this from inside its own write
 
     # Reading
@@ -157,7 +147,7 @@ class Connection(Line):
                     break
                 head, request = taken
                 if whole and head.plain and not (self._reader.buffer or request.oversized):
-                    if len(self._known) >= _KNOWN:
+                    if len(self._known) >= _KNOWN:  # cheaper than to drop the oldest of thousands each time
                         self._known.clear()
                     self._known[whole] = head, request.body
                 whole = b""
@@ -173,27 +163,30 @@ class Connection(Line):
 
     def _take(self) -> tuple[Head, ApiRequest] | None:
         """Take the next whole request, or one whose body is not worth reading."""
-        reader, head, request = self._reader, self._reader.head, self._incoming
-        if head is None or request is None:
-            head = reader.take_head()
-            if head is None:
-                if reader.in_head and self._generation is None:
-                    self._generation = self._shared.handler.generation()
-                return None
-            self._generation = None
-            request = self._request(head, b"")
-            if not head.length:
-                return head, request
-            self._incoming, self._limit = request, None
-            if head.length > UNASKED_BODY and not self._fits(request, head.length):
-                return self._without_body(head, request, oversized=True)
-            if head.expects and not reader.buffer:  # RFC 9110 §10.1.1
-                if not self._shared.handler.admits(request, head.length if head.length > 0 else None):
-                    return self._without_body(head, request, oversized=False)
-                self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        reader, handler = self._reader, self._shared.handler
+        if reader.head is not None and self._incoming is not None:
+            return self._take_body(reader.head, self._incoming)
+        head = reader.take_head()
+        if head is None:
+            if reader.in_head and self._generation is None:
+                self._generation = handler.generation()
+            return None
+        request, self._generation = self._request(head, b""), None
+        if not head.length:
+            return head, request
+        self._incoming, self._limit = request, None
+        if head.length > UNASKED_BODY and not self._fits(request, head.length):
+            return self._without_body(head, request, oversized=True)
+        if head.expects and not reader.buffer:  # RFC 9110 §10.1.1
+            if not handler.admits(request, head.length if head.length > 0 else None):
+                return self._without_body(head, request, oversized=False)
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return self._take_body(head, request)
+
+    def _take_body(self, head: Head, request: ApiRequest) -> tuple[Head, ApiRequest] | None:
         self.touched = perf_counter()
-        body = reader.take_body()
-        if head.length < 0 and reader.body.size > UNASKED_BODY and not self._fits(request, reader.body.size):
+        body, size = self._reader.take_body(), self._reader.body.size
+        if head.length < 0 and size > UNASKED_BODY and not self._fits(request, size):
             return self._without_body(head, request, oversized=True)
         if body is None:
             return None
@@ -224,18 +217,19 @@ class Connection(Line):
         try:
             response = self._handle(request)
         except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test
-            response = self.failed(error, request)
-        if type(response) is Response:
+            response = self._shared.handler.failed(error, request)
+        if isinstance(response, Response):
             if head.plain and not self._last and (wire := response.wire or _plain_wire(response)):
                 self.send(wire)
             else:
                 self._send(head, response)
             return
         self._idle = False
+        failed = partial(self._shared.handler.failed, request=request)
         if isinstance(response, Deferred):
-            self._held = Waiting(self, head, request, response)
-        elif isinstance(response, Blocking):
-            self._held = BlockingCall(self, head, request, response, self._shared.threads)
+            self._held = Waiting(self, head, response, failed)
+        else:
+            self._held = BlockingCall(self, head, response, failed)
 
     def _send(self, head: Head, response: Response) -> None:
         closing = self._last or response.wire_format.close or not head.keep_alive
@@ -253,9 +247,6 @@ class Connection(Line):
         self._held, self.touched = None, perf_counter()
         self._started = self.touched
         self._serve()
-
-    def failed(self, error: BaseException, request: ApiRequest) -> Response:
-        return self._shared.handler.failed(error, request)
 
     def _refuse(self, condition: str, detail: str) -> None:
         """Respond to bytes that never became a request, then close."""
@@ -277,7 +268,7 @@ class Connection(Line):
 
     def shut(self) -> None:
         """End the connection at once: the server stops."""
-        if self._held is not None:
+        if isinstance(self._held, Waiting):
             self._held.shut()
         self.transport.abort()
 
@@ -292,12 +283,7 @@ class Connection(Line):
         self.close_if_idle()
 
     def sweep(self, now: float, stood_still: float) -> None:
-        """End the connection if the client is too slow.
-
-        Args:
-            now: ``perf_counter()``.
-            stood_still: seconds in which this process did not run, for which no client is to blame.
-        """
+        """End the connection if the client is too slow, seconds in which this process stood still apart."""
         self.touched = min(now, self.touched + stood_still)
         limits = self._shared.limits
         if self._held is not None:
@@ -306,8 +292,12 @@ class Connection(Line):
             self._time_out(now, limits.body, "no more of the body")
         elif self._reader.in_head and self._is_ready():
             self._time_out(now, limits.head, "no whole head")
-        elif self.is_late(now, limits.idle, limits.linger):
-            self.transport.abort()
+        else:
+            unsent = self.transport.get_write_buffer_size()
+            if unsent != self._unsent:  # the client reads, however slowly
+                self._unsent, self.touched = unsent, now
+            if now - self.touched > (limits.linger if self.draining and not unsent else limits.idle):
+                self.transport.abort()
 
     def _time_out(self, now: float, patience: float, words: str) -> None:
         if now - self.touched > patience:

@@ -1,30 +1,100 @@
-"""Responses that are late, or that a fault delivers: timers of the loop, so they cost no thread."""
+"""How bytes flow over one connection, and how the responses go out that are not sent whole and at once."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+import os
+import socket
+import struct
+from contextlib import closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from petstore_mock.common.real import Event, Thread, perf_counter
 from petstore_mock.http.deferred import Deferred
 from petstore_mock.http.framing import frame
+from petstore_mock.http.response import Response
 
 if TYPE_CHECKING:
-    from petstore_mock.http.request import ApiRequest
-    from petstore_mock.http.response import Response
-    from petstore_mock.transport.line import Line
+    from collections.abc import Callable
+
+    from petstore_mock.http.deferred import Blocking
+    from petstore_mock.http.response import Stream
     from petstore_mock.transport.reading import Head
 
+    Failed = Callable[[BaseException], Response]  # responds to a bug of the fake
+
+_READ_SIZE: Final = 64 * 1024  # bytes
 _TICK: Final = 0.01  # seconds between two pieces of a dribbled body, at least
+# SO_LINGER on, for no time: closing discards and resets. Windows has it in half the bytes.
+_RST_ON_CLOSE: Final = struct.pack("HH" if os.name == "nt" else "ii", 1, 0)
+
+
+class Line(asyncio.Protocol):
+    """A connection without the protocol spoken on it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.draining = False  # nothing will be served any more: input is dropped
+        self.touched = perf_counter()  # when the connection last made progress
+        self._eof = self._blocked = self._paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        if hasattr(transport, "max_size"):  # asyncio's 256 KiB for each read cost more than all else in a request
+            cast("Any", transport).max_size = _READ_SIZE
+        self.send = self.transport.write
+
+    def respond(self, head: Head, response: Response) -> None:
+        """Send a response that was held, and go on."""
+
+    def proceed(self) -> None:
+        """Go on after a response that was held."""
+
+    def throttle(self, *, wanted: bool) -> None:
+        if wanted is not self._paused and not self.transport.is_closing():
+            self._paused = wanted
+            (self.transport.pause_reading if wanted else self.transport.resume_reading)()
+
+    def drain(self) -> None:
+        """Drop the further input, and watch for the end."""
+        self.draining = True
+        self.throttle(wanted=False)
+
+    def finish(self) -> None:
+        """End the connection so that the client reads everything that was sent.
+
+        To close a socket with unread input sends a RST, which takes away bytes that the client has not read yet. So
+        send a FIN, and drop the input until the client closes (RFC 9112 §9.6).
+        """
+        self.drain()
+        self.touched = perf_counter()
+        if self._eof or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client was quicker, with a RST
+            self.transport.abort()
+
+    def reset(self) -> None:
+        """End the connection with a RST."""
+        reset_on_close(self.transport.get_extra_info("socket"))
+        self.transport.abort()
+
+
+def reset_on_close(sock: socket.socket) -> None:
+    """Let the end of a socket be a RST: alone, ``abort`` sends a FIN."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST_ON_CLOSE)
 
 
 class Waiting:
-    """One deferred response on its way. It ends exactly once."""
+    """A deferred response on its way: timers of the loop, so it costs no thread. It ends exactly once."""
 
-    def __init__(self, line: Line, head: Head, request: ApiRequest, deferred: Deferred) -> None:
+    def __init__(self, line: Line, head: Head, deferred: Deferred, failed: Failed) -> None:
         self._line = line
         self._head = head
-        self._request = request
+        self._failed = failed
         self._ended = self._hangs = self._sent = False
         self._begin(deferred)
 
@@ -33,14 +103,8 @@ class Waiting:
         deferred.pending.add(self._release)
         self._timer = self._line.loop.call_later(deferred.delay, self._due)
 
-    # The connection calls these
-
-    def eof(self) -> bool:
-        """Learn that the client sends no more; say whether to keep our half of the connection."""
-        self.gone()  # a half-closed client can't be told from one that has gone
-        return False
-
     def gone(self) -> None:
+        """Learn that the client has gone."""
         if not self._ended:
             self._give_up("client gone")
 
@@ -49,9 +113,6 @@ class Waiting:
         if not self._ended:
             self._give_up("reset")
             self._line.reset()
-
-    def flow(self, *, blocked: bool) -> None:
-        """Learn whether the client takes what is sent."""
 
     def _release(self) -> None:  # any thread may call it, at any time
         with suppress(RuntimeError):  # the loop is closed, and every connection with it
@@ -68,23 +129,24 @@ class Waiting:
         self._end("hang" if self._hangs else outcome, sent=self._sent)
 
     def _due(self) -> None:
-        deferred, line = self._deferred, self._line
+        deferred = self._deferred
         try:
             response = deferred.resume()
         except Exception as error:  # noqa: BLE001  # a bug of the fake fails the test
-            response = line.failed(error, self._request)
+            response = self._failed(error)
         if isinstance(response, Deferred):
             deferred.pending.discard(self._release)
             self._begin(response)
         elif deferred.delivery is None:
             self._end("delayed", sent=True)
-            line.respond(self._head, response)
+            self._line.respond(self._head, response)
         else:
             self._deliver(response, deferred.delivery.kind, deferred.delivery.value)
 
     def _deliver(self, response: Response, kind: str, value: float) -> None:
         """Do what the fault says."""
-        line = self._line
+        line, head = self._line, self._head
+        framed = partial(frame, response, modern=head.modern, bodiless=head.bodiless)
         match kind:
             case "hang":
                 self._hangs = True
@@ -98,39 +160,78 @@ class Waiting:
                 line.finish()
             case "truncate":
                 self._end("truncated", sent=True)
-                wire, body = self._framed(response, chunked=False)
+                wire, body = framed(closing=False, chunked=False)
                 line.send(wire + body[: max(0, min(int(len(body) * value), len(body) - 1))])
                 line.finish()
             case "malformed_chunk":
                 self._end("malformed chunk", sent=True)
-                wire, body = self._framed(response, chunked=True)
+                wire, body = framed(closing=False, chunked=True)
                 line.send(wire + b"no-chunk-size\r\n" + body if body else wire)
                 line.finish()
             case _:
-                closing = response.wire_format.close or not self._head.keep_alive
-                wire, body = self._framed(response, closing=closing)
+                closes = response.wire_format.close or not head.keep_alive
+                wire, body = framed(closing=closes)
                 line.send(wire)
                 self._sent = True
-                self._dribble(body, 0, value, line.loop.time(), closing)
+                self._dribble(body, 0, value, line.loop.time(), line.finish if closes else line.proceed)
 
-    def _framed(
-        self, response: Response, *, closing: bool = False, chunked: bool | None = None
-    ) -> tuple[bytes, bytes]:
-        head = self._head
-        return frame(response, modern=head.modern, bodiless=head.bodiless, closing=closing, chunked=chunked)
-
-    def _dribble(self, body: bytes, at: int, rate: float, since: float, closing: bool) -> None:  # noqa: FBT001, PLR0917
+    def _dribble(self, body: bytes, at: int, rate: float, since: float, then: Callable[[], None]) -> None:
         """Send as much of the body as is due by now, and come again."""
         line = self._line
         due = min(int((line.loop.time() - since) * rate), len(body))
         if due < len(body):
-            if due > at:
-                line.send(body[at:due])
-            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, due, rate, since, closing)
+            line.send(body[at:due])
+            self._timer = line.loop.call_later(max(_TICK, 1 / rate), self._dribble, body, due, rate, since, then)
             return
         self._end("dribbled", sent=True)
         line.send(body[at:])
-        if closing:
-            line.finish()
+        then()
+
+
+class BlockingCall:
+    """A response that a thread makes, of the control door or of ``httpserver``.
+
+    No executor, because its threads hold up the exit of the interpreter.
+    """
+
+    def __init__(self, line: Line, head: Head, blocking: Blocking, failed: Failed) -> None:
+        self._line = line
+        self._head = head
+        self._blocking = blocking
+        self.streams = blocking.streams
+        self._failed = failed
+        self._gone = False
+        self.writable = Event()  # set while the client takes what is sent
+        self.writable.set()
+        Thread(target=self._run, name="petstore-mock-call", daemon=True).start()
+
+    def gone(self) -> None:
+        self._gone = True
+        self.writable.set()
+
+    def _run(self) -> None:
+        try:
+            response = self._blocking.run()
+        except BaseException as error:  # noqa: BLE001  # its client must not wait for ever
+            response = self._failed(error)
+        if isinstance(response, Response):
+            self._post(self._line.respond, self._head, response)
         else:
-            line.proceed()
+            self._stream(response)
+
+    def _stream(self, stream: Stream) -> None:
+        """Send a body that ends with the connection (RFC 9112 §6.3)."""
+        line, chunks = self._line, cast("Any", stream.chunks)
+        self._post(line.send, b"%bDate: %b\r\nConnection: close\r\n\r\n" % (stream.head.wire, stream.date))
+        with closing(chunks):
+            for part in chunks:
+                self.writable.wait()
+                if self._gone:
+                    return
+                self._post(line.send, part)
+        self._post(line.finish)
+
+    def _post(self, call: Callable[..., object], *arguments: object) -> None:
+        """Let the loop's thread call a function, unless the client has gone by then."""
+        with suppress(RuntimeError):  # the loop is closed, and the client has gone with it
+            self._line.loop.call_soon_threadsafe(lambda: self._gone or call(*arguments))

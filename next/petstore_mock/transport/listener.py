@@ -6,7 +6,6 @@ would fail the server for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_httpserver import HTTPServer
@@ -17,6 +16,8 @@ from petstore_mock.common.masking import cut
 from petstore_mock.http.response import Head
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_httpserver import RequestHandler
 
     from petstore_mock.http.request import ApiRequest
@@ -133,7 +134,7 @@ def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
         if b"_" not in name and name not in {b"content-length", b"transfer-encoding"}  # the body is decoded
     }
     base = f"http://{request.header('host') or f'{server.host}:{server.port}'}"
-    environ = EnvironBuilder(path, base, query, request.method, data=request.body, headers=fields).get_environ()
+    environ = EnvironBuilder(path, base, query, request.method, data=request.body, headers=fields.items()).get_environ()
     asked = Request({**environ, "SERVER_PROTOCOL": request.version})
     asked.get_data()
     return asked

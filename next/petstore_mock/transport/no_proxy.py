@@ -9,44 +9,40 @@ from petstore_mock.common.real import Lock
 
 _NAMES: Final = ("NO_PROXY", "no_proxy")  # curl and libraries read the one or the other
 _lock: Final = Lock()
-_users: Final[dict[str, int]] = {}
+_hosts: Final[list[str]] = []  # one entry a listener
 _before: Final[dict[str, str | None]] = {}
-written: Final[dict[str, str]] = {}  # the variables as the fake has set them, while one listens
 
 
 def exempt(host: str) -> None:
     """Add ``host`` to the exceptions; each call needs one of :func:`unexempt`."""
     with _lock:
-        if not _users:
+        if not _hosts:
             _before.update({name: environ.get(name) for name in _NAMES})
-        _users[host] = _users.get(host, 0) + 1
-        _write()
+        _hosts.append(host)
+        environ.update(written())
 
 
 def unexempt(host: str) -> None:
     """Take ``host`` out again; after the last host the environment is as it was."""
     with _lock:
-        _users[host] = _users.get(host, 0) - 1
-        if _users[host] <= 0:
-            del _users[host]
-        if _users:
-            _write()
-            return
-        written.clear()
-        for name, former in _before.items():
+        _hosts.remove(host)
+        environ.update(written())
+        for name in () if _hosts else _NAMES:
+            former = _before[name]
             if former is None:
-                environ.pop(name, None)
+                del environ[name]
             else:
                 environ[name] = former
 
 
-def _write() -> None:
+def written() -> dict[str, str]:
+    """Return the variables as the fake sets them while it listens; empty while it does not."""
+    values = {}
     for name, other in zip(_NAMES, reversed(_NAMES), strict=True):
         # Most libraries read `no_proxy` first: it must not hide the exceptions of the other, where only that is set.
-        former = _before[name] if _before[name] is not None else _before[other]
-        given = [item.strip() for item in (former or "").split(",") if item.strip()]
-        # A lone star exempts all. It also stands for IPv6 addresses, which libraries read in forms that exclude
-        # each other.
-        everything = given == ["*"] or any(":" in host for host in _users)
-        written[name] = "*" if everything else ",".join([*given, *(host for host in _users if host not in given)])
-    environ.update(written)
+        former = _before.get(name) or _before.get(other) or ""
+        given = [item.strip() for item in former.split(",") if item.strip()]
+        # A lone star exempts all. It also stands for IPv6, which libraries read in forms that exclude each other.
+        everything = given == ["*"] or any(":" in host for host in _hosts)
+        values[name] = "*" if everything else ",".join(dict.fromkeys([*given, *_hosts]))
+    return values

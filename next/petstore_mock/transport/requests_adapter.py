@@ -1,72 +1,61 @@
-"""An adapter of requests that calls the WSGI application: no socket, no server, no thread. Imported on demand."""
+"""An adapter of requests that calls the fake: no socket, no server, no thread. Imported on demand."""
 
 from __future__ import annotations
 
 import io
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
-import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
+from petstore_mock.common.real import perf_counter
+from petstore_mock.http.request import ApiRequest
+from petstore_mock.http.response import reason_phrase
+from petstore_mock.transport.wsgi import respond
+
 if TYPE_CHECKING:
-    from petstore_mock.transport.wsgi import WsgiApp
+    import requests
+
+    from petstore_mock.http.handler import Handler
 
 
-class WsgiAdapter(HTTPAdapter):
+class InProcessAdapter(HTTPAdapter):
     """Responds to every request of a session, whatever its host."""
 
-    def __init__(self, app: WsgiApp) -> None:
+    def __init__(self, handler: Handler) -> None:
         super().__init__()
-        self._app = app
+        self._handler = handler
 
     def send(self, request: requests.PreparedRequest, *_: object, **__: object) -> requests.Response:
-        """Let the application respond.
+        """Let the fake respond.
 
         Raises:
             PetStoreMockError: the fault that the request met needs a socket.
         """
-        started: list[Any] = []
-        parts = self._app(_environ(request), lambda *start: started.extend(start))  # type: ignore[arg-type,func-returns-value]
-        status, _, reason = started[0].partition(" ")
+        status, fields, body = respond(self._handler, _request(request))
         raw = HTTPResponse(
-            io.BytesIO(b"".join(parts)),
-            headers=HTTPHeaderDict(started[1]),
-            status=int(status),
+            io.BytesIO(b"".join(body)),
+            headers=HTTPHeaderDict(fields),
+            status=status,
             version=11,
-            reason=reason,
+            reason=reason_phrase(status),
             preload_content=False,
             request_method=request.method,
         )
         return self.build_response(request, raw)
 
 
-def _environ(request: requests.PreparedRequest) -> dict[str, Any]:
-    url, body = urlsplit(request.url or ""), _body(request.body)
-    environ: dict[str, Any] = {
-        "REQUEST_METHOD": request.method,
-        "PATH_INFO": unquote_to_bytes(url.path).decode("latin-1"),
-        "QUERY_STRING": url.query,
-        "RAW_URI": request.path_url,
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "HTTP_HOST": url.netloc.rpartition("@")[2],
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.input_terminated": True,
-    }
-    for name, value in request.headers.items():
-        key = _text(name).upper().replace("-", "_")
-        environ[key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"] = _text(value)
-    return environ
-
-
-def _text(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode("latin-1")
-
-
-def _body(body: Any) -> bytes:  # noqa: ANN401  # whatever requests sends
+def _request(request: requests.PreparedRequest) -> ApiRequest:
+    fields = [(_octets(name), _octets(value).strip()) for name, value in request.headers.items()]
+    if "Host" not in request.headers:
+        fields.insert(0, (b"Host", urlsplit(request.url or "").netloc.rpartition("@")[2].encode()))
+    body: Any = request.body or b""
     if hasattr(body, "read"):
         body = body.read()
-    if isinstance(body, str):
-        return body.encode()
-    return bytes(body or b"") if isinstance(body, (bytes, bytearray, type(None))) else b"".join(body)
+    whole = _octets(body) if isinstance(body, (str, bytes, bytearray)) else b"".join(map(_octets, body))
+    return ApiRequest(request.method or "GET", request.path_url, fields, whole, 0, 0, perf_counter())
+
+
+def _octets(text: str | bytes | bytearray) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)

@@ -7,26 +7,36 @@ import errno
 import logging
 import os
 import socket
-from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from threading import current_thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from petstore_mock.common.real import Event, Lock, Thread, monotonic, perf_counter
-from petstore_mock.common.refusing import refuse
+from petstore_mock.common.refusing import refuse, require
 from petstore_mock.http.request import ApiRequest
 from petstore_mock.transport.connection import Connection, Limits, Shared
-from petstore_mock.transport.listening import Socket, listen
 from petstore_mock.transport.tls import shake, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from petstore_mock.http.handler import Handler
     from petstore_mock.transport.tls import ServerTls
 
 STOP_PATIENCE: Final = 5.0  # seconds; a stop takes a few milliseconds unless something blocks the loop
-_AT_ONCE: Final = 64  # connections that are accepted in one turn
 _RETRY: Final = 1.0  # seconds until the next attempt when descriptors have run out
-_SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_BACKLOG: Final = 1024
+_TRIES: Final = 20  # for a port that is free at every address
+_PROBLEMS: Final[dict[int | None, tuple[str, str]]] = {  # what was expected instead, and what to do
+    errno.EADDRINUSE: ("a free port", ". Pass port=0 for any free port, or stop the program that uses this one"),
+    errno.EACCES: ("a port that this user may take", ". Pass port=0 for any free port, or one from 1024 up"),
+    errno.EADDRNOTAVAIL: (
+        "an address of this machine",
+        ". Pass host='127.0.0.1', or '0.0.0.0' for all of its addresses",
+    ),
+}
+_ABSENT: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _log = logging.getLogger("petstore_mock")
 _sleep = asyncio.sleep  # tests replace the public name
 
@@ -37,19 +47,27 @@ class _Loop(asyncio.SelectorEventLoop):
     time = staticmethod(monotonic)
 
 
+def _uvloop() -> asyncio.AbstractEventLoop:
+    from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
+
+    return new_event_loop()
+
+
+class _Socket(socket.socket):
+    """A socket that accepts connections while a test has replaced ``socket.socket``."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        descriptor, address = self._accept()  # type: ignore[attr-defined]  # what socket.accept() calls
+        return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
+
+
 class Server:
     """Serves a handler on a port, from a daemon thread of its own.
 
-    Args:
-        handler: answers the requests.
-        host: where to listen: an address, or a name that stands for one.
-        port: 0 for any free port; ``port`` has it after the start, and a later start takes it again.
-        tls: how it speaks TLS; None for plain HTTP.
-        loop: whose event loop it uses.
-        limits: its timeouts.
-
     Attributes:
+        host: the address to listen on, or a name that stands for it.
         bound: the address that it listens on; of several, the first.
+        port: the port; 0, for any free one, until the start. A later start takes the same port again.
         process: the id of the process that it belongs to: the child of a fork has a copy that does not listen.
     """
 
@@ -65,12 +83,12 @@ class Server:
     ) -> None:
         self.host = self.bound = host
         self.port = self._asked_port = port
+        self.process = os.getpid()
         self._handler = handler
         self._tls = tls
-        self._loop_name = loop
-        self._limits = limits or Limits()
+        self._new_loop: Callable[[], asyncio.AbstractEventLoop] = _uvloop if loop == "uvloop" else _Loop
+        self._shared = Shared(handler, limits or Limits(), over_tls=tls is not None)
         self._lock = Lock()
-        self.process = os.getpid()
         self._thread: Thread | None = None
         self._accepted = 0
 
@@ -84,7 +102,7 @@ class Server:
 
     @property
     def open_connections(self) -> int:
-        return len(self._shared.connections) if self.is_alive else 0
+        return len(self._shared.connections)
 
     def start(self) -> None:
         """Bind in the caller's thread, then serve in another.
@@ -97,24 +115,15 @@ class Server:
                 refuse(f"expected a stopped server; got one running at port={self.port}: stop it first")
             if self.process != os.getpid():
                 self.process, self.port = os.getpid(), self._asked_port  # the parent has the other port
-            sockets = listen(self.host, self.port)
+            sockets = _listen(self.host, self.port)
             self.bound, self.port = sockets[0].getsockname()[:2]
-            self._loop = loop = self._new_loop()
-            self._shared = Shared(self._handler, self._limits, over_tls=self._tls is not None)
+            self._loop = self._new_loop()
+            self._loop.set_exception_handler(self._report)
+            self._shared.connections.clear()
             self._stopping = asyncio.Event()
             self._tasks: set[asyncio.Task[None]] = set()
-            self._thread = Thread(target=self._run, args=(loop, sockets), name="petstore-mock", daemon=True)
+            self._thread = Thread(target=self._run, args=(sockets,), name="petstore-mock", daemon=True)
             self._thread.start()
-
-    def _new_loop(self) -> asyncio.AbstractEventLoop:
-        loop: asyncio.AbstractEventLoop = _Loop()
-        if self._loop_name == "uvloop":
-            from uvloop import new_event_loop  # noqa: PLC0415  # the extra `fast`
-
-            loop.close()
-            loop = new_event_loop()
-        loop.set_exception_handler(self._report)
-        return loop
 
     def stop(self) -> None:
         """Close the port and every connection, held responses included; harmless when it does not run.
@@ -124,11 +133,9 @@ class Server:
         """
         with self._lock:
             thread = self._thread
-            if thread is None:
-                return
             if thread is current_thread():
                 refuse("expected stop() from another thread; got it from inside a request: it would wait for itself")
-            if self.is_alive:
+            if thread is not None and self.is_alive:
                 self._loop.call_soon_threadsafe(self._stopping.set)
                 thread.join(STOP_PATIENCE)
                 if thread.is_alive():
@@ -162,22 +169,22 @@ class Server:
 
     # In the thread
 
-    def _run(self, loop: asyncio.AbstractEventLoop, sockets: list[Socket]) -> None:
+    def _run(self, sockets: list[_Socket]) -> None:
         try:
-            loop.run_until_complete(self._serve(loop, sockets))
+            self._loop.run_until_complete(self._serve(sockets))
         finally:
             for sock in sockets:
                 sock.close()
-            loop.close()
+            self._loop.close()
 
-    async def _serve(self, loop: asyncio.AbstractEventLoop, sockets: list[Socket]) -> None:
+    async def _serve(self, sockets: list[_Socket]) -> None:
         for sock in sockets:
-            loop.add_reader(sock, self._accept, sock)
-        limits = self._limits
+            self._loop.add_reader(sock, self._accept, sock)
+        limits = self._shared.limits
         self._sweep(min(1.0, min(limits.head, limits.body, limits.idle, limits.linger) / 4), perf_counter())
         await self._stopping.wait()
         for sock in sockets:
-            loop.remove_reader(sock)
+            self._loop.remove_reader(sock)
             sock.close()
         while self._shared.connections or self._tasks:
             for task in self._tasks if self._tls is not None else ():  # handshakes; else a connection is made in a turn
@@ -186,22 +193,22 @@ class Server:
                 connection.shut()
             await _sleep(0)
 
-    def _accept(self, listening: Socket) -> None:
-        for _ in range(_AT_ONCE):
-            try:
+    def _accept(self, listening: _Socket) -> None:
+        try:
+            while True:
                 sock, _ = listening.accept()
-            except OSError as error:
-                if error.errno in _SHORTAGES:
-                    _log.error("no connection can be accepted: %s", error)
-                    self._loop.remove_reader(listening)
-                    self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
-                return  # no more connections, or one that has gone again
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._accepted += 1
-            task = self._loop.create_task(self._connect(sock, self._accepted))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+                sock.settimeout(0)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._accepted += 1
+                task = self._loop.create_task(self._connect(sock, self._accepted))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        except (BlockingIOError, ConnectionError):  # no more connections, or one that has gone again
+            pass
+        except OSError as error:
+            _log.error("no connection can be accepted: %s", error)
+            self._loop.remove_reader(listening)
+            self._loop.call_later(_RETRY, self._loop.add_reader, listening, self._accept, listening)
 
     async def _connect(self, sock: socket.socket, number: int) -> None:
         connect = partial(Connection, self._shared, self._loop, number)
@@ -210,8 +217,8 @@ class Server:
             return
         opened = partial(self._handler.connection_opened, number)
         try:
-            await shake(self._loop, sock, self._tls, opened, connect, self._limits.head)
-        except (OSError, TimeoutError) as error:
+            await shake(sock, self._tls, opened, connect, self._shared.limits.head)
+        except OSError as error:
             self._handler.handshake_failed(words_of(error))
 
     def _sweep(self, interval: float, swept: float) -> None:
@@ -230,3 +237,57 @@ class Server:
             _log.error("%s", context.get("message"), exc_info=error)
         else:
             self._handler.failed(error, ApiRequest("-", "-"))
+
+
+def _listen(host: str, port: int) -> list[_Socket]:
+    """Return sockets that listen at ``host`` and ``port``, one for each family of its addresses.
+
+    Raises:
+        PetStoreMockError: nothing can listen there; says what to do.
+    """
+    require(0 <= port <= 65535, "a port from 0 to 65535", host=host, port=port)
+    left = _TRIES if port == 0 else 1
+    while True:
+        left -= 1
+        try:
+            return _listen_at(_addresses(host), port)
+        except (OSError, ValueError) as error:  # the latter for a name such as 127..0.0.1
+            code = getattr(error, "errno", None)
+            if left and code == errno.EADDRINUSE:
+                continue
+            key = errno.EADDRNOTAVAIL if isinstance(error, (socket.gaierror, ValueError)) else code
+            expected, advice = _PROBLEMS.get(key, ("an address and a port", ""))
+            refuse(f"expected {expected} to listen on; got host={host!r}, port={port!r}: {error}{advice}")
+
+
+def _addresses(host: str) -> dict[int, Any]:
+    """Return one address of each family. Clients of localhost differ in the one that they try first."""
+    if host == "*":  # for which glibc gives loopback alone
+        raise ValueError("'*' is no address")
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return {family: address for family, _, _, _, address in reversed(found)}
+
+
+def _listen_at(addresses: dict[int, Any], port: int) -> list[_Socket]:
+    sockets: list[_Socket] = []
+    absent: OSError | None = None
+    with ExitStack() as undo:
+        for family in sorted(addresses, key=lambda family: family != socket.AF_INET):
+            sock = undo.enter_context(_Socket(family, socket.SOCK_STREAM))
+            sock.settimeout(0)
+            if os.name == "posix":  # on Windows the option would let two programs share the port
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind((addresses[family][0], port, *addresses[family][2:]))
+                sock.listen(_BACKLOG)
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                absent = error  # a name may stand for an address of a family that this machine does without
+            else:
+                sockets.append(sock)
+                port = sock.getsockname()[1]
+        if absent is not None and not sockets:
+            raise absent
+        undo.pop_all()
+    return sockets

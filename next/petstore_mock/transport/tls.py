@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.refusing import refuse
-from petstore_mock.transport.line import reset_on_close
+from petstore_mock.transport.delivery import reset_on_close
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 _HANDSHAKE: Final = b"\x16"  # the type of a record that holds a ClientHello (RFC 8446 §5.1)
 _NO_TLS: Final = "this is plain HTTP, and the fake speaks TLS here: the address must begin with https://"
 _SHUTDOWN: Final = 2.0  # seconds for a client to answer the end of TLS
-_DISTRUST: Final = ("unknown ca", "bad certificate", "certificate", "access denied", "decrypt error")
-_timeout = asyncio.timeout  # tests replace the public name
+_DISTRUST: Final = ("bad certificate", "certificate", "unknown ca")  # how such alerts begin (RFC 8446 §6.2)
+_wait, _wait_for = asyncio.wait, asyncio.wait_for  # tests replace the public names
 
 ServerTls = Callable[["TlsFlaw | None"], ssl.SSLContext]  # gives the context for a flaw of the certificate
 
 
 def server_context() -> ssl.SSLContext:
-    """Return a server's context, still without a certificate, and without session tickets.
+    """Return a server's context, still without a certificate.
 
-    A resumed session shows no certificate, and would dodge a fault. Under TLS 1.2 one may be resumed by its number,
-    but only in its own context; another certificate has another context.
+    It has no session tickets: a resumed session shows no certificate, and would dodge a fault. Under TLS 1.2 a session
+    may be resumed by its number, but only in its own context; another certificate has another context.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -55,61 +55,41 @@ def own_context(certificate: str | PathLike[str], key: str | PathLike[str] | Non
 
 def words_of(error: Exception) -> str:
     """Say in one sentence why a handshake failed."""
-    if isinstance(error, TimeoutError):
-        return "handshake failed: the client sent no whole handshake in time"
     if not isinstance(error, ssl.SSLError):
-        return "handshake failed: the client closed the connection"
+        return f"handshake failed: the client {'was too slow' if isinstance(error, TimeoutError) else 'has gone'}"
     alert = (error.reason or "").partition("_ALERT_")[2].lower().replace("_", " ")
     if alert.startswith(_DISTRUST):
         return f"handshake failed: the client does not trust the certificate ({alert})"
-    return f"handshake failed: {f'the client sent the alert {alert}' if alert else error.reason or error}"
+    return f"handshake failed: {alert or error.reason or error}"
 
 
-async def shake(  # noqa: PLR0917
-    loop: asyncio.AbstractEventLoop,
+async def shake(
     sock: socket.socket,
     tls: ServerTls,
     opened: Callable[[], TlsPlan | None],
     connect: Callable[..., Any],
     patience: float,
 ) -> None:
-    """Shake hands on an accepted socket, unless a fault spoils it, and connect it.
+    """Shake hands on a socket, unless the fault that ``opened`` returns spoils it, and connect it; raises OSError.
 
-    Args:
-        loop: the running loop.
-        sock: the accepted socket.
-        tls: gives the contexts.
-        opened: called when the handshake begins; returns its fault.
-        connect: makes the protocol; called with the refusal of a client that speaks plain HTTP.
-        patience: seconds for the handshake.
-
-    Raises:
-        OSError: the handshake failed.
-        TimeoutError: it took too long.
+    ``connect`` makes the protocol; it gets the refusal of a client that speaks plain HTTP.
     """
+    loop = asyncio.get_running_loop()
     try:
-        async with _timeout(patience):
-            first = await _peek(loop, sock)
-        if not first:
-            sock.close()
-            return
+        first = await _wait_for(_peek(loop, sock), patience)
         if first != _HANDSHAKE:  # so that the client can read what is wrong
             await loop.connect_accepted_socket(lambda: connect(_NO_TLS), sock)
             return
         plan = opened()
-        if plan is not None and plan.flaw == "handshake_hang":
+        flaw = None if plan is None else plan.flaw
+        if plan is not None and flaw == "handshake_hang":
             await _hang(loop, sock, plan)
-        if plan is not None and plan.flaw in {"handshake_hang", "handshake_reset"}:
+        if flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
             sock.close()
             return
-        await loop.connect_accepted_socket(
-            connect,
-            sock,
-            ssl=tls(None if plan is None else plan.flaw),
-            ssl_handshake_timeout=patience,
-            ssl_shutdown_timeout=_SHUTDOWN,
-        )
+        options = {"ssl_handshake_timeout": patience, "ssl_shutdown_timeout": _SHUTDOWN}
+        await loop.connect_accepted_socket(connect, sock, ssl=tls(flaw), **options)
     except BaseException:
         sock.close()
         raise
@@ -118,43 +98,31 @@ async def shake(  # noqa: PLR0917
 async def _peek(loop: asyncio.AbstractEventLoop, sock: socket.socket) -> bytes:
     """Wait for the first byte of a client and leave it there; empty when the client has gone."""
     readable = loop.create_future()
-    loop.add_reader(sock, lambda: readable.done() or readable.set_result(None))
+    loop.add_reader(sock, lambda: None if readable.done() else readable.set_result(None))
     try:
         await readable
         return sock.recv(1, socket.MSG_PEEK)
-    except ConnectionError:
-        return b""
     finally:
         loop.remove_reader(sock)
 
 
 async def _hang(loop: asyncio.AbstractEventLoop, sock: socket.socket, plan: TlsPlan) -> None:
-    """Keep silent until the client leaves, or a reset ends the waiting."""
-    ended = loop.create_future()
+    """Keep silent until the client leaves, or a reset of the world ends the waiting."""
 
-    def end() -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    def received() -> None:
-        try:
-            if not sock.recv(65536):
-                end()
-        except BlockingIOError:
+    async def listen() -> None:
+        while await loop.sock_recv(sock, 65536):
             pass
-        except OSError:
-            end()
 
     def release() -> None:  # any thread may call it, at any time
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(end)
+            loop.call_soon_threadsafe(listening.cancel)
 
-    loop.add_reader(sock, received)
+    listening = loop.create_task(listen())
     if plan.pending is not None:
         plan.pending.add(release)
     try:
-        await ended
+        await _wait([listening])
     finally:
-        loop.remove_reader(sock)
+        listening.cancel()
         if plan.pending is not None:
             plan.pending.discard(release)

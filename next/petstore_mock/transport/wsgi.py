@@ -1,11 +1,10 @@
-"""The WSGI adapter (PEP 3333): from an environ to a request, from a response to status, headers and body."""
+"""Requests without a socket: how they are responded to, and the WSGI adapter (PEP 3333)."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from petstore_mock.common.real import Event, perf_counter
@@ -13,52 +12,55 @@ from petstore_mock.common.refusing import refuse
 from petstore_mock.http.deferred import Blocking, Deferred
 from petstore_mock.http.request import UNASKED_BODY, ApiRequest, Fields
 from petstore_mock.http.response import UNSIZED_STATUSES, Response, Stream, reason_phrase
-from petstore_mock.transport.head_rules import RequestError, check_head, declared_length
+from petstore_mock.transport.reading import RequestError, check_head
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from petstore_mock.http.handler import Handler
 
+Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, header fields, body
+
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
-_LARGEST_READ: Final = 64 * 1024
+_PIECE: Final = 64 * 1024  # bytes
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
-class WsgiApp:
-    """The fake as a WSGI application. Thread-safe."""
+def respond(handler: Handler, request: ApiRequest, problem: RequestError | None = None) -> Outgoing:
+    """Respond to a whole request, unless it has a problem.
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    Raises:
+        PetStoreMockError: the fault that the request met needs a socket.
+    """
+    response: Response | Stream | Deferred | Blocking
+    try:
+        check_head(request)
+    except RequestError as error:
+        problem = error
+    if problem is not None:
+        response = handler.refuse(problem.condition, problem.detail, request)
+    else:
+        if len(request.body) > UNASKED_BODY:
+            limit = handler.body_limit(request)
+            request.oversized = limit is not None and len(request.body) > limit
+        response = handler.handle(request)
+    while not isinstance(response, (Response, Stream)):
+        response = response.run() if isinstance(response, Blocking) else _wait(response)
+    fields = [*response.head.fields, ("Date", response.date.decode("ascii"))]
+    if isinstance(response, Stream):
+        return response.head.status, fields, response.chunks
+    if response.status not in UNSIZED_STATUSES:
+        fields.append(("Content-Length", str(len(response.body))))
+    return response.status, fields, [response.body] if response.body and request.method != "HEAD" else []
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Respond to one request (PEP 3333).
 
-        Raises:
-            PetStoreMockError: the fault that the request met needs a socket.
-        """
-        request = _request(environ)
-        try:
-            check_head(request)
-            _read_body(environ, request, self._handler)
-        except RequestError as error:
-            response: Response | Deferred | Blocking | Stream = self._handler.refuse(
-                error.condition, error.detail, request
-            )
-        else:
-            response = self._handler.handle(request)
-        while not isinstance(response, (Response, Stream)):
-            response = response.run() if isinstance(response, Blocking) else wait(response)
-        return _send(request, response, start_response)
-
-
-def wait(deferred: Deferred) -> Response | Deferred:
+def _wait(deferred: Deferred) -> Response | Deferred:
     """Wait in this thread until a response is due, or a reset ends the waiting; return what comes then."""
     if deferred.delivery is not None:
-        kind = deferred.delivery.kind
         deferred.exchange.complete("client gone", sent=False)
-        refuse(f"the fault {kind}() needs a socket: give the client petstore.url instead of petstore.app")
+        refuse(f"the fault {deferred.delivery.kind}() needs a socket: give the client petstore.url")
     released = Event()
     deferred.pending.add(released.set)
     try:
@@ -73,16 +75,34 @@ def wait(deferred: Deferred) -> Response | Deferred:
     return response
 
 
+class WsgiApp:
+    """The fake as a WSGI application. Thread-safe."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Respond to one request (PEP 3333).
+
+        Raises:
+            PetStoreMockError: the fault that the request met needs a socket.
+        """
+        request = _request(environ)
+        problem = _read_body(environ, request, self.handler)
+        status, fields, body = respond(self.handler, request, problem)
+        sent = [field for field in fields if field[0].lower() not in _SERVERS_OWN]
+        start_response(f"{status} {reason_phrase(status) or 'Unknown'}", sent)
+        return body
+
+
 def _request(environ: WSGIEnvironment) -> ApiRequest:
     started = perf_counter()
-    root_path = environ.get("SCRIPT_NAME", "").rstrip("/")
     found = [(name, str(value)) for name, value in environ.items() if name[:5] == "HTTP_"]
     found += [(name, environ[name]) for name in _CONTENT if environ.get(name)]
+    root_path = _encoded(environ.get("SCRIPT_NAME", "").rstrip("/"))
     version = environ.get("SERVER_PROTOCOL", "HTTP/1.1")
     fields = _fields(tuple(found))
-    return ApiRequest(
-        environ["REQUEST_METHOD"], _target(environ), fields, b"", 0, 0, started, version, _encoded(root_path)
-    )
+    return ApiRequest(environ["REQUEST_METHOD"], _target(environ), fields, b"", 0, 0, started, version, root_path)
 
 
 def _target(environ: WSGIEnvironment) -> str:
@@ -99,10 +119,9 @@ def _target(environ: WSGIEnvironment) -> str:
 @lru_cache(maxsize=256)
 def _encoded(path: str) -> str:
     try:
-        octets = path.encode("latin-1")  # PEP 3333
+        return quote(path.encode("latin-1"), safe=_IN_PATHS)  # PEP 3333
     except UnicodeEncodeError:  # httpx's transport decodes the path as UTF-8
-        octets = path.encode("utf-8", "surrogatepass")
-    return quote(octets, safe=_IN_PATHS)
+        return quote(path.encode("utf-8", "surrogatepass"), safe=_IN_PATHS)
 
 
 @lru_cache(maxsize=64)  # a client repeats itself
@@ -116,54 +135,27 @@ def _fields(variables: tuple[tuple[str, str], ...]) -> Fields:
     )
 
 
-def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> None:
-    """Read the body into ``request``, no more of it than is allowed."""
-    declared = environ.get("CONTENT_LENGTH") or ""
-    stream = environ["wsgi.input"]
+def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> RequestError | None:
+    """Read the body into ``request``, no more of it than is allowed; return what is wrong with it."""
+    declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
+    if declared and not (declared.isascii() and declared.isdigit()):
+        return RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
     # PEP 3333 knows no chunked bodies. A server that decodes them says that its input ends by itself; one in memory,
     # as httpx's transport has it, does not say so.
-    terminated = environ.get("wsgi.input_terminated") or (
-        isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
-    )
-    if not declared and not terminated:
-        return
-    length = declared_length(declared) if declared else None
+    in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
+    if not (declared or in_memory or environ.get("wsgi.input_terminated")):
+        return None
+    length = int(declared[:20]) if declared else None
     limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
-    if limit is not None and length is not None and length > limit:
+    if limit is not None and (length or 0) > limit:
         request.oversized = True
-        return
-    wanted = length if length is not None else limit + 1 if limit is not None else None
-    body = _read(stream, wanted)
-    if limit is not None and len(body) > limit:
-        request.oversized = True
-        return
-    if length is not None and len(body) < length:
-        raise RequestError("malformed_request", f"the body ended after {len(body)} of {length} bytes")
-    request.body = body
-
-
-def _read(stream: Any, wanted: int | None) -> bytes:  # noqa: ANN401  # any file-like input of a server
-    parts = []
-    left = wanted
-    while left is None or left > 0:
-        part = stream.read(_LARGEST_READ if left is None else min(left, _LARGEST_READ))
-        if not part:
-            break
+        return None
+    left = length if length is not None else limit + 1 if limit is not None else None
+    parts: list[bytes] = []
+    while left != 0 and (part := stream.read(_PIECE if left is None else min(left, _PIECE))):
         parts.append(part)
-        if left is not None:
-            left -= len(part)
-    return b"".join(parts)
-
-
-def _send(request: ApiRequest, response: Response | Stream, start_response: StartResponse) -> Iterable[bytes]:
-    head = response.head
-    fields = [field for field in head.fields if field[0].lower() not in _SERVERS_OWN]
-    fields.append(("Date", response.date.decode("ascii")))
-    status = f"{head.status} {reason_phrase(head.status) or 'Unknown'}"
-    if isinstance(response, Stream):
-        start_response(status, fields)
-        return response.chunks
-    if head.status not in UNSIZED_STATUSES:
-        fields.append(("Content-Length", str(len(response.body))))
-    start_response(status, fields)
-    return [response.body] if response.body and request.method != "HEAD" else []
+        left = None if left is None else left - len(part)
+    request.body = b"".join(parts)
+    if length is not None and left:
+        return RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
+    return None

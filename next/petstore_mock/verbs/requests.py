@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, Final, NotRequired, TypedDict
@@ -125,8 +125,8 @@ def wait_for_requests(world: World, arguments: WaitForRequests) -> WaitedData:
         return sum(map(asked.matches, journal.kept)) >= wanted
 
     with _ending(world) as is_over:
-        announcer = _Announcer(world)
-        wait_blocking(announcer, lambda: journal.clears != clears or is_over() or is_met(), arguments.get("timeout", 1.0))
+        timeout = arguments.get("timeout", 1.0)
+        wait_blocking(_Announcer(world), lambda: journal.clears != clears or is_over() or is_met(), timeout)
     met = journal.clears == clears and is_met()
     return {"met": met, "requests": [to_data(one) for one in journal.kept if asked.matches(one)]}
 
@@ -152,7 +152,7 @@ class _Announcer:
 
 
 @contextmanager
-def _ending(world: World) -> Iterator[Callable[[], bool]]:
+def _ending(world: World) -> Generator[Callable[[], bool]]:
     """Return a function that tells whether the world has ended within the block."""
     ended: list[WorldEvent] = []
 

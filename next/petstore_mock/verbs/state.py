@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict, cast
 
 from petstore_mock.common.dates import iso, moment_of
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
+from petstore_mock.core.fault_plan import FaultHandle
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import World
 from petstore_mock.faults.fault import from_data
@@ -155,11 +157,9 @@ def list_pets(world: World, _: Nothing) -> PetsData:
 def add_pets(world: World, arguments: AddPets) -> PetsData:
     """Add an animal, several, or so many; all or none."""
     pets: Any = arguments["pets"]
-    if isinstance(pets, Mapping) and set(pets) == {"count"}:
-        return {"pets": world.animals.seed_count(pets["count"], "count")}
-    if isinstance(pets, Mapping):
-        return {"pets": [world.animals.seed(pets)]}
-    return {"pets": world.animals.seed_each(pets)}
+    if is_object(pets) and set(pets) == {"count"}:
+        return {"pets": [*world.animals.seed_count(pets["count"], "count")]}
+    return {"pets": [world.animals.seed(pets)] if is_object(pets) else [*world.animals.seed_each(pets)]}
 
 
 @verb("PATCH", "pets/{pet_id}", body="changes")
@@ -177,14 +177,10 @@ def remove_pet(world: World, arguments: PetId) -> None:
 # Faults
 
 
-def _fault_data(handle: Any) -> FaultData:  # noqa: ANN401  # a FaultHandle
+def _fault_data(handle: FaultHandle) -> FaultData:
     unfired = handle.unfired
-    data: FaultData = {
-        **handle.to_data(),
-        "words": str(handle),
-        "why_not": f"{unfired}: {handle.why_not()}" if unfired else None,
-    }
-    return data
+    why_not = f"{unfired}: {handle.why_not()}" if unfired else None
+    return cast("FaultData", {**handle.to_data(), "words": str(handle), "why_not": why_not})
 
 
 @verb("GET", "faults")

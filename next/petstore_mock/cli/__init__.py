@@ -1,0 +1,82 @@
+"""The command ``petstore-mock``. Each command has a module, which is imported when that command runs."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, TextIO
+
+from petstore_mock import __version__
+from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
+from petstore_mock.common.refusing import did_you_mean
+from petstore_mock.errors import PetStoreMockError
+
+UNWRITTEN: Final = 1
+BAD_USAGE: Final = 2
+INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
+
+# Each has a module of its name with `DESCRIPTION`, `add_options(parser)` and `run(options, stdout, stderr) -> exit code`.
+COMMANDS: Final = {
+    "serve": "respond to requests on a port until Ctrl-C",
+    "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",
+    "gaps": "print what the interface leaves open, and the alternatives",
+    "openapi": "print the interface as an OpenAPI 3.1 document",
+}
+
+
+def run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
+    """Run a command line and return its exit code: 0; 2 where an argument can't be right or the port is taken."""
+    try:
+        with contextlib.redirect_stdout(stdout):  # argparse prints --help and --version itself
+            return _run(arguments, stdout, stderr)
+    except SystemExit:
+        return 0
+    except (UsageError, PetStoreMockError) as error:
+        print(f"petstore-mock: {error}", file=stderr)
+        return BAD_USAGE
+
+
+def _run(arguments: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
+    name = arguments[0] if arguments else ""
+    if name.startswith("-"):
+        _whole_parser().parse_args(arguments)
+    if name not in COMMANDS:
+        came = f"; got {name!r}{did_you_mean(name, COMMANDS)}" if name else ""
+        raise UsageError(f"expected a command, one of {', '.join(COMMANDS)}{came} (see 'petstore-mock --help')")
+    for line in misspelt_variables():
+        print(f"petstore-mock: {line}", file=stderr)
+    command = importlib.import_module(f"petstore_mock.cli.{name}")
+    parser = Parser(prog=f"petstore-mock {name}", description=command.DESCRIPTION)
+    command.add_options(parser)
+    code: int = command.run(parser.parse_args(arguments[1:]), stdout, stderr)
+    return code
+
+
+def _whole_parser() -> Parser:
+    parser = Parser(prog="petstore-mock", description="A fake of the pet store service, for testing its clients.")
+    parser.add_argument("--version", action="version", version=f"petstore-mock {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, words in COMMANDS.items():
+        commands.add_parser(name, help=words)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with ``arguments``, or those of the process, and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):  # a stream that was replaced, or closed
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a name must not end the server
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # as in `petstore-mock gaps | head`
+            sys.stderr.write(f"petstore-mock: {error.strerror or error}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again at its exit
+        return UNWRITTEN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code

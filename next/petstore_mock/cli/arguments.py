@@ -1,0 +1,138 @@
+"""Options of the command line, from the table of options; the environment stands in for those that are not given."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+from petstore_mock.common.refusing import did_you_mean, nearest, refuse, shown
+from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
+from petstore_mock.errors import PetStoreMockError
+
+_BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
+_PREFIX: Final = "PETSTORE_MOCK_"
+# Kubernetes gives these to each pod beside a service called petstore-mock.
+_KUBERNETES: Final = re.compile(rf"{_PREFIX}(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        refuse(f"expected GAP=VALUE, such as list_order=by_name; got {shown(text)}")
+    return name.strip(), value.strip()
+
+
+def _format(_: str, value: Any) -> str:  # noqa: ANN401
+    return value if value in {"text", "json"} else refuse(f"expected one of text, json; got {shown(value)}")
+
+
+def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
+    return value
+
+
+# Options that `serve` alone has.
+_SERVE: Final = (
+    Option("set", "Choose an alternative, as GAP=VALUE (see 'petstore-mock gaps')", _plain, "serve", (), _setting),
+    Option("tls_cert", "Listen with TLS and your certificate (PEM, with the chain)", _plain, "serve"),
+    Option("tls_key", "The private key of your certificate (PEM), unless it is in the same file", _plain, "serve"),
+    Option("tls_host", "A further name of the stub's own certificate, such as its container's", _plain, "serve", ()),
+    Option("tls_ca_out", "Write the certificate of the stub's own authority here, for clients", _plain, "serve"),
+    Option("quiet", "Log no requests", _plain, "serve", False, flag_of),  # noqa: FBT003
+    Option("log_format", "How to print: text or json", _format, "serve", "text"),
+    Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
+    Option("control_token", "Open the control door with this token", _plain, "serve"),
+    Option("control_port", "Give the control door a port of its own, without TLS", OPTIONS["port"].check, "serve", None, number_of),
+    Option("allowed_host", "A further Host at which the door may be asked on loopback", _plain, "serve", ()),
+    Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
+)
+_PORT: Final = replace(OPTIONS["port"], default=8080)
+SERVE: Final = {**options_at("serve"), "port": _PORT, **{option.name: option for option in _SERVE}}
+REPEATED: Final = frozenset({"api_key", "cors", "set", "tls_host", "allowed_host", "allowed_origin"})
+
+
+class UsageError(Exception):
+    """The arguments can't be right."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of whole options. It says in one sentence what is wrong."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # those of argparse
+        super().__init__(allow_abbrev=False, **settings)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]  # noqa: ANN401
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            known = re.findall(r"--[a-z-]+", self.format_help())
+            name = unknown[0].partition("=")[0]
+            hint = did_you_mean(name, known) if name.startswith("-") else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return given
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see '{self.prog} --help')")
+
+    def add_options(self, options: Mapping[str, Option]) -> None:
+        """Add options of the table, each None unless given."""
+        for option in options.values():
+            how: dict[str, Any] = {"action": "store_const", "const": "true"} if option.is_flag else {}
+            if option.name in REPEATED:
+                how = {"action": "append"}
+            default = "" if option.default in {None, (), False} else f" (default: {option.default})"
+            again = "; repeat it for several" if option.name in REPEATED else ""
+            self.add_argument(flag(option.name), help=f"{option.words}{again}{default}".replace("%", "%%"), **how)
+
+
+def flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def variable(name: str) -> str:
+    return f"{_PREFIX}{name.upper()}"
+
+
+def environment(name: str) -> str:
+    """Return what the environment says of an option; Kubernetes' address of a service says nothing."""
+    text = os.environ.get(variable(name), "")
+    return "" if text.startswith("tcp://") else text
+
+
+def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> tuple[dict[str, Any], set[str]]:
+    """Return the value of each option and the names of those that the command line gives; the rest come from the
+    environment, or are defaults."""
+    values: dict[str, Any] = {}
+    here: set[str] = set()
+    for name, option in options.items():
+        texts: Any = getattr(given, name)
+        source = flag(name)
+        if texts is not None:
+            here.add(name)
+        else:
+            source = f"the environment variable {variable(name)}"
+            text = environment(name)
+            texts = (_BETWEEN.split(text.strip()) if name in REPEATED else text) or None
+            texts = None if not text else texts
+        try:
+            values[name] = option.default if texts is None else _read(option, texts)
+        except PetStoreMockError as error:
+            refuse(f"{source}: {error}")
+    return values, here
+
+
+def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or several
+    if option.name in REPEATED:
+        values = tuple(option.parse(text) for text in texts)
+        return option.check(option.name, values) if option.name == "cors" else values
+    value = option.parse(texts)
+    return value if option.name in {"at", "behaviour", "seed", "api_key"} else option.check(option.name, value)
+
+
+def misspelt_variables() -> list[str]:
+    """Return a line for each variable that is like the name of an option, and is none."""
+    known = [variable(name) for name in (*SERVE, *OPTIONS)]
+    found = [name for name in os.environ if name.startswith(_PREFIX) and name not in known and not _KUBERNETES.match(name)]
+    return [f"the environment has {name}; did you mean {meant}?" for name in found if (meant := nearest(name, known))]

@@ -1,0 +1,143 @@
+"""Sends verbs to the control door of a stub, by the standard library; a refusal raises at the call."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from os import PathLike
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from petstore_mock.common.masking import cut
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.control.admission import TOKEN_HEADER, check_token
+from petstore_mock.core.refusals import ConflictError, NotFoundError
+from petstore_mock.core.routing import DOOR_PATH
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.interface.table import BASE_PATH
+from petstore_mock.journal.exchange import is_base_url
+from petstore_mock.verbs import Verb
+
+_PATIENCE: Final = 30.0  # seconds for a response, beyond those that the verb itself takes
+_SHOWN: Final = 300  # characters of a response that no door sends
+_BY_NAME: Final = re.compile(rf"(?P<root>.*?)(?:/w/(?P<name>[^/]+))?(?:{BASE_PATH}|{DOOR_PATH})?/*")
+_IN_PATH: Final = re.compile(r"\{(\w+)\}")
+_REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 409: ConflictError}
+
+
+class RemoteDoor:
+    """The way to the doors of one stub. Thread-safe: each call has a connection of its own.
+
+    Args:
+        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
+        token: the value of ``Petstore-Control-Token``, where the stub asks for one.
+        ca_path: a PEM file of the authority to trust; Python's defaults for None.
+
+    Attributes:
+        root: the address of the stub.
+        name: the world that the address names; None without one.
+        ca_path: the same.
+    """
+
+    def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
+        if not is_base_url(url):
+            example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
+            refuse(f"expected {example}; got url={shown(url)}")
+        parts = urlsplit(url)
+        match = _BY_NAME.fullmatch(parts.path)
+        assert match is not None  # noqa: S101  # for the type checker: it takes any path
+        self.name = None if match["name"] is None else unquote(match["name"])
+        self.root = f"{parts.scheme}://{parts.netloc}{match['root'].rstrip('/')}"
+        self._parts = urlsplit(self.root)
+        self._token = check_token(token) if token else None
+        self._context = None
+        self.ca_path = ca_path
+        if ca_path is not None:
+            try:
+                self._context = ssl.create_default_context(cafile=ca_path)
+            except (OSError, ssl.SSLError) as error:
+                refuse(f"expected a PEM file, as serve --tls-ca-out writes it; got ca_path={str(ca_path)!r}: {error}")
+
+    def url_of(self, world: str | None) -> str:
+        """Return the address of the door of a world; None for the world at the root."""
+        mount = "" if world is None else f"/w/{quote(world, safe='')}"
+        return f"{self.root}{mount}{DOOR_PATH}/"
+
+    def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401
+        """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
+        given = dict(arguments)
+        path = _IN_PATH.sub(lambda name: quote(str(given.pop(name[1])), safe=""), verb.path)
+        content = None
+        if verb.method in {"GET", "DELETE"}:
+            path += f"?{urlencode({name: _in_query(value) for name, value in given.items()})}" if given else ""
+        else:
+            content = _encoded(given[verb.body] if verb.body else given)
+        status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
+        try:
+            value = json.loads(body) if body else None
+        except ValueError:
+            value, kind = None, ""
+        if kind == "application/problem+json" and isinstance(value, dict):
+            raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
+        if status >= http.client.BAD_REQUEST or not (kind == "application/json" or not body):
+            refuse(
+                f"expected the control door of petstore-mock at {self.root}{DOOR_PATH}/; got status {status} and "
+                f"{cut(body.decode('utf-8', 'replace'), _SHOWN)!r}: is the door closed, or on a port of its own?"
+            )
+        return value
+
+    def _exchange(self, method: str, url: str, content: bytes | None, timeout: float) -> tuple[int, str, bytes]:
+        host, port = self._parts.hostname or "", self._parts.port
+        connection = (
+            http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
+            if self._parts.scheme == "https"
+            else http.client.HTTPConnection(host, port, timeout=timeout)
+        )
+        fields = {"Connection": "close"}
+        fields |= {} if content is None else {"Content-Type": "application/json"}
+        fields |= {} if self._token is None else {TOKEN_HEADER: self._token}
+        try:
+            connection.request(method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields)
+            response = connection.getresponse()
+            return response.status, response.headers.get_content_type(), response.read()
+        except ssl.SSLCertVerificationError as error:
+            refuse(
+                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, which "
+                "serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
+            )
+        except (OSError, http.client.HTTPException) as error:
+            refuse(
+                f"expected a stub of petstore-mock at {self.root}; {type(error).__name__}: {error}: start it with "
+                "'petstore-mock serve', and wait for it with 'petstore-mock ready'"
+            )
+        finally:
+            connection.close()
+
+
+def _in_query(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _encoded(value: object) -> bytes:
+    try:
+        return json.dumps(value, default=_carried, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        refuse(f"expected what JSON can carry to a stub in another process; {type(error).__name__}: {error}")
+
+
+def _carried(value: object) -> object:
+    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and text as bytes."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
+        return list(value)
+    message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
+    raise TypeError(message)

@@ -1,0 +1,124 @@
+"""The store: rows and their index, pages, ids, visibility, copies."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from petstore_mock.core.store import Body, Store
+
+STATUSES = ("available", "pending", "sold", None)
+
+
+def pet(pet_id: int, status: str | None = None) -> dict[str, Any]:
+    document = {"id": pet_id, "name": f"pet {pet_id}", "categoryId": 1}
+    return document if status is None else {**document, "status": status}
+
+
+def filled(*pets: dict[str, Any]) -> Store:
+    store = Store()
+    for one in pets:
+        store.put(one)
+    return store
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.sampled_from([*STATUSES, "gone"]))))
+def test_index_is_that_of_the_rows(changes: list[tuple[int, str | None]]) -> None:
+    store, model = Store(), dict[int, dict[str, Any]]()
+    for pet_id, status in changes:
+        if status == "gone":
+            assert store.remove(pet_id) == (model.pop(pet_id, None) is not None)
+        else:
+            store.put(pet(pet_id, status))
+            model[pet_id] = pet(pet_id, status)
+    assert store.documents() == [model[pet_id] for pet_id in sorted(model)]
+    for status in STATUSES[:3]:
+        wanted = sorted(pet_id for pet_id, one in model.items() if one.get("status") == status)
+        assert list(store.ids([("status", status)])) == wanted
+
+
+def test_several_filters_select_their_common_animals() -> None:
+    store = filled(pet(1, "sold"), pet(2, "sold"), pet(3))
+    assert list(store.ids([("status", "sold"), ("status", "sold")])) == [1, 2]
+    assert list(store.ids([("status", "sold"), ("status", "pending")])) == []
+
+
+def test_page_has_the_order_of_the_ids() -> None:
+    store = filled(pet(1), pet(2))
+    assert store.page([2, 1]) == b'[{"id":2,"name":"pet 2","categoryId":1},{"id":1,"name":"pet 1","categoryId":1}]'
+    assert store.page([]) == b"[]"
+
+
+def test_body_makes_the_row_of_an_animal() -> None:
+    body = Body({"name": "Žofka", "categoryId": 2, "status": "sold"})
+    store = Store()
+    store.write(7, body.row(7))
+    assert store.document(7) == {"id": 7, "name": "Žofka", "categoryId": 2, "status": "sold"}
+    assert list(store.ids([("status", "sold")])) == [7]
+
+
+def test_id_is_given_once() -> None:
+    store = filled(pet(5))
+    store.remove(5)
+    assert store.free_id(lambda last, _draw: last + 1, Random) == 6
+
+
+def test_taken_or_too_large_id_is_replaced() -> None:
+    store = filled(pet(5))
+    assert store.free_id(lambda _last, _draw: 5, lambda: Random(1)) != 5
+    assert store.free_id(lambda _last, _draw: 2**63, lambda: Random(1)) < 2**63
+
+
+def test_hidden_animal_shows_from_its_turn_on() -> None:
+    store = filled(pet(1))
+    store.hide(1, 1)
+    shown = []
+    for _ in range(3):
+        store.turn += 1
+        shown.append(not store.hides(1))
+    assert shown == [False, True, True]
+
+
+@pytest.mark.parametrize("turns", [0, 5])
+def test_restored_animal_stays_hidden_as_long_as_it_was(turns: int) -> None:
+    store = filled(pet(1))
+    store.hide(1, 1)
+    copy = store.snapshot()
+    store.turn += turns
+    store.restore(copy)
+    store.turn += 1
+    assert store.hides(1)
+    store.turn += 1
+    assert not store.hides(1)
+
+
+def test_copy_can_be_restored_twice() -> None:
+    store = filled(pet(1, "sold"))
+    copy = store.snapshot()
+    for _ in range(2):
+        store.put(pet(2, "sold"))
+        store.put(pet(1, "available"))
+        store.restore(copy)
+        assert store.documents() == [pet(1, "sold")]
+        assert (list(store.ids([("status", "sold")])), list(store.ids([("status", "available")]))) == ([1], [])
+        assert store.last == 1
+
+
+def test_reset_returns_to_the_marked_start() -> None:
+    store = filled(pet(1))
+    store.mark_start()
+    store.put(pet(9))
+    store.reset()
+    assert (store.documents(), store.last) == ([pet(1)], 1)
+
+
+def test_every_change_drops_the_kept_responses() -> None:
+    store = filled(pet(1))
+    for change in (lambda: store.put(pet(2)), lambda: store.remove(2), store.reset):
+        store.keep_response("route", object())  # type: ignore[arg-type]  # the store does not look at it
+        change()
+        assert not store.responses

@@ -1,0 +1,57 @@
+"""To which world a request belongs, and which requests leak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from petstore_mock.core.host import Host
+from petstore_mock.core.registry import Worlds
+from petstore_mock.core.world import World
+from petstore_mock.http.request import ApiRequest
+
+if TYPE_CHECKING:
+    from petstore_mock.http.response import Response
+
+
+def worlds_of(**options: object) -> Worlds:
+    worlds = Worlds(Host())
+    worlds.push(World(worlds.host, options))
+    return worlds
+
+
+def ask(worlds: Worlds, key: str, target: str = "/v1/pets") -> int:
+    response: Response = worlds.handle(ApiRequest("GET", target, [(b"Authorization", f"Bearer {key}".encode())]))  # type: ignore[assignment]  # no fault defers it
+    return response.status
+
+
+def test_key_of_a_finished_test_leaks_with_its_owner() -> None:
+    worlds = worlds_of()
+    world = worlds.default
+    first = world.key
+    world.renew("test_a")
+    of_a = world.key
+    world.renew("test_b", seed=2, strict=True)
+    assert (ask(worlds, world.key), ask(worlds, of_a), ask(worlds, first)) == (200, 401, 401)
+    assert [leak.owner for leak in worlds.leaks] == ["test_a", "an earlier world"]
+    assert (world.journal.total, len(world.store), world.verification.strict) == (1, 2, True)
+
+
+def test_world_of_an_earlier_test_gets_only_requests_with_its_key() -> None:
+    worlds = worlds_of()
+    kept = World(worlds.host, {}, owner="test_a")
+    worlds.push(kept)
+    worlds.default.renew("test_b")
+    worlds.bring_forward(worlds.default)
+    assert (ask(worlds, "unknown"), ask(worlds, kept.key)) == (401, 200)
+    assert (worlds.current.journal.total, kept.journal.total) == (1, 1)
+
+
+def test_shared_key_belongs_to_the_world_of_the_address() -> None:
+    worlds = worlds_of(api_key="team")
+    one, _ = worlds.make("one", {"api_key": "team", "seed": 1})
+    assert (ask(worlds, "team", "/w/one/v1/pets"), ask(worlds, "team")) == (200, 200)
+    assert (one.journal.total, worlds.default.journal.total) == (1, 1)
+    worlds.end(one)
+    targets = ("/w/one/v1/pets", "/w/none/v1/pets", "/v1/pets")
+    assert [ask(worlds, "team", target) for target in targets] == [404, 404, 200]
+    assert [(leak.owner, leak.by_key) for leak in worlds.leaks] == [("one", False)]

@@ -1,0 +1,102 @@
+"""Why a request is refused: the status and the code of the error, and the condition and the section in the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import Behaviour
+from tests.client import JSON, REX
+
+if TYPE_CHECKING:
+    from tests.client import Client
+
+HTTP = "RFC 9110"
+TEXT = ("Content-Type", "text/plain")
+# Method, target, fields beside the key, body; then status, code, condition, section.
+Row = tuple[str, str, list[tuple[str, str]], bytes | None, int, str, str, str]
+REFUSALS: list[Row] = [
+    ("GET", "/v1/cats", [], None, 404, "not_found", "unknown_path", "4"),
+    ("PUT", "/v1/pets", [], None, 405, "method_not_allowed", "method_not_allowed", f"{HTTP} §15.5.6"),
+    ("BREW", "/v1/pets", [], None, 501, "not_implemented", "unknown_method", f"{HTTP} §9.1"),
+    ("GET", "/v1/pets/%zz", [], None, 400, "malformed_request", "malformed_target", "RFC 9112 §3.2"),
+    ("GET", "/v1/" + "a" * 17_000, [], None, 414, "uri_too_long", "uri_too_long", f"{HTTP} §15.5.15"),
+    ("GET", "/v1/pets", [("X", "a" * 70_000)], None, 431, "header_too_large", "header_too_large", "RFC 6585 §5"),
+    ("GET", "/v1/pets", [("Expect", "x")], None, 417, "expectation_failed", "expectation_failed", f"{HTTP} §15.5.18"),
+    ("POST", "/v1/pets", [TEXT], REX, 415, "unsupported_media_type", "unsupported_media_type", "4.2"),
+    ("POST", "/v1/pets", [JSON], b" " * 1048577, 413, "body_too_large", "body_too_large", f"{HTTP} §15.5.14"),
+    ("POST", "/v1/pets", [JSON], None, 400, "malformed_json", "malformed_json", "4.2"),
+    ("POST", "/v1/pets", [JSON], b"{", 400, "malformed_json", "malformed_json", "4.2"),
+    ("POST", "/v1/pets", [JSON], b"[]", 400, "invalid_body", "invalid_body", "4.2"),
+    ("POST", "/v1/pets", [JSON], b'{"name":"a"}', 400, "invalid_body", "invalid_body", "2"),
+    ("POST", "/v1/pets", [JSON], b'{"name":1,"categoryId":1}', 400, "invalid_body", "invalid_body", "2"),
+    ("POST", "/v1/pets", [JSON], b'{"name":"a","categoryId":1,"x":1}', 400, "invalid_body", "invalid_body", "4.2"),
+    ("POST", "/v1/pets?x=1", [JSON], REX, 400, "invalid_parameter", "invalid_query", "4"),
+    ("GET", "/v1/pets?limit=0", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
+    ("GET", "/v1/pets?x=1", [], None, 400, "invalid_parameter", "invalid_query", "4.1"),
+    ("GET", "/v1/pets/1?x=1", [], None, 400, "invalid_parameter", "invalid_query", "4"),
+    ("GET", "/v1/pets/x", [], None, 404, "not_found", "malformed_pet_id", "4.3"),
+]
+# The same under another behaviour.
+CHOSEN: list[tuple[str, str, Row]] = [
+    (
+        "malformed_pet_id",
+        "bad_request",
+        ("GET", "/v1/pets/x", [], None, 400, "invalid_parameter", "invalid_pet_id", "4.3"),
+    ),
+    ("media_type", "bad_request", ("POST", "/v1/pets", [TEXT], REX, 400, "invalid_body", "wrong_media_type", "4.2")),
+    (
+        "unknown_route",
+        "not_implemented",
+        ("GET", "/v1/cats", [], None, 501, "not_implemented", "unknown_path_501", "4.4"),
+    ),
+    (
+        "category_rule",
+        "positive",
+        ("POST", "/v1/pets", [JSON], b'{"name":"a","categoryId":0}', 400, "invalid_body", "invalid_body", "2"),
+    ),
+]
+
+
+def refused(client: Client, row: Row) -> None:
+    method, target, fields, body, *expected = row
+    error = client.authed(method, target, body, *fields).json()
+    assert [error["status"], error["code"], client.refusal, client.last.section] == expected
+    assert set(error) == {"code", "message", "status"}
+    assert client.last.is_violation
+    assert client.petstore.journal.violations == [client.last]
+    client.petstore.journal.assert_called(times=1, condition=client.refusal)
+    assert client.list().status == 200
+
+
+@pytest.mark.parametrize("row", REFUSALS, ids=range(len(REFUSALS)))
+def test_a_refusal_has_a_status_a_code_a_condition_and_a_section(client: Client, row: Row) -> None:
+    refused(client, row)
+
+
+@pytest.mark.parametrize(("gap", "name", "row"), CHOSEN, ids=range(len(CHOSEN)))
+def test_a_refusal_that_the_behaviour_chooses(client: Client, gap: str, name: str, row: Row) -> None:
+    client.petstore.configure(Behaviour().replace({gap: name}))
+    refused(client, row)
+
+
+def test_what_the_client_can_t_help_is_no_violation(client: Client) -> None:
+    petstore = client.petstore
+    revoked, brief = petstore.issue_key(), petstore.issue_key(expires=60)
+    petstore.revoke_key(revoked)
+    petstore.clock.advance(seconds=60)
+    petstore.configure(rate_limit="retry_after_seconds")
+    found = [(client.get(1).json()["code"], client.refusal, client.last.section)]
+    for key in (revoked, brief):
+        response = client.send("GET", "/v1/pets", [("Authorization", f"Bearer {key}")])
+        found.append((response.json()["code"], client.refusal, client.last.section))
+    assert [client.list().status for _ in range(4)] == [200, 200, 200, 429]
+    found.append(("rate_limited", client.refusal, client.last.section))
+    assert found == [
+        ("not_found", "absent_pet", "7"),
+        ("unauthorized", "revoked_key", "5"),
+        ("unauthorized", "expired_key", "5"),
+        ("rate_limited", "rate_limited", "8"),
+    ]
+    assert petstore.journal.violations == []
