@@ -61,15 +61,13 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any], *, hold: int = 
     held, meanwhile = _Hold(hold), _Hold(then)
     held.other, held.until = meanwhile, meanwhile.begun
     meanwhile.other, meanwhile.until = held, held.ended
-    player, other = Player(), Future[Any]()
-    one = player.play(partial(held.run, first))
-    try:
-        held.begun.wait()
-        _fill(other, partial(meanwhile.run, second))
-    finally:
-        meanwhile.begun.set()
+    players = Player(), Player()
+    one = players[0].play(partial(held.run, first))
+    held.begun.wait()
+    other = players[1].play(partial(meanwhile.run, second))
+    for player in players:
         player.end()
-    wait([one])
+    wait([one, other])
     return one, other
 
 
@@ -96,14 +94,6 @@ def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]
         either = [one for one in both.exchanges if one in own or not asks_for(other, one)]
         shared = both.shared or len(own) < len(either)
         yield replace(both, exchanges=either, call=call, outcome=outcome, meanwhile=other, shared=shared)
-
-
-def _fill(future: Future[Any], call: Callable[[], Any]) -> None:
-    try:
-        future.set_result(call())
-    except Exception as error:  # noqa: BLE001  # a client raises anything
-        future.set_exception(error)
-    del future  # the error's traceback holds this frame
 
 
 class _Hold:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import faults
 from petstore_mock.checks import Call, Finding, Outcome, Process
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, attend
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, attend
 from petstore_mock.checks.check import Broken, Check
 from petstore_mock.checks.observation import attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
@@ -54,18 +54,20 @@ class Example:
         lines: the steps so far, as lines of a pasted test.
         used: the names of further mocks that the lines use.
         most_connections: the connections that its clients may have open.
+        taken: how many steps were taken.
         found: what a check found.
     """
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self.run, self.scenario = run, scenario
-        self.job = Job(run.player())
+        self.job = Job(Player())
         self.actors: list[Actor] = []
         self.calling: tuple[Actor, Call | None] | None = None
         self.flaw: Fault | None = None
         self.lines: list[str] = []
         self.used: set[str] = set()
         self.found: Found | None = None
+        self.taken = 0
         self._began = 0.0
         self._stack, self._worlds = ExitStack(), ExitStack()
         self._mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
@@ -117,7 +119,7 @@ class Example:
             if self.job.is_lost:
                 self._judge_lost()
             else:
-                self.run.is_idle(self.job.player)
+                self.job.player.end()
                 self.job.future.result()
         finally:
             settings = [] if self.watch is None else self.watch.end()
@@ -150,7 +152,8 @@ class Example:
     def _play(self, first: PetStoreMock) -> None:
         try:
             self._new_actor("client", "petstore", first)
-            for step in self.scenario.steps:
+            for taken, step in enumerate(self.scenario.steps, 1):
+                self.taken = taken
                 self._take(step)
             self._end()
         except Found as found:

@@ -8,7 +8,7 @@ import textwrap
 import threading
 import traceback
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import hypothesis
@@ -95,10 +95,6 @@ class CheckReport:
             if exchange.fault is not None:
                 self.faults[exchange.fault.kind] += 1
 
-    def frozen(self) -> CheckReport:
-        """Return the same for what shrinking must not count: a report that counts no further."""
-        return _Frozen(**vars(self))
-
     @property
     def never_shown(self) -> dict[str, list[str]]:
         """The alternatives of gaps that no example had, by gap."""
@@ -120,14 +116,6 @@ class CheckReport:
             self.left_out
         )
         return "\n".join(textwrap.fill(line, 120, subsequent_indent="  ") for line in lines)
-
-
-class _Frozen(CheckReport):
-    def begin_example(self, behaviour: Behaviour) -> None:
-        pass
-
-    def count(self, exchanges: Iterable[Exchange]) -> None:
-        pass
 
 
 def _counts(name: str, counts: Mapping[str, int]) -> str:
@@ -165,7 +153,7 @@ class ClientBugError(AssertionError):
 
 def explain(example: Example, found: Found) -> ClientBugError:
     """Return the error that tells of a finding."""
-    scenario = example.scenario
+    scenario = replace(example.scenario, steps=example.scenario.steps[: example.taken])
     keys = [actor.petstore.api_key for actor in example.actors]
     sentence = "\n".join([without_keys(str(found), keys), *_reasons(scenario)])
     journals = {actor.world: actor.petstore.journal for actor in example.actors}

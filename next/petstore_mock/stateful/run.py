@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from petstore_mock.checks.attending import STANDSTILL, Limits, Player
+from petstore_mock.checks.attending import STANDSTILL, Limits
 from petstore_mock.checks.process import settled
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
@@ -60,7 +60,6 @@ class Run:
         self.sends_by_itself = self.sets_variables = False
         self._keys = 0
         self._threads = threading.active_count()
-        self._idle: list[Player] = []
         self._mocks: dict[str, PetStoreMock] = {}
         self._stack = ExitStack()
 
@@ -68,8 +67,6 @@ class Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for player in self._idle:
-            player.end()
         self._stack.close()
 
     def mock(self, name: str = "petstore") -> PetStoreMock:
@@ -85,14 +82,6 @@ class Run:
         """Return a key with characters of every kind that RFC 6750 §2.1 allows."""
         self._keys += 1
         return f"Aa-._~+/key-of-a-test-{self._keys}-{id(self):x}=="
-
-    def player(self) -> Player:
-        """Return an idle thread."""
-        return self._idle.pop() if self._idle else Player()
-
-    def is_idle(self, player: Player) -> None:
-        """Take a thread back."""
-        self._idle.append(player)
 
     def meet(self, client: AdaptedClient, petstore: PetStoreMock) -> None:
         """Look at the first client: which methods it has, and whether a thread of it sends requests by itself."""

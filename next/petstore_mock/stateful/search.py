@@ -18,7 +18,7 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful import plan
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example, play_all
-from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
+from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, CheckReport, ClientBugError, explain
 from petstore_mock.stateful.run import Run
 from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
 from petstore_mock.strategies.scenarios import scenarios
@@ -70,10 +70,12 @@ class Search:
 
     def find(self, settings: Settings) -> ClientBugError | None:
         """Return the bug that the client shows, or None."""
+        report = self._run.report
         try:
             return self._probe() or self._first(self._plain()) or self._directed() or self._drawn(settings)
         finally:
-            self._run.report.seconds = round(monotonic() - self._began, 3)
+            self._run.report = report
+            report.seconds = round(monotonic() - self._began, 3)
 
     # Playing
 
@@ -183,7 +185,7 @@ class Search:
                 self._failing[name] = bug
         if self._failing and self._deadline is None:
             self._deadline = monotonic() + _LONGEST_SHRINKING
-            self._run.report = self._run.report.frozen()
+            self._run.report = CheckReport()  # shrinking does not count
         if name in self._failing:
             raise _Failed
 
@@ -192,7 +194,7 @@ class Search:
     def _reduced(self, bug: ClientBugError) -> ClientBugError:
         """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
         deadline, tried, found = monotonic() + _LONGEST_REDUCING, {_name(bug.scenario)}, bug
-        self._run.report = self._run.report.frozen()
+        self._run.report = CheckReport()
         again = True
         while again:
             again = False
@@ -251,6 +253,9 @@ def _simpler(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, hours_ahead=0)
     for name in scenario.behaviour.differences():
         yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
+    if _has_races(scenario):
+        *before, last = scenario.steps
+        yield replace(scenario, steps=(*(step for step in before if not isinstance(step, Together)), last))
     size = len(scenario.steps) // 2
     while size:
         for start in range(0, len(scenario.steps), size):

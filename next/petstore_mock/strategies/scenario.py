@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 
-from petstore_mock.common.refusing import one_of, refuse, require, shown
-from petstore_mock.faults.fault import from_data
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.faults.fault import Fault, from_data
 from petstore_mock.interface.behaviour import Behaviour
-from petstore_mock.interface.table import require_operation
 from petstore_mock.strategies.plans import PlannedFault
-
-ENVIRONMENTS: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
-ACTS: Final = (
-    *("seed", "seed_many", "update", "remove", "revoke_key", "travel_to", "close_connections"),
-    "spoil",  # the caller changes the result of the latest call
-)
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class Act:
 
     Attributes:
         kind: one of ``seed``, ``seed_many``, ``update``, ``remove``, ``revoke_key``, ``travel_to``,
-            ``close_connections`` and ``spoil``.
+            ``close_connections`` and ``spoil`` (the caller changes the result of the latest call).
         arguments: its arguments: the fields of an animal; ``count``; ``pet`` (a :class:`Pick`); ``at``.
     """
 
@@ -89,6 +82,9 @@ class Own:
 
 
 Step = Ask | Act | PlannedFault | Switch | Together | Own
+_KINDS: Final[Mapping[str, Any]] = {
+    one.__name__.lower(): one for one in (Ask, Act, PlannedFault, Switch, Together, Own, Pick)
+}
 
 
 @dataclass(frozen=True)
@@ -111,66 +107,39 @@ class Scenario:
 
     def to_data(self) -> dict[str, Any]:
         """Return it as a JSON value."""
-        data: dict[str, Any] = {"gaps": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
-        data |= {"environment": self.environment, "hours_ahead": self.hours_ahead, "odd_key": self.odd_key}
-        return data
+        return {**vars(self), "behaviour": self.behaviour.differences(), "steps": [_data(step) for step in self.steps]}
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Scenario:
-        """Return the scenario of a JSON value.
+        """Return the scenario of a JSON value; the reverse of :meth:`to_data`.
 
         Raises:
-            PetStoreMockError: a part of it can't be right.
+            PetStoreMockError: a step can't be right.
         """
-        environment = data.get("environment")
-        return Scenario(
-            Behaviour(**data.get("gaps", {})),
-            tuple(map(_step, data.get("steps", ()))),
-            None if environment is None else one_of(environment, ENVIRONMENTS, "environment"),
-            data.get("hours_ahead", 0),
-            data.get("odd_key", True),
-        )
+        steps = tuple(_value(step) for step in data["steps"])
+        return Scenario(**{**data, "behaviour": Behaviour(**data["behaviour"]), "steps": steps})
 
 
-def _data(step: Step) -> dict[str, Any]:
-    if isinstance(step, Ask):
-        return {"ask": step.operation, "arguments": _written(step.arguments)}
-    if isinstance(step, Act):
-        return {"act": step.kind, "arguments": _written(step.arguments)}
-    if isinstance(step, PlannedFault):
-        return {"fault": step.fault.to_data(), "on": step.on, "times": step.times, "after": step.after, "at": step.at}
-    if isinstance(step, Together):
-        return {"together": [_data(step.first), _data(step.second)], "hold": step.hold, "then": step.then}
-    return {"own": step.name} if isinstance(step, Own) else {"switch": True}
+def _data(value: Any) -> Any:  # noqa: ANN401  # a step, or the value of a field
+    if isinstance(value, Fault):
+        return value.to_data()
+    if isinstance(value, Mapping):
+        members: Mapping[str, Any] = value
+        return {name: _data(member) for name, member in members.items()}
+    if type(value) not in _KINDS.values():
+        return value
+    return {type(value).__name__.lower(): {one.name: _data(getattr(value, one.name)) for one in fields(value)}}
 
 
-def _step(data: Mapping[str, Any]) -> Step:
-    if "ask" in data:
-        return Ask(require_operation(data["ask"]).name, _read(data.get("arguments", {})))
-    if "act" in data:
-        return Act(one_of(data["act"], ACTS, "act"), _read(data.get("arguments", {})))
-    if "fault" in data:
-        return PlannedFault(**{**data, "fault": from_data(data["fault"])})
-    if "together" in data:
-        first, second = map(_step, data["together"])
-        if isinstance(first, Ask) and isinstance(second, Ask):
-            return Together(first, second, data.get("hold", 1), data.get("then"))
-    if "own" in data:
-        return Own(data["own"])
-    require(data.get("switch"), "a step with ask, act, fault, together, own or switch", step=data)
-    return Switch()
-
-
-def _written(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {one.which: one.index} if isinstance(one, Pick) else one for name, one in arguments.items()}
-
-
-def _read(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _pick(value) if isinstance(value, Mapping) else value for name, value in arguments.items()}
-
-
-def _pick(data: Mapping[str, Any]) -> Pick:
-    for which in ("known", "vanished"):
-        if set(data) == {which}:
-            return Pick(which, data[which])
-    return refuse(f'expected an id, {{"known": 0}} or {{"vanished": 0}}; got {shown(data)}')
+def _value(data: Any) -> Any:  # noqa: ANN401  # a JSON value
+    if not isinstance(data, Mapping):
+        return data
+    members: Mapping[str, Any] = data
+    if len(members) != 1 or next(iter(members)) not in _KINDS:
+        return {name: _value(member) for name, member in members.items()}
+    ((kind, given),) = members.items()
+    read = {name: from_data(member) if name == "fault" else _value(member) for name, member in given.items()}
+    try:
+        return _KINDS[kind](**read)
+    except TypeError as error:
+        return refuse(f"expected the fields of a step; got {kind} with {shown(given)}: {error}")
