@@ -21,7 +21,6 @@ import petstore_mock.strategies  # noqa: F401  # first, to say what is missing
 
 # isort: split
 from petstore_mock.checks import (
-    CHECKS,
     Check,
     Kind,
     PetClient,
@@ -40,7 +39,7 @@ from petstore_mock.stateful.actor import spoil
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment, time_zone
 from petstore_mock.stateful.report import CheckReport, ClientBugError
 from petstore_mock.stateful.run import Options, Run
-from petstore_mock.stateful.search import Chosen, Search, machine_settings
+from petstore_mock.stateful.search import Search, machine_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -144,36 +143,31 @@ def check_client(
         require(holds, f"{name} to be seconds, more than 0", **{name: seconds})
     is_count = max_examples is None or (is_integer(max_examples) and max_examples > 0)
     require(is_count, "max_examples to be a whole number of at least 1", max_examples=max_examples)
-    own = {getattr(step, "__name__", ""): step for step in steps}
     for step in steps:
         require(_takes(step, 2), "steps to be functions of a client and its mock", step=step)
     for one in checks:
         require(isinstance(one, Check), "checks as petstore_mock.checks.check makes them", check=one)
     options = Options(
-        make_client,
-        classify or classify_exception,
-        read_pet,
-        checked_methods(methods) or None,
-        patience,
-        longest_wait,
-        tls,
-        [*CHECKS.values(), *checks],
-        list(checks),
-        own,
-    )
-    chosen = Chosen(
-        _names(GAPS if vary is None else vary, GAPS, "gap", "vary"),
-        None if faults is None else [coerce(fault) for fault in faults],
-        {one_of(name, OPERATIONS, "operation"): strategy for name, strategy in (arguments or {}).items()},
-        _names(environment, ENVIRONMENTS, "environment", "environment"),
-        concurrent,
-        max_seconds,
+        make_client=make_client,
+        classify=classify or classify_exception,
+        read_pet=read_pet,
+        methods=checked_methods(methods) or None,
+        vary=_names(GAPS if vary is None else vary, GAPS, "gap", "vary"),
+        faults=None if faults is None else [coerce(fault) for fault in faults],
+        patience=patience,
+        max_seconds=max_seconds,
+        tls=tls,
+        concurrent=concurrent,
+        environments=_names(environment, ENVIRONMENTS, "environment", "environment"),
+        longest_wait=longest_wait,
+        checks=list(checks),
+        steps={getattr(step, "__name__", ""): step for step in steps},
+        arguments={one_of(name, OPERATIONS, "operation"): drawn for name, drawn in (arguments or {}).items()},
     )
     if max_examples is None:
         max_examples = _EXAMPLES if max_seconds is None else _ENDLESS
     with Run(options) as run:
-        search = Search(run, chosen)
-        bug = search.find(machine_settings(settings, max_examples))
+        bug = Search(run).find(machine_settings(settings, max_examples))
         if bug is not None:
             raise bug
         return run.report

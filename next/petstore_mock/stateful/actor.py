@@ -209,7 +209,7 @@ class Actor:
 
     def judge(self, seen: Observation) -> None:
         """Raise the first finding of the checks."""
-        for one in self._run.options.checks:
+        for one in self._run.checks:
             finding = one.find(seen)
             if finding is not None:
                 raise Found(finding, seen.outcome)

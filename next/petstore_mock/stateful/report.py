@@ -238,8 +238,8 @@ def _given(example: Example) -> str:
     given += ["methods=methods"] if options.methods else []
     given += ["classify=classify"] if options.classify is not classify_exception else []
     given += ["read_pet=read_pet"] if options.read_pet is not read_pet else []
-    if options.own_checks:
-        given.append(f"checks=[*checks.CHECKS.values(), {', '.join(one.name for one in options.own_checks)}]")
+    if options.checks:
+        given.append(f"checks=[*checks.CHECKS.values(), {', '.join(one.name for one in options.checks)}]")
     others = [name for name in ("elsewhere", "other") if name in example.used]
     given += [f"others=[{', '.join(others)}]"] if "elsewhere" in others else []
     given += [f"patience={options.patience!r}"] if example.waits else []
@@ -260,7 +260,7 @@ def _imports(code: str, options: Any) -> list[str]:  # noqa: ANN401  # Options
     ours = used(["environment", "spoil", "time_zone"])
     lines += [f"from petstore_mock.stateful import {', '.join(ours)}"] if ours else []
     objects = {"make_client": options.make_client, "classify": options.classify, "read_pet": options.read_pet}
-    objects |= {"methods": options.methods, **options.steps, **{one.name: one.look for one in options.own_checks}}
+    objects |= {"methods": options.methods, **options.steps, **{one.name: one.look for one in options.checks}}
     return [*lines, "", *(_import(name, objects[name]) for name in used(objects))]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from petstore_mock.checks import CHECKS
 from petstore_mock.checks.attending import STANDSTILL, Limits
 from petstore_mock.checks.process import settled
 from petstore_mock.interface.table import OPERATIONS
@@ -17,34 +18,43 @@ from petstore_mock.stateful.report import CheckReport
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hypothesis.strategies import SearchStrategy
+
     from petstore_mock.checks import Check, Kind
     from petstore_mock.checks.adapting import AdaptedClient, Methods
+    from petstore_mock.faults import Fault
 
 _BY_ITSELF: Final = 0.3  # seconds within which a thread that sends by itself is likely to do so
 _KNOWN_STANDSTILL: Final = 2.0  # seconds, once it is known that the client comes to a standstill
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """The arguments of ``check_client`` that say how a client is made and judged."""
+    """The arguments of ``check_client``, checked."""
 
     make_client: Callable[[Any], Any]
     classify: Callable[[BaseException], Kind]
     read_pet: Callable[[Any], Mapping[str, Any]]
     methods: Methods | None
+    vary: Sequence[str]
+    faults: Sequence[Fault] | None
     patience: float
-    longest_wait: float | None
+    max_seconds: float | None
     tls: bool
-    checks: Sequence[Check]
-    own_checks: Sequence[Check] = ()
-    steps: Mapping[str, Callable[[Any, Any], object]] = field(default_factory=dict[str, Any])
+    concurrent: bool
+    environments: Sequence[str]
+    longest_wait: float | None
+    checks: Sequence[Check]  # of the test's own
+    steps: Mapping[str, Callable[[Any, Any], object]]
+    arguments: Mapping[str, SearchStrategy[Any]]
 
 
 class Run:
     """One run of the machine.
 
     Attributes:
-        options: how a client is made and judged.
+        options: the arguments of ``check_client``.
+        checks: the checks.
         report: what the client was shown.
         limits: how long a call may wait.
         operations: the operations that the client has, each with the arguments that its method takes.
@@ -54,6 +64,7 @@ class Run:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.checks = [*CHECKS.values(), *options.checks]
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}

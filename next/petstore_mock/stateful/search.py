@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from unittest import SkipTest
@@ -24,9 +24,7 @@ from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
 from petstore_mock.strategies.scenarios import scenarios
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from hypothesis.strategies import SearchStrategy
+    from collections.abc import Iterator
 
     from petstore_mock.faults import Fault
 
@@ -37,18 +35,6 @@ _LONGEST_SHRINKING: Final = 8.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
 _TIMES: Final = 3  # that two calls at once must fail while they are made simpler,
 _AGAIN: Final = 8  # and once more at the end
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The arguments of ``check_client`` that say what a client is shown."""
-
-    vary: Collection[str]
-    faults: Collection[Fault] | None
-    arguments: Mapping[str, SearchStrategy[Any]]
-    environments: Collection[str]
-    concurrent: bool
-    max_seconds: float | None
 
 
 class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by where they are raised: here that is one line
@@ -62,8 +48,8 @@ class _TimeIsOver(SkipTest):
 class Search:
     """Looks for a bug of one client."""
 
-    def __init__(self, run: Run, chosen: Chosen) -> None:
-        self._run, self._chosen = run, chosen
+    def __init__(self, run: Run) -> None:
+        self._run, self._chosen = run, run.options
         self._began = monotonic()
         self._deadline: float | None = None
         self._failing: dict[str, ClientBugError] = {}
@@ -72,7 +58,7 @@ class Search:
         """Return the bug that the client shows, or None."""
         report = self._run.report
         try:
-            return self._probe() or self._first(self._plain()) or self._directed() or self._drawn(settings)
+            return self._probe() or self._directed() or self._drawn(settings)
         finally:
             self._run.report = report
             report.seconds = round(monotonic() - self._began, 3)
@@ -114,13 +100,12 @@ class Search:
             )
         return next((bug for one in plan.flawed(operation) if (bug := self._bug(one)) is not None), None)
 
-    def _plain(self) -> Iterator[Scenario]:
-        return plan.surrounded(self._run.operations, [None], self._chosen.faults)
-
     def _directed(self) -> ClientBugError | None:
         run, chosen = self._run, self._chosen
-        long = run.options.longest_wait is not None
-        waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=long)
+        bug = self._first(plan.surrounded(run.operations, [None], chosen.faults))
+        if bug is not None:
+            return bug
+        waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
         for example in play_all(run, waits, alone=False) if waits and not self._is_over() else ():
             if example.found is not None:  # it may be for the others beside it: alone, it counts
                 bug = self._confirmed(example.scenario)
