@@ -103,9 +103,14 @@ class RunawayError(BaseException):
 
 
 class Player:
-    """A thread that does one thing after the other for whoever can't wait for ever."""
+    """A thread that does one thing after the other for another one, which can't wait for ever.
 
-    def __init__(self) -> None:
+    Args:
+        loop: the event loop for clients that ask for the thread's; the main thread has one as well.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop
         self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
         self._thread.start()
@@ -134,8 +139,8 @@ class Player:
             wait([future], timeout=_TICK)
 
     def _run(self) -> None:
-        loop = asyncio.new_event_loop()  # as the main thread has one for clients that ask for it
-        asyncio.set_event_loop(loop)
+        if self._loop is not None:
+            asyncio.set_event_loop(self._loop)
         try:
             while (todo := self._work.get()) is not None:
                 _fill(*todo)
@@ -143,7 +148,8 @@ class Player:
         except RunawayError:  # it came late
             pass
         finally:
-            loop.close()
+            if self._loop is not None:
+                self._loop.close()
 
 
 def _fill(work: Callable[[], Any], future: Future[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -60,7 +61,7 @@ class Example:
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self.run, self.scenario = run, scenario
-        self.job = Job(Player())
+        self.job = Job(Player(asyncio.new_event_loop()))
         self.actors: list[Actor] = []
         self.calling: tuple[Actor, Call | None] | None = None
         self.flaw: Fault | None = None
@@ -260,12 +261,17 @@ class Example:
 
     def _own(self, name: str) -> None:
         self.lines.append(f"{name}({self.actor.name}, {self.actor.world})")
+        caller = Caller(self)
         try:
-            self.run.options.steps[name](Caller(self), self.actor.petstore)
-        except AssertionError as error:
-            words = "a step of the test's own says so"
-            made = Check(name, "1", words, frozenset(), lambda _: None)
-            raise Found(Finding(made, name, Broken(f"failed: {error}", "1", words)), Outcome(error=error)) from None
+            self.run.options.steps[name](caller, self.actor.petstore)
+        except (Found, PetStoreMockError):
+            raise
+        except Exception as error:  # noqa: BLE001  # a test's own code raises anything
+            if error is not caller.error:  # an error of a call is allowed: the checks have seen it
+                words = f"failed: {error}" if isinstance(error, AssertionError) else str(Outcome(error=error))
+                broken = Broken(words, "1", "a step of the test's own says so")
+                check = Check(name, "1", broken.words, frozenset(), lambda _: None)
+                raise Found(Finding(check, name, broken), Outcome(error=error)) from None
         self.actor.model.apply(self.actor.petstore.pets)
 
     def _switch(self) -> None:
@@ -337,6 +343,7 @@ class Caller:
 
     def __init__(self, example: Example) -> None:
         self._example = example
+        self.error: BaseException | None = None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
@@ -347,6 +354,7 @@ class Caller:
 
     def _call(self, operation: str, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         outcome = self._example.actor.call(Call.of(OPERATIONS[operation], positional, given))
+        self.error = outcome.error
         if outcome.error is not None:
             raise outcome.error
         return outcome.value

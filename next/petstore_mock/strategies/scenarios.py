@@ -333,7 +333,8 @@ def scenarios(
     asks = draws.any_ask().map(lambda ask: (ask,))
     meetings = draws.meetings(QUICK_FAULTS if faults is None else list(faults), redirections=faults is None)
     own = [st.just((Own(name),)) for name in steps]
-    blocks: list[SearchStrategy[Block]] = [asks] * 10
+    plain: SearchStrategy[Block] = st.sampled_from([(ask,) for ask in draws.plain])  # the fewest choices: the simplest
+    blocks = [*[plain] * 4, *[asks] * 6]
     blocks += [st.sampled_from(kind) for kind in draws.others() if kind]
     blocks += [st.sampled_from(kind) for kind in meetings for _ in range(4 if kind is meetings[0] else 1)]
     blocks += own * 4
