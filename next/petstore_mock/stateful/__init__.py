@@ -37,7 +37,8 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.stateful.actor import spoil
 from petstore_mock.stateful.environments import DEFAULT_ENVIRONMENTS, ENVIRONMENTS, environment, time_zone
-from petstore_mock.stateful.report import CheckReport, ClientBugError
+from petstore_mock.stateful.exposure import CheckReport
+from petstore_mock.stateful.report import ClientBugError
 from petstore_mock.stateful.run import Options, Run
 from petstore_mock.stateful.search import Search, machine_settings
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import Call, Finding, Kept, Observation, Outcome, Process
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import UnderWay
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, UnderWay
 from petstore_mock.checks.observation import attempt
-from petstore_mock.checks.process import settled
+from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.together import halves, meet
+from petstore_mock.checks.watched import open_connections
+from petstore_mock.strategies.plans import PlannedFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from petstore_mock.faults import Fault
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.petstore import PetStoreMock
-    from petstore_mock.stateful.example import Example
-    from petstore_mock.strategies.scenario import Pick
+    from petstore_mock.stateful.run import Run
+    from petstore_mock.strategies.scenario import Pick, Scenario, Step
 
 _ARRIVES: Final = 0.05  # seconds that the request of a failed call may be under way
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
@@ -58,11 +62,70 @@ class Model:
         return ids[-1 - pick.index % len(ids)] if ids else 1 if pick.which == "known" else 404
 
 
+class Scene:
+    """What a client acts in: its world, the process, and the other clients.
+
+    Args:
+        run: what all examples share.
+        scenario: what happens.
+        alone: whether no other example runs beside it, so that the process can be observed.
+
+    Attributes:
+        job: the thread that plays it.
+        watch: observes the process; None while others run beside it.
+        actors: the clients, each in its world.
+        mock: the mock behind whose listener they are.
+        elsewhere: the world of another service, if redirections lead there.
+        calling: the actor and the call under way.
+        flaw: the TLS fault that connections meet.
+        before: the connections that were open at the beginning.
+    """
+
+    def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
+        self.run, self.scenario = run, scenario
+        self.job = Job(Player(asyncio.new_event_loop()))
+        self.actors: list[Actor] = []
+        self.calling: tuple[Actor, Call | None] | None = None
+        self.flaw: Fault | None = None
+        self.mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
+        self.elsewhere: PetStoreMock | None = None
+        self._seen_elsewhere = 0
+        # Its thread is none of the client's: it begins before the process is observed.
+        self.other_mock = run.mock("elsewhere") if any(map(_leads_elsewhere, scenario.steps)) else None
+        self.watch = Watch([PLAYER_THREAD]) if alone else None
+        self.before = self.connections()
+
+    @property
+    def most_connections(self) -> int:
+        """The connections that may be open."""
+        return self.before + MOST_CONNECTIONS * max(1, len(self.actors))
+
+    def connections(self) -> int:
+        """Return how many connections of clients are open."""
+        return sum(open_connections(mock) for mock in (self.mock, self.other_mock) if mock is not None)
+
+    def foreign(self, actor: Actor) -> list[Exchange]:
+        """Return the new requests that reached another world than that of ``actor``."""
+        found: list[Exchange] = []
+        for other in self.actors:
+            if other is not actor and len(other.petstore.journal) > other.seen:
+                found += other.petstore.journal[other.seen :]
+                other.seen = len(other.petstore.journal)
+        if self.elsewhere is not None and len(self.elsewhere.journal) > self._seen_elsewhere:
+            found += self.elsewhere.journal[self._seen_elsewhere :]
+            self._seen_elsewhere = len(self.elsewhere.journal)
+        return found
+
+
+def _leads_elsewhere(step: Step) -> bool:
+    return isinstance(step, PlannedFault) and "{elsewhere}" in str((step.fault.arguments.get("headers") or {}).values())
+
+
 class Actor:
     """A client and its world.
 
     Args:
-        example: the example that it acts in.
+        scene: what it acts in.
         name: its name in a pasted test.
         world: the name of its mock there.
         petstore: its mock.
@@ -75,11 +138,11 @@ class Actor:
 
     client: AdaptedClient
 
-    def __init__(self, example: Example, name: str, world: str, petstore: PetStoreMock) -> None:
+    def __init__(self, scene: Scene, name: str, world: str, petstore: PetStoreMock) -> None:
         self.name, self.world, self.petstore = name, world, petstore
         self.model = Model()
         self.seen = len(petstore.journal)
-        self._example, self._run = example, example.run
+        self._scene, self._run = scene, scene.run
         self._url = petstore.url
         self._key = petstore.api_key
         self._earlier: list[Exchange] = []
@@ -96,29 +159,29 @@ class Actor:
     def call(self, call: Call) -> Outcome:
         """Make a call, and check it."""
         self._leave_out_earlier()
-        connections = self._example.connections()
+        connections = self._scene.connections()
         outcome = self._attempt(partial(self.client.call, call), call)
         seen = self._look(call, outcome)
         if outcome.error is not None and any(
             one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges
         ):
-            settled(lambda: self._example.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
+            settled(lambda: self._scene.connections() < max(connections, 1), _CLOSES)  # else the next call is a race
         self.judge(seen)
         self._keep(call, outcome)
         return outcome
 
     def _attempt(self, function: Callable[[], Any], call: Call | None, standstill: float | None = None) -> Outcome:
-        example, limits = self._example, self._run.limits
+        scene, limits = self._scene, self._run.limits
         if standstill is not None:
             limits = replace(limits, standstill=min(standstill, limits.standstill))
         end_hang = self.petstore.stop  # held responses of its world end
-        under_way = UnderWay(self.petstore.journal, limits, end_hang, handshake=example.flaw is not None)
-        example.calling = (self, call)
-        example.job.under_way = under_way
+        under_way = UnderWay(self.petstore.journal, limits, end_hang, handshake=scene.flaw is not None)
+        scene.calling = (self, call)
+        scene.job.under_way = under_way
         try:
             outcome = attempt(function, self._run.options.classify)
         finally:
-            example.job.under_way = None
+            scene.job.under_way = None
         if under_way.ended == "hung":
             outcome.ended = "hung"
         return outcome
@@ -173,12 +236,12 @@ class Actor:
 
     def facts(self) -> Process | None:
         """Return what the process shows; None while other examples run beside this one."""
-        watch, most = self._example.watch, self._example.most_connections
+        watch, most = self._scene.watch, self._scene.most_connections
         if watch is None:
             return None
-        settled(lambda: self._example.connections() <= most, _ARRIVES)
+        settled(lambda: self._scene.connections() <= most, _ARRIVES)
         client = self.client.client if hasattr(self, "client") else None
-        return Process(client, watch.take(), self._example.connections(), most)
+        return Process(client, watch.take(), self._scene.connections(), most)
 
     def observed(self, **given: Any) -> Observation:  # noqa: ANN401  # of an observation
         """Return what happened since the last look."""
@@ -192,13 +255,13 @@ class Actor:
         seen = Observation(
             exchanges,
             earlier=self._earlier[:],
-            foreign=self._example.foreign(self),
+            foreign=self._scene.foreign(self),
             shared=self._run.sends_by_itself or (hasattr(self, "client") and self.client.tasks_go_on),
             url=self._url,
             keys=(self._key,),
             pets=self.model.pets,
-            unsettled=self.model.pets if self._example.scenario.behaviour.visibility == "delayed" else (),
-            flaw=self._example.flaw,
+            unsettled=self.model.pets if self._scene.scenario.behaviour.visibility == "delayed" else (),
+            flaw=self._scene.flaw,
             patience=limits.patience,
             longest_wait=limits.longest_wait,
             read_pet=options.read_pet,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -10,16 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock import faults
 from petstore_mock.checks import Call, Finding, Outcome, Process
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, attend
+from petstore_mock.checks.attending import attend
 from petstore_mock.checks.check import Broken, Check
 from petstore_mock.checks.observation import attempt
-from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
-from petstore_mock.checks.watched import open_connections
+from petstore_mock.checks.process import settled
 from petstore_mock.checks.wording import literal
-from petstore_mock.common.real import perf_counter
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.interface.table import BASE_PATH, OPERATIONS
-from petstore_mock.stateful.actor import Actor, Found
+from petstore_mock.stateful.actor import Actor, Found, Scene
 from petstore_mock.stateful.environments import ANOTHER_ZONE, environment, time_zone
 from petstore_mock.strategies.plans import PlannedFault
 from petstore_mock.strategies.scenario import Act, Ask, Own, Pick, Scenario, Step, Together
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.faults import Fault
-    from petstore_mock.journal.exchange import Exchange
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -38,49 +34,24 @@ _IS_MADE: Final = Check(
 )
 
 
-class Example:
+class Example(Scene):
     """One example.
 
-    Args:
-        run: what all examples share.
-        scenario: what happens.
-        alone: whether no other example runs beside it, so that the process can be observed.
-
     Attributes:
-        job: the thread that plays it.
-        watch: observes the process; None while others run beside it.
-        actors: the clients, each in its world.
-        calling: the actor and the call under way.
-        flaw: the TLS fault that connections meet.
         lines: the steps so far, as lines of a pasted test.
         used: the names of further mocks that the lines use.
-        most_connections: the connections that its clients may have open.
         taken: how many steps were taken.
         found: what a check found.
     """
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
-        self.run, self.scenario = run, scenario
-        self.job = Job(Player(asyncio.new_event_loop()))
-        self.actors: list[Actor] = []
-        self.calling: tuple[Actor, Call | None] | None = None
-        self.flaw: Fault | None = None
+        self._stack, self._worlds = ExitStack(), ExitStack()
+        self._enter_environment(scenario.environment)
+        super().__init__(run, scenario, alone=alone)
         self.lines: list[str] = []
         self.used: set[str] = set()
         self.found: Found | None = None
         self.taken = 0
-        self._began = 0.0
-        self._stack, self._worlds = ExitStack(), ExitStack()
-        self._mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
-        self._elsewhere: PetStoreMock | None = None
-        self._seen_elsewhere = 0
-        self._needs_elsewhere = any(_leads_elsewhere(step) for step in scenario.steps)
-        if self._needs_elsewhere:
-            run.mock("elsewhere")  # it starts a thread that is none of the client's
-        self._enter_environment(scenario.environment)
-        self.watch = Watch([PLAYER_THREAD]) if alone else None
-        self._before = self.connections()
-        self.most_connections = self._before + MOST_CONNECTIONS
 
     def _enter_environment(self, name: str | None) -> None:
         if name == "time_zone":
@@ -93,10 +64,9 @@ class Example:
     def start(self, *, here: bool = False) -> None:
         """Begin to play in a thread, or play in this one."""
         self.run.report.begin_example(self.scenario.behaviour)
-        self._began = perf_counter()
         first = self._new_world()  # worlds begin and end in one thread
-        if self._needs_elsewhere:
-            self._elsewhere = self._worlds.enter_context(self.run.mock("elsewhere").fresh())
+        if self.other_mock is not None:
+            self.elsewhere = self._worlds.enter_context(self.other_mock.fresh())
         play = partial(self._play, first)
         if here:
             self.job.future.set_result(play())
@@ -167,14 +137,13 @@ class Example:
 
     def _new_world(self) -> PetStoreMock:
         key = self.run.new_key() if self.scenario.odd_key else None
-        petstore = self._worlds.enter_context(self._mock.fresh(behaviour=self.scenario.behaviour, api_key=key))
+        petstore = self._worlds.enter_context(self.mock.fresh(behaviour=self.scenario.behaviour, api_key=key))
         if self.scenario.hours_ahead:
             petstore.clock.advance(hours=self.scenario.hours_ahead)
         return petstore
 
     def _new_actor(self, name: str, world: str, petstore: PetStoreMock) -> None:
         self.actors.append(Actor(self, name, world, petstore))
-        self.most_connections += MOST_CONNECTIONS * (len(self.actors) > 1)
         try:
             self.actors[-1].begin()
         except (Found, PetStoreMockError):
@@ -197,31 +166,14 @@ class Example:
             actor.close()
         if self.watch is None:
             return
-        facts = Process(threads=self.watch.threads_left(self._forget, closed=closed), allowed_connections=self._before)
-        settled(lambda: self.connections() <= self._before)
+        facts = Process(threads=self.watch.threads_left(self._forget, closed=closed), allowed_connections=self.before)
+        settled(lambda: self.connections() <= self.before)
         facts.connections = self.connections()
         self._judge_process(facts)
 
     def _forget(self) -> None:
         for actor in self.actors:
             del actor.client
-
-    def connections(self) -> int:
-        """Return how many connections of clients are open."""
-        mocks = [self._mock, *([self.run.mock("elsewhere")] if self._needs_elsewhere else [])]
-        return sum(map(open_connections, mocks))
-
-    def foreign(self, actor: Actor) -> list[Exchange]:
-        """Return the new requests that reached another world than that of ``actor``."""
-        found: list[Exchange] = []
-        for other in self.actors:
-            if other is not actor and len(other.petstore.journal) > other.seen:
-                found += other.petstore.journal[other.seen :]
-                other.seen = len(other.petstore.journal)
-        if self._elsewhere is not None and len(self._elsewhere.journal) > self._seen_elsewhere:
-            found += self._elsewhere.journal[self._seen_elsewhere :]
-            self._seen_elsewhere = len(self._elsewhere.journal)
-        return found
 
     # Steps
 
@@ -303,8 +255,8 @@ class Example:
             path = OPERATIONS[on].path.partition("{")[0] + str(self.actor.model.chosen(Pick()))
         path = location.replace("{own}", path).replace("{elsewhere}", "").replace("{petstore}", "")
         url, code = "", repr(path)
-        if "{elsewhere}" in location and self._elsewhere is not None:
-            url, code = self._elsewhere.url, f"elsewhere.url + {path!r}"
+        if "{elsewhere}" in location and self.elsewhere is not None:
+            url, code = self.elsewhere.url, f"elsewhere.url + {path!r}"
             self.used.add("elsewhere")
         elif "{petstore}" in location:
             url, code = self.actor.petstore.url, f"{self.actor.world}.url + {path!r}"
@@ -358,10 +310,6 @@ class Caller:
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
-
-
-def _leads_elsewhere(step: Step) -> bool:
-    return isinstance(step, PlannedFault) and "{elsewhere}" in str((step.fault.arguments.get("headers") or {}).values())
 
 
 def play_all(run: Run, scenarios: Sequence[Scenario], *, alone: bool | None = None) -> list[Example]:

@@ -13,7 +13,7 @@ from petstore_mock.checks.process import settled
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.mock.petstore import PetStoreMock
 from petstore_mock.stateful.environments import IPV6_HOST
-from petstore_mock.stateful.report import CheckReport
+from petstore_mock.stateful.exposure import CheckReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,7 +18,8 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.stateful import plan
 from petstore_mock.stateful.environments import is_there
 from petstore_mock.stateful.example import Example, play_all
-from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, CheckReport, ClientBugError, explain
+from petstore_mock.stateful.exposure import CheckReport
+from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
 from petstore_mock.stateful.run import Run
 from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
 from petstore_mock.strategies.scenarios import scenarios
