@@ -169,14 +169,14 @@ class Job:
         player: the thread.
         future: the future of its result.
         under_way: the present call, if there is one.
-        is_lost: whether its thread was left behind.
+        lost: the call for which its thread was left behind.
     """
 
     def __init__(self, player: Player) -> None:
         self.player = player
         self.future: Future[Any] = Future()
         self.under_way: UnderWay | None = None
-        self.is_lost = False
+        self.lost: UnderWay | None = None
 
 
 def attend(jobs: Sequence[Job]) -> None:
@@ -189,8 +189,8 @@ def attend(jobs: Sequence[Job]) -> None:
         for job in waiting:
             under_way = job.under_way
             if under_way is not None and not job.future.done() and under_way.look(tick):
-                job.is_lost = True
+                job.lost = under_way
                 if under_way.ended == "ran away":
                     job.player.interrupt(job.future)
                 job.player.end()
-        waiting = [job for job in waiting if not job.is_lost and not job.future.done()]
+        waiting = [job for job in waiting if job.lost is None and not job.future.done()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
@@ -36,6 +36,7 @@ CHECKS: Final[dict[str, Check]] = {
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
 _STANDSTILL: Final = 5.0  # seconds that a call may take without a request
 _open: Final[WeakSet[WatchedClient]] = WeakSet()
+_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # requests of other mocks, by mock
 _KEPT: Final = 2  # results that are compared with their copies
 
 
@@ -54,7 +55,7 @@ class WatchedClient:
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
         patience: the seconds that a call may wait for a response that never comes.
         longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
-        others: mocks that the client must send nothing to: other services, and worlds of other clients.
+        others: mocks of other services, to which the client sends nothing but what it is redirected to.
 
     Raises:
         PetStoreMockError: an argument does not fit.
@@ -78,7 +79,8 @@ class WatchedClient:
         __tracebackhide__ = True
         self._petstore, self._classify, self._read_pet = petstore, classify, read_pet
         self._quiet, self._limits, self._keys = quiet, Limits(patience, longest_wait, _STANDSTILL), [petstore.api_key]
-        self._others = [(other, len(other.journal)) for other in others]
+        self._others = tuple(others)
+        _looked_at.update((other, len(other.journal)) for other in self._others)
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._results: list[Kept] = []
         self._seen, self._before = len(petstore.journal), open_connections(petstore)
@@ -148,7 +150,7 @@ class WatchedClient:
         job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
         attend([job])
         job.under_way = None
-        if job.is_lost:
+        if job.lost is not None:
             ended = "stood still" if under_way.ended == "ran away" else under_way.ended
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = job.future.result()
@@ -164,7 +166,7 @@ class WatchedClient:
         """
         __tracebackhide__ = True
         _open.discard(self)
-        if self._job.is_lost:
+        if self._job.lost is not None:
             self._watch.end()
             return
         self._job.player.end()
@@ -201,8 +203,8 @@ class WatchedClient:
             self._limits.longest_wait,
             self._read_pet,
         )
-        seen.foreign = [one for other, at in self._others for one in other.journal[at:]]
-        self._others = [(other, len(other.journal)) for other, _ in self._others]
+        seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
+        _looked_at.update((other, len(other.journal)) for other in self._others)
         return seen
 
     def _find(self, seen: Observation) -> None:

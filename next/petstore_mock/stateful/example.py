@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from petstore_mock.stateful.run import Run
 
 _MOST_PETS: Final = 120  # from which on no other actor adds many
-_IS_MADE: Final = Check(
-    "client_is_made", "1", "the service has an address like any other", frozenset({"outcome"}), lambda _: None
-)
 
 
 class Example(Scene):
@@ -73,43 +70,36 @@ class Example(Scene):
         else:
             self.job.future = self.job.player.play(play)
 
-    def play_here(self) -> None:
-        """Play in this thread, the main one as a rule."""
-        self.start(here=True)
-        self.finish()
-
     @property
     def waits(self) -> bool:
         """Whether a call had to be ended."""
         outcome = None if self.found is None else self.found.outcome
-        return self.job.is_lost or (outcome is not None and outcome.ended is not None)
+        return self.job.lost is not None or (outcome is not None and outcome.ended is not None)
 
-    def finish(self) -> Found | None:
-        """Return what was found, after :func:`attend`; errors of the mock, and of ``make_client``, pass through."""
-        try:
-            if self.job.is_lost:
-                self._judge_lost()
-            else:
-                self.job.player.end()
-                self.job.future.result()
-        finally:
-            settings = [] if self.watch is None else self.watch.end()
-            for actor in self.actors:
-                actor.petstore.cancel_faults()  # none of them need have fired
-            self._worlds.close()
-            self._stack.close()
-        self.run.sets_variables |= "os.environ" in settings and not self.scenario.steps  # as a test does in make_client
+    def finish(self) -> None:
+        """Look at what is left once it is done or lost; errors of the mock and of ``make_client`` pass through."""
+        lost, calling, settings = self.job.lost, self.calling, self.leave()
+        if lost is not None and calling is not None:
+            if lost.ended == "stood still":
+                self.run.note_standstill()
+            self.found = calling[0].lost(lost, calling[1], lost.waited)
+        elif lost is None:
+            self.job.future.result()
+        if not self.scenario.steps:  # a test may set variables in make_client
+            self.run.sets_variables |= "os.environ" in settings
         changed = [name for name in settings if name != "os.environ" or not self.run.sets_variables]
         if changed and self.found is None:
             self._judge_process(Process(settings=changed))
-        return self.found
 
-    def _judge_lost(self) -> None:
-        under_way, calling = self.job.under_way, self.calling
-        if under_way is not None and calling is not None:
-            if under_way.ended == "stood still":
-                self.run.note_standstill()
-            self.found = calling[0].lost(under_way, calling[1], under_way.waited)
+    def leave(self) -> list[str]:
+        """End its worlds and its thread; return the changed settings of the program."""
+        self.job.player.end()
+        settings = [] if self.watch is None else self.watch.end()
+        for actor in self.actors:
+            actor.petstore.cancel_faults()  # none of them need have fired
+        self._worlds.close()
+        self._stack.close()
+        return settings
 
     def _judge_process(self, facts: Process) -> None:
         actor = self.actors[-1]
@@ -152,8 +142,7 @@ class Example(Scene):
             if self.scenario.environment is None:  # it could be made before
                 raise
             outcome = Outcome(error=error)
-            broken = Broken(str(outcome), _IS_MADE.section, _IS_MADE.words)
-            raise Found(Finding(_IS_MADE, "make_client", broken), outcome) from None
+            raise _says("make_client", f"{outcome}", "the service has an address like any other", outcome) from None
         self.actor = self.actors[-1]
         if not self.run.operations:
             self.run.meet(self.actor.client, petstore)
@@ -220,10 +209,9 @@ class Example(Scene):
             raise
         except Exception as error:  # noqa: BLE001  # a test's own code raises anything
             if error is not caller.error:  # an error of a call is allowed: the checks have seen it
-                words = f"failed: {error}" if isinstance(error, AssertionError) else str(Outcome(error=error))
-                broken = Broken(words, "1", "a step of the test's own says so")
-                check = Check(name, "1", broken.words, frozenset(), lambda _: None)
-                raise Found(Finding(check, name, broken), Outcome(error=error)) from None
+                outcome = Outcome(error=error)
+                words = f"failed: {error}" if isinstance(error, AssertionError) else f"{outcome}"
+                raise _says(name, words, "a step of the test's own says so", outcome) from None
         self.actor.model.apply(self.actor.petstore.pets)
 
     def _switch(self) -> None:
@@ -312,16 +300,23 @@ class Caller:
         return outcome.value
 
 
-def play_all(run: Run, scenarios: Sequence[Scenario], *, alone: bool | None = None) -> list[Example]:
-    """Play scenarios side by side; return the examples, each with what it found."""
-    is_alone = len(scenarios) == 1 if alone is None else alone
-    examples = [Example(run, scenario, alone=is_alone) for scenario in scenarios]
+def _says(subject: str, sentence: str, words: str, outcome: Outcome) -> Found:
+    """Return a finding that no check of an observation makes."""
+    check = Check(subject, "1", words, frozenset(), lambda _: None)
+    return Found(Finding(check, subject, Broken(sentence, "1", words)), outcome)
+
+
+def play_all(run: Run, scenarios: Sequence[Scenario], *, alone: bool = True, here: bool = False) -> list[Example]:
+    """Play scenarios, side by side or ``here`` in this thread; return the examples, each with what it found."""
+    examples = [Example(run, scenario, alone=alone) for scenario in scenarios]
     try:
         for example in examples:
-            example.start()
+            example.start(here=here)
         attend([example.job for example in examples])
-    finally:
+    except BaseException:
         for example in examples:
-            with suppress(Exception) if not example.job.future.done() and not example.job.is_lost else ExitStack():
-                example.finish()
+            example.leave()
+        raise
+    for example in examples:
+        example.finish()
     return examples

@@ -115,7 +115,7 @@ def _reasons(scenario: Scenario) -> list[str]:
 def _raised(example: Example, found: Found) -> str:
     """Return the client's lines behind an exception that says nothing, or behind a call that stands still."""
     error = None if found.outcome is None else found.outcome.error
-    if example.job.is_lost:
+    if example.job.lost is not None:
         frame = sys._current_frames().get(example.job.player.ident)  # noqa: SLF001  # public by its documentation
         stack = traceback.extract_stack(frame) if frame is not None else traceback.StackSummary()
         own = [line for line in stack if not line.filename.startswith(_LEFT_OUT)]
@@ -170,8 +170,7 @@ def _given(example: Example) -> str:
     given += ["read_pet=read_pet"] if options.read_pet is not read_pet else []
     if options.checks:
         given.append(f"checks=[*checks.CHECKS.values(), {', '.join(one.name for one in options.checks)}]")
-    others = [name for name in ("elsewhere", "other") if name in example.used]
-    given += [f"others=[{', '.join(others)}]"] if "elsewhere" in others else []
+    given += ["others=[elsewhere]"] if "elsewhere" in example.used else []
     given += [f"patience={options.patience!r}"] if example.waits else []
     given += [f"longest_wait={options.longest_wait!r}"] if options.longest_wait is not None else []
     return f", {', '.join(given)}"

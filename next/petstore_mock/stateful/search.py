@@ -27,12 +27,11 @@ from petstore_mock.strategies.scenarios import scenarios
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from petstore_mock.faults import Fault
 
 # What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
 _DIGEST: Final = "_hypothesis_internal_add_digest"
 _REPRODUCE: Final = "@reproduce_failure"
-_LONGEST_SHRINKING: Final = 8.0  # seconds
+_LONGEST_SHRINKING: Final = 6.0  # seconds
 _LONGEST_REDUCING: Final = 4.0
 _TIMES: Final = 3  # that two calls at once must fail while they are made simpler,
 _AGAIN: Final = 8  # and once more at the end
@@ -87,9 +86,7 @@ class Search:
     def _probe(self) -> ClientBugError | None:
         """Make a client, and close it unused, in this thread: signals can't be set in another."""
         run = self._run
-        example = Example(run, Scenario(odd_key=False))
-        example.play_here()
-        bug = _told(example)
+        bug = _told(play_all(run, [Scenario(odd_key=False)], here=True)[0])
         if bug is not None or not run.options.tls:
             return bug
         operation = next(iter(run.operations))
@@ -109,7 +106,7 @@ class Search:
         waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
         for example in play_all(run, waits, alone=False) if waits and not self._is_over() else ():
             if example.found is not None:  # it may be for the others beside it: alone, it counts
-                bug = self._confirmed(example.scenario)
+                bug = self._bug(replace(example.scenario, odd_key=False)) or self._bug(example.scenario)
                 if bug is not None:
                     return bug
         names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
@@ -124,10 +121,6 @@ class Search:
                 return self._reduced(bug)
         return None
 
-    def _confirmed(self, scenario: Scenario) -> ClientBugError | None:
-        plain = self._bug(replace(scenario, odd_key=False))
-        return plain or self._bug(scenario)
-
     # Drawn scenarios
 
     def _drawn(self, settings: Settings) -> ClientBugError | None:
@@ -135,7 +128,9 @@ class Search:
         drawn = scenarios(
             operations=run.operations,
             vary=[name for name in chosen.vary if name != "rate_limit"],
-            faults=None if chosen.faults is None else [one for one in chosen.faults if not _waits(one)],
+            faults=None
+            if chosen.faults is None
+            else [one for one in chosen.faults if not (one.takes_time or one.tells_to_wait)],
             arguments=chosen.arguments,
             concurrent=chosen.concurrent,
             steps=tuple(run.options.steps),
@@ -165,7 +160,9 @@ class Search:
         name = _name(scenario)
         if not self._failing and self._is_over():
             raise _TimeIsOver("max_seconds")
-        if name not in self._failing and (self._deadline is None or monotonic() < self._deadline):
+        if self._deadline is not None and monotonic() > self._deadline:
+            raise _TimeIsOver("shrinking")  # Hypothesis would go on for minutes
+        if name not in self._failing:
             bug = self._always(scenario) if self._failing else self._bug(scenario)
             if bug is not None:
                 self._failing[name] = bug
@@ -213,10 +210,6 @@ def _told(example: Example) -> ClientBugError | None:
     return None if example.found is None else explain(example, example.found)
 
 
-def _waits(fault: Fault) -> bool:
-    return fault.takes_time or fault.tells_to_wait
-
-
 def _name(scenario: Scenario) -> str:
     return json.dumps(scenario.to_data(), sort_keys=True)
 
@@ -231,12 +224,8 @@ def _has_races(scenario: Scenario) -> bool:
 
 
 def _simpler(scenario: Scenario) -> Iterator[Scenario]:
-    if scenario.odd_key:
-        yield replace(scenario, odd_key=False)
-    if scenario.environment is not None:
-        yield replace(scenario, environment=None)
-    if scenario.hours_ahead:
-        yield replace(scenario, hours_ahead=0)
+    for usual in ({"odd_key": False}, {"environment": None}, {"hours_ahead": 0}):
+        yield replace(scenario, **usual)  # the same one was tried already
     for name in scenario.behaviour.differences():
         yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
     if _has_races(scenario):
