@@ -11,6 +11,7 @@ from math import ceil
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from petstore_mock.checks.adapting import LOOP_THREAD
 from petstore_mock.checks.requests import seconds_told
 from petstore_mock.common.real import perf_counter
 
@@ -96,6 +97,11 @@ class UnderWay:
             return max(self._limits.standstill, 1.5 * self._limits.patience)
         by_service = ceil(told[0]) if 0 < told[0] <= limit else 0  # dates have whole seconds
         return by_service + limit
+
+
+def client_threads() -> int:
+    """Return how many threads run that are not the package's own."""
+    return sum(thread.name not in {PLAYER_THREAD, LOOP_THREAD} for thread in threading.enumerate())
 
 
 class RunawayError(BaseException):

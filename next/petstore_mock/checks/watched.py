@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend, client_threads
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
 from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
@@ -146,6 +146,7 @@ class WatchedClient:
     def _attempt(self, function: Callable[[], Any]) -> Outcome:
         """Call the client in a thread, so that a call that never ends does not hang the test."""
         journal, job, context, began = self._petstore.journal, self._job, copy_context(), monotonic()
+        threads = client_threads()
         job.under_way = under_way = UnderWay(journal, self._limits, handshake=_flaw(self._petstore) is not None)
         job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
         attend([job])
@@ -154,6 +155,7 @@ class WatchedClient:
             ended = "stood still" if under_way.ended == "ran away" else under_way.ended
             return Outcome(seconds=monotonic() - began, ended=ended)
         outcome: Outcome = job.future.result()
+        settled(lambda: client_threads() <= threads, _UNDER_WAY)  # threads may send requests of the call, too
         if outcome.error is not None:
             settled(lambda: len(journal) > self._seen, _UNDER_WAY)
         return outcome

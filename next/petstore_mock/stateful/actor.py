@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.checks import Call, Finding, Kept, Observation, Outcome, Process
 from petstore_mock.checks.adapting import AdaptedClient
-from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, UnderWay
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Player, UnderWay, client_threads
 from petstore_mock.checks.observation import attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.together import halves, meet
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ARRIVES: Final = 0.05  # seconds that the request of a failed call may be under way
 _CLOSES: Final = 0.002  # seconds that the service takes to close a broken connection
+_MOST_LASTING: Final = 3  # times that threads outlast their call, until it is known that they do
 _KEPT: Final = 2  # results that are compared with their copies
 _LARGEST_KEPT: Final = 50  # animals
 _PAIR_STANDSTILL: Final = 3.0  # seconds; two calls at once meet nothing that a client pauses for
@@ -159,8 +160,12 @@ class Actor:
     def call(self, call: Call) -> Outcome:
         """Make a call, and check it."""
         self._leave_out_earlier()
-        connections = self._scene.connections()
+        connections, threads = self._scene.connections(), client_threads()
         outcome = self._attempt(partial(self.client.call, call), call)
+        if (
+            client_threads() > threads and self._run.lasting_threads < _MOST_LASTING
+        ):  # they may send requests of the call
+            self._run.lasting_threads += not settled(lambda: client_threads() <= threads, _ARRIVES)
         seen = self._look(call, outcome)
         if outcome.error is not None and any(
             one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges

@@ -59,6 +59,7 @@ class Run:
         limits: how long a call may wait.
         operations: the operations that the client has, each with the arguments that its method takes.
         sends_by_itself: whether a thread of the client sends requests that no call asked for.
+        lasting_threads: how often threads have outlasted the call that began them.
         sets_variables: whether ``make_client`` sets variables of the environment, as a test may.
     """
 
@@ -69,7 +70,7 @@ class Run:
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}
         self.sends_by_itself = self.sets_variables = False
-        self._keys = 0
+        self._keys = self.lasting_threads = 0
         self._threads = threading.active_count()
         self._mocks: dict[str, PetStoreMock] = {}
         self._stack = ExitStack()
