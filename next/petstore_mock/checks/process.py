@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_mock.checks.adapting import LOOP_THREAD
 from petstore_mock.checks.check import check
 from petstore_mock.checks.keys import key_in, without_keys
+from petstore_mock.checks.observation import Process
 from petstore_mock.checks.wording import shortened, text_of
 from petstore_mock.common.real import Lock, monotonic, sleep
 from petstore_mock.common.values import counted
@@ -36,9 +37,7 @@ _PAUSE: Final = 0.002  # seconds between two looks
 @check(section="5", words="everybody who reads a log or sees a client could send its key", needs=("process",))
 def key_not_in_output(seen: Observation) -> str | None:
     """Find the API key in a log, in printed text, in a warning, or in the ``repr`` or ``str`` of the client."""
-    process = seen.process
-    if process is None:
-        return None
+    process = seen.process or Process()
     client = [("has the repr", text_of(repr, process.client)), ("has the str", text_of(str, process.client))]
     for verb, text in (*process.shown, *client):
         form = key_in(text, seen.keys)
@@ -50,18 +49,18 @@ def key_not_in_output(seen: Observation) -> str | None:
 @check(section="RFC 9112 §9.6", words="a client closes the connections that it does not use", needs=("process",))
 def connections_are_closed(seen: Observation) -> str | None:
     """Find connections that a client left open: after a call more than a few, after its close any."""
-    process = seen.process
-    leaks = process is not None and process.connections > process.allowed_connections
-    return f"left {counted(process.connections, 'connection')} open" if process is not None and leaks else None
+    process = seen.process or Process()
+    leaks = process.connections > process.allowed_connections
+    return f"left {counted(process.connections, 'connection')} open" if leaks else None
 
 
 @check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
 def nothing_runs_on(seen: Observation) -> str | None:
     """Find threads and tasks of a client that run on after its close."""
-    process = seen.process
-    if process is not None and process.tasks:
+    process = seen.process or Process()
+    if process.tasks:
         return f"left {counted(len(process.tasks), 'task')} running: {', '.join(process.tasks[:3])}"
-    return f"left {counted(process.threads, 'thread')} running" if process is not None and process.threads else None
+    return f"left {counted(process.threads, 'thread')} running" if process.threads else None
 
 
 @check(
@@ -71,7 +70,7 @@ def nothing_runs_on(seen: Observation) -> str | None:
 )
 def program_unchanged(seen: Observation) -> str | None:
     """Find changes of root logger, socket timeout, resolver, signals, environment or warning filters."""
-    changed = () if seen.process is None else seen.process.settings
+    changed = (seen.process or Process()).settings
     return f"changed {', '.join(changed)}" if changed else None
 
 

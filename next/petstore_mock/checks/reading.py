@@ -20,6 +20,15 @@ _PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "rec
 # The types of objects that stand for nothing in generated clients and in several libraries.
 _NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
 _MANY: Final = 10_000  # animals of an endless iterator
+_PLAIN: Final = frozenset({str, int, list})  # types of values that need no reading
+
+
+def _spellings(python: str) -> tuple[str, ...]:
+    head, *tail = python.split("_")
+    return python, head + "".join(map(str.title, tail))  # pet_id is petId as well
+
+
+_NAMES: Final = {name: (name, *_spellings(field.python)) for name, field in FIELDS.items()}
 
 
 def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
@@ -34,14 +43,15 @@ def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client retur
     Raises:
         TypeError: it has none of an animal's fields.
     """
+    if type(value) is dict and value.keys() <= FIELDS.keys() and _PLAIN.issuperset(map(type, value.values())):
+        return value  # as the service sent it, which is most of the time
     fields: dict[str, Any] = {}
-    for field in FIELDS.values():
-        head, *tail = field.python.split("_")
-        for name in (field.name, field.python, head + "".join(map(str.title, tail))):  # pet_id is petId as well
+    for field, names in _NAMES.items():
+        for name in names:
             found = value.get(name) if is_object(value) else getattr(value, name, None)
             if found is not None and type(found).__name__ not in _NOTHING and not callable(found):
                 is_plain_enum = isinstance(found, Enum) and not isinstance(found, (str, int))
-                fields[field.name] = found.value if is_plain_enum else found
+                fields[field] = found.value if is_plain_enum else found
                 break
     if not fields and not is_object(value):
         raise TypeError(f"expected an object with the fields {in_words(FIELDS)}; got {type(value).__name__}")

@@ -168,18 +168,15 @@ def _difference(call: Call, exchange: Exchange) -> Broken | None:
         if sent != _text(wanted) and (wanted is not None or sent != _text(default)):
             words = f"sent {exchange.request_line}, with {parameter.name}={sent} instead of {wanted}"
             return Broken(words, row.section, parameter.sentence.text)
-    if call.body is None or exchange.cut_request or _is_unread(exchange) or same(_json(exchange), call.body):
+    # The service may refuse a request that waits for "100 (Continue)" without reading its body (RFC 9110 §10.1.1).
+    is_unread = not exchange.body and exchange.condition is not None and bool(exchange.request.values("expect"))
+    if call.body is None or exchange.cut_request or is_unread or same(_json(exchange), call.body):
         return None
     return Broken(f"sent {_shown_body(_json(exchange), call.body)}", row.section, SENTENCES["body"].text)
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401  # an argument of any type
-    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
-
-
-def _is_unread(exchange: Exchange) -> bool:
-    """Whether the service refused a request that waited for ``100 (Continue)`` (RFC 9110 §10.1.1)."""
-    return not exchange.body and exchange.condition is not None and bool(exchange.request.values("expect"))
+    return None if value is None else str(value)
 
 
 def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
@@ -191,6 +188,8 @@ def _json(exchange: Exchange) -> Any:  # noqa: ANN401  # a JSON value
 
 def same(found: Any, wanted: Any) -> bool:  # noqa: ANN401  # JSON values
     """Whether two values are equal and of the same types: to Python alone, ``1 == True`` and ``1 == 1.0``."""
+    if type(found) is type(wanted) and isinstance(found, (str, int)):
+        return bool(found == wanted)
     if is_object(wanted) and is_object(found):
         return found.keys() == wanted.keys() and all(same(found[name], value) for name, value in wanted.items())
     if is_array(wanted) and is_array(found):
@@ -219,14 +218,11 @@ def no_repeated_create(seen: Observation) -> str | None:
     """
     creates = [one for one in seen.exchanges if one.operation and OPERATIONS[one.operation].effect == "creates"]
     for first, second in () if seen.shared else pairwise(creates):
-        is_repeated = seen.call is not None or (first.body == second.body and _may_have_failed(first))
+        has_failed = first.fault is not None or first.status is None or first.status >= 300
+        is_repeated = seen.call is not None or (first.body == second.body and has_failed)
         if is_repeated and first.status not in _NOT_CARRIED_OUT:
             return f"sent {second.request_line} again when {came(first)}"
     return None
-
-
-def _may_have_failed(exchange: Exchange) -> bool:
-    return exchange.fault is not None or exchange.status is None or exchange.status >= 300
 
 
 def came(exchange: Exchange) -> str:

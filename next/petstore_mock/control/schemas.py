@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.core.options import WorldOptions, options_at
@@ -17,8 +28,10 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
-from petstore_mock.verbs import Verb
 from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
+
+if TYPE_CHECKING:
+    from petstore_mock.verbs import Verb
 
 Schema = dict[str, Any]
 
@@ -30,8 +43,10 @@ _PLAIN: Final[Mapping[object, str]] = {
     float: "number",
     str: "string",
 }
+_OF_TYPES: Final = frozenset({Union, UnionType, list, dict, Mapping})
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
-_UNTOLD: Final = dict.fromkeys(("Behaviour", "date", "datetime"), object)  # types that only a type checker imports
+# Types that only a type checker imports.
+_UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
@@ -75,7 +90,9 @@ def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a
     """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
     hints: dict[str, Any] = get_type_hints(kind, localns=_UNTOLD, include_extras=True)
     if hints.keys() >= WorldOptions.__annotations__.keys():
-        hints |= {name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()}
+        hints |= {
+            name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()
+        }
     said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     members = {name: get_args(hint)[0] if name in said else hint for name, hint in hints.items()}
     return members, said
@@ -93,23 +110,28 @@ def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: boo
 
 def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
     """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
-    origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
+    origin, parts = get_origin(hint), get_args(hint)
+    inner = [schema(part, closed=closed) for part in parts] if origin in _OF_TYPES else []
+    made: Schema = {}
     if origin is Annotated:
         more: Keywords = parts[1]
-        return {"$ref": REF + more.component} if more.component else {**schema(parts[0], closed=closed), **more.keywords}
-    if origin is Literal:
-        return {"type": "string", "enum": list(parts)}
-    if origin in {Union, UnionType}:
-        return {"anyOf": [schema(part, closed=closed) for part in parts]}
-    if origin is list:
-        return {"type": "array", "items": schema(parts[0], closed=closed)}
-    if origin in {dict, Mapping}:
-        return {"type": "object", "additionalProperties": schema(parts[1], closed=closed)}
-    if origin is Iterator:
-        return {"type": "string"}
-    return {} if hint in {Any, object} else _component(hint, closed=closed)
+        component = {"$ref": REF + more.component} if more.component else {}
+        made = component or {**schema(parts[0], closed=closed), **more.keywords}
+    elif origin is Literal:
+        made = {"type": "string", "enum": list(parts)}
+    elif origin in {Union, UnionType}:
+        made = {"anyOf": inner}
+    elif origin is list:
+        made = {"type": "array", "items": inner[0]}
+    elif origin in {dict, Mapping}:
+        made = {"type": "object", "additionalProperties": inner[1]}
+    elif origin is Iterator:
+        made = {"type": "string"}
+    elif hint is not Any:
+        made = _component(hint, closed=closed)
+    return made
 
 
 def _component(kind: Any, *, closed: bool) -> Schema:  # noqa: ANN401  # a TypedDict
@@ -158,15 +180,21 @@ def _fault() -> Schema:
 
 
 def _criteria() -> Schema:
-    arguments: Schema = {}
-    for operation in OPERATIONS.values():
-        arguments |= {name: dict(rules) for name, rules in schemas.parameters(operation).items()}
-        arguments |= {name: dict(rules) for name, rules in schemas.properties(operation.body or "Pet").items()}
-    told = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in arguments.items()}
-    either = {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}
-    return {**told, **dict.fromkeys(GENERAL, {}), "status": either}
+    arguments = [
+        name
+        for one in OPERATIONS.values()
+        for name in (*schemas.parameters(one), *schemas.properties(one.body or "Pet"))
+    ]
+    return {name: {} for name in (*arguments, *GENERAL)}
 
 
+def _of(properties: Schema) -> Schema:
+    return _object(properties, set(), closed=False)
+
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_WHOLE: Final = {"type": "integer"}
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _GAPS: Final = {"type": "object", "properties": {**_chosen(), "preset": _PRESET}, "additionalProperties": False}
 
@@ -178,6 +206,30 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
     "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
     "GapChoices": _GAPS,
+    "Gaps": _of(
+        {
+            "gaps": {
+                "type": "array",
+                "items": _of(
+                    {
+                        **dict.fromkeys(("name", "step", "section", "sentence", "default", "do_not_assume"), _TEXT),
+                        "alternatives": _TEXTS,
+                    }
+                ),
+            },
+            "presets": {"type": "object"},
+        }
+    ),
+    "Coverage": _of(
+        {
+            "outcomes": {"type": "array", "items": _of({"operation": _TEXT, "outcome": _TEXT, "shown": _WHOLE})},
+            "faults": {
+                "type": "array",
+                "items": _of({"fault": _TEXT, "shown": _WHOLE, "operations": {"type": "object"}}),
+            },
+        }
+    ),
+    "Archive": _of({"log": {"type": "object"}}),
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }

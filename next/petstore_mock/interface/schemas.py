@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from petstore_mock.common.refusing import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.violations import (
     MOST_VIOLATIONS,
@@ -101,7 +102,7 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
     A value of the wrong type breaks the type alone: its other violations follow from it. ``location`` is the first
     part of each path, such as ``body``.
     """
-    errors: list[Any] = list(judge_class()(rules).iter_errors(value))
+    errors = [one for error in judge_class()(rules).iter_errors(value) for one in _told(error)]
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
     # A client can add unknown members without end: they take the room that the others leave.
@@ -115,10 +116,6 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
 def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
     path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
     match rule:
-        case "anyOf" | "oneOf" if error.context:
-            for one in _meant(error):
-                _add(found, one, location)
-            return
         case "required":
             missing = [name for name in error.validator_value if name not in value]
             made = [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
@@ -130,22 +127,38 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
             words = partial(no_such_name, known=known, kind="field here", given=value)
             made = [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
         case _:
-            made = [Violation(path, rule, _words(rule, error.validator_value, error.schema), value)]
+            expected = _words(rule, error.validator_value, error.schema) + _hint(rule, error.validator_value, value)
+            made = [Violation(path, rule, expected, value)]
     found += [violation for violation in dict.fromkeys(made) if violation not in found]
 
 
+def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+    """Yield an error, or those of the form that was meant, of several."""
+    forms = error.validator in {"anyOf", "oneOf"} and error.context
+    for one in _meant(error) if forms else ():
+        yield from _told(one)
+    if not forms:
+        yield error
+
+
 def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
-    """Return the errors of the form that was meant, of several: its type fits, and the fewest of its rules are broken."""
+    """Return the errors of the form that was meant, of several: of those whose type fits, the nearest."""
     forms: dict[int, list[Any]] = {}
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
     fitting = [form for form in forms.values() if not any(one.validator == "type" and not one.path for one in form)]
-    return min(fitting or forms.values(), key=lambda form: (sum(map(_weight, form)), -max(len(one.path) for one in form)))
+    return min(
+        fitting or forms.values(), key=lambda form: (sum(map(_weight, form)), -max(len(one.path) for one in form))
+    )
 
 
 def _weight(error: Any) -> int:  # noqa: ANN401  # as above
     """Return how many rules an error stands for: each unknown name breaks one."""
-    return len(error.instance.keys() - error.schema["properties"].keys()) if error.validator == "additionalProperties" else 1
+    return (
+        len(error.instance.keys() - error.schema["properties"].keys())
+        if error.validator == "additionalProperties"
+        else 1
+    )
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -170,6 +183,12 @@ def _words(rule: str, wanted: Any, rules: Schema) -> str:  # noqa: ANN401  # the
     if rule == "enum":
         return f"must be {_one_of(wanted)}"
     return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted, s="" if wanted == 1 else "s")
+
+
+def _hint(rule: str, wanted: Any, value: object) -> str:  # noqa: ANN401  # as above
+    """Return the allowed value that may be meant, in words."""
+    meant = nearest(value, map(str, wanted)) if rule == "enum" and isinstance(value, str) else None
+    return f" (did you mean {meant}?)" if meant else ""
 
 
 def _one_of(allowed: Iterable[Any]) -> str:

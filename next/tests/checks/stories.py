@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -84,16 +83,6 @@ def loses_its_connection(petstore: PetStoreMock, client: Any) -> None:  # noqa: 
     petstore.cancel_faults()
 
 
-class HasABodyInGet(HttpClientPets):
-    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        return self.send(method, path, b"{}" if body is None else body)
-
-
-class SendsAnAmericanDate(HttpClientPets):
-    def headers(self) -> dict[str, str]:
-        return {**super().headers(), "Date": "11/25/2026"}
-
-
 class RetriesAtOnce(HttpClientPets):
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         answer = self.send(method, path, body)
@@ -128,14 +117,6 @@ class SetsTheRootLogger(HttpClientPets):
 class ShowsItsKey(HttpClientPets):
     def __repr__(self) -> str:
         return f"<client of {self.host} with {self.key}>"
-
-
-class KeepsThreads(HttpClientPets):
-    def __init__(self, url: str, key: str) -> None:
-        super().__init__(url, key)
-        self.ends = threading.Event()
-        for _ in range(9):
-            threading.Thread(target=self.ends.wait, args=(3,), daemon=True).start()
 
 
 class RefusesOddNames(HttpClientPets):

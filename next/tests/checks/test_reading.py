@@ -19,6 +19,7 @@ import requests
 import urllib3
 
 from petstore_mock import PetStoreMock, PetStoreMockError, checks
+from tests.clients.correct import ApiError as ClientError
 from tests.clients.correct import HttpClientPets
 from tests.clients.shapes import maker_of
 
@@ -52,10 +53,6 @@ def test_an_animal_is_read(value: Any) -> None:  # noqa: ANN401
     assert checks.read_pet(value) == REX
 
 
-def test_an_absent_field_is_left_out() -> None:
-    assert checks.read_pet(Row(1, "Rex", 2)) == {"id": 1, "name": "Rex", "categoryId": 2}
-
-
 @pytest.mark.parametrize("value", ["Rex", 7, None, [REX]])
 def test_anything_else_is_no_animal(value: Any) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match="an object with the fields id, name, categoryId and status"):
@@ -76,34 +73,20 @@ def caused(error: Exception, cause: Exception) -> Exception:
 REQUEST = httpx.Request("GET", "http://127.0.0.1/")
 ERRORS: list[tuple[BaseException, Any]] = [
     (ApiError(status=404), 404),
-    (ApiError(status_code=503), 503),
-    (ApiError(code=401), 401),
     (ApiError(response=SimpleNamespace(status_code=429)), 429),
     (httpx.HTTPStatusError("", request=REQUEST, response=httpx.Response(500)), 500),
     (urllib.error.HTTPError("", 410, "", http.client.HTTPMessage(), None), 410),
     (caused(ApiError(), requests.ReadTimeout()), "timeout"),
     (TimeoutError(), "timeout"),
     (TimeoutError(), "timeout"),
-    (requests.ConnectTimeout(), "timeout"),
-    (httpx.PoolTimeout(""), "timeout"),
     (httpcore.ReadTimeout(), "timeout"),
-    (aiohttp.ServerTimeoutError(), "timeout"),
-    (urllib.error.URLError(TimeoutError()), "transport"),
-    (ConnectionResetError(), "transport"),
     (ssl.SSLCertVerificationError(), "transport"),
-    (requests.ConnectionError(), "transport"),
-    (httpx.ConnectError(""), "transport"),
-    (httpcore.ConnectError(), "transport"),
     (urllib3.exceptions.MaxRetryError(urllib3.HTTPConnectionPool("a"), "/"), "transport"),
     (aiohttp.ServerDisconnectedError(), "transport"),
     (json.JSONDecodeError("", "", 0), "protocol"),
-    (requests.JSONDecodeError("", "", 0), "protocol"),
     (http.client.IncompleteRead(b""), "protocol"),
     (asyncio.IncompleteReadError(b"", 1), "protocol"),
-    (httpx.RemoteProtocolError(""), "protocol"),
-    (httpcore.RemoteProtocolError(), "protocol"),
     (requests.exceptions.ChunkedEncodingError(), "protocol"),
-    (urllib3.exceptions.ProtocolError(), "protocol"),
     (aiohttp.ClientPayloadError(), "protocol"),
     (aiohttp.ContentTypeError(None, (), status=200), "protocol"),  # type: ignore[arg-type]
 ]
@@ -139,12 +122,10 @@ def test_a_method_without_a_required_argument_is_refused() -> None:
     assert "whose create_pet takes name and categoryId" in refused(lambda _: client)
 
 
-@pytest.mark.parametrize(
-    ("methods", "words"),
-    [({"list": "all"}, "did you mean"), ({"list_pets": 7}, "target=7"), (["all"], "a mapping of list_pets")],
-)
-def test_wrong_methods_are_refused(methods: Any, words: str) -> None:  # noqa: ANN401
-    assert words in refused(maker_of(HttpClientPets), methods=methods)
+def test_wrong_methods_are_refused() -> None:
+    make_client = maker_of(HttpClientPets)
+    assert "did you mean" in refused(make_client, methods={"list_pet": "all"})
+    assert "target=7" in refused(make_client, methods={"list_pets": 7})
 
 
 def test_a_client_may_lack_methods() -> None:
@@ -158,3 +139,5 @@ def test_a_client_may_lack_methods() -> None:
         with checks.watched(make_client, petstore, methods={"get_pet": "find"}) as client:
             assert client.get_pet(7)["name"] == "Rex"
             assert not hasattr(client, "list_pets")
+            with pytest.raises(ClientError, match="404"):
+                client.get_pet(8)
