@@ -47,14 +47,14 @@ NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
         ({"longest_wait": -1}, "expected longest_wait to be seconds, more than 0; got longest_wait=-1"),
         ({"max_seconds": "1"}, "expected max_seconds to be seconds, more than 0; got max_seconds='1'"),
         ({"max_examples": 0}, "expected max_examples to be a whole number of at least 1; got max_examples=0"),
-        ({"vary": ["list_ordr"]}, "did you mean list_order?"),
+        ({"vary": ["list_ordr"]}, "did you mean 'list_order'?"),
         ({"vary": "list_order"}, "expected vary to be a collection of names"),
-        ({"environment": ["ipv4"]}, "did you mean ipv6?"),
+        ({"environment": ["ipv4"]}, "did you mean 'ipv6'?"),
         ({"faults": ["reset"]}, "did you mean faults.reset()?"),
         ({"methods": {"list": "all"}}, "name in methods="),
         ({"checks": [print]}, "expected checks as petstore_mock.checks.check makes them"),
         ({"steps": [lambda: None]}, "expected steps to be functions of a client and its mock"),
-        ({"arguments": {"createPets": st.none()}}, "did you mean createPet?"),
+        ({"arguments": {"createPets": st.none()}}, "did you mean 'createPet'?"),
         ({"make_client": lambda _: object()}, "expected make_client to return a client with"),
         ({"make_client": lambda _: HttpClientPets}, "make an instance of it"),
     ],
@@ -299,7 +299,7 @@ def test_environments_for_a_test_of_ones_own() -> None:
     assert "NETRC" not in os.environ
     with time_zone("IST-5:30"):
         assert time.localtime(0).tm_hour == 5
-    with pytest.raises(PetStoreMockError, match="did you mean proxies"), environment("proxy"):
+    with pytest.raises(PetStoreMockError, match="did you mean 'proxies'"), environment("proxy"):
         pass
 
 
