@@ -25,6 +25,7 @@ class CheckReport:
         examples: how many examples there were, the failing one included and shrinking left out.
         calls: how many calls the client made in them.
         seconds: how long they took.
+        waited: how many of these went by with the faults that take real time, all of them side by side.
         answers: how often requests of an operation were responded to with a status, or how the response was lost
             (``"reset"``).
         gaps: in how many examples a gap differed from its default, by gap and alternative.
@@ -35,6 +36,7 @@ class CheckReport:
     examples: int = 0
     calls: int = 0
     seconds: float = 0.0
+    waited: float = 0.0
     answers: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in OPERATIONS})
     gaps: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     faults: Counter[str] = field(default_factory=Counter[str])
@@ -65,7 +67,9 @@ class CheckReport:
         return {name: alternatives for name, alternatives in missing.items() if alternatives}
 
     def __str__(self) -> str:
-        lines = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds"]
+        lines = [
+            f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds, {self.waited:.1f} of them waiting"
+        ]
         lines += [_counts(name, counts) for name, counts in self.answers.items() if counts]
         shown = [f"{name}={value} {count}" for name, counts in self.gaps.items() for value, count in counts.items()]
         lines.append(f"gaps: {', '.join(shown) or 'none differed'}")

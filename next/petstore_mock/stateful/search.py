@@ -104,7 +104,10 @@ class Search:
         if bug is not None:
             return bug
         waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
-        for example in play_all(run, waits, alone=False) if waits and not self._is_over() else ():
+        began = monotonic()
+        played = [] if self._is_over() else play_all(run, waits, alone=False)
+        run.report.waited = round(monotonic() - began, 3)
+        for example in played:
             if example.found is not None:  # it may be for the others beside it: alone, it counts
                 bug = self._bug(replace(example.scenario, odd_key=False)) or self._bug(example.scenario)
                 if bug is not None:
