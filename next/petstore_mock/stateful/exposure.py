@@ -67,9 +67,8 @@ class CheckReport:
         return {name: alternatives for name, alternatives in missing.items() if alternatives}
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds, {self.waited:.1f} of them waiting"
-        ]
+        waited = f", {self.waited:.1f} of them waiting" if self.waited else ""
+        lines = [f"{self.examples:,} examples, {self.calls:,} calls, {self.seconds:.1f} seconds{waited}"]
         lines += [_counts(name, counts) for name, counts in self.answers.items() if counts]
         shown = [f"{name}={value} {count}" for name, counts in self.gaps.items() for value, count in counts.items()]
         lines.append(f"gaps: {', '.join(shown) or 'none differed'}")
