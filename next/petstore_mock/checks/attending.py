@@ -31,38 +31,21 @@ _INTERRUPTS: Final = 50
 
 @dataclass
 class Limits:
-    """How long a call may wait.
+    """How long a call may wait."""
 
-    Attributes:
-        patience: seconds for a response that never comes.
-        longest_wait: seconds that the client grants a ``Retry-After``; None for any.
-        standstill: seconds without a request and without a response that is due.
-    """
-
-    patience: float = 2.0
-    longest_wait: float | None = None
-    standstill: float = STANDSTILL
+    patience: float = 2.0  # for a response that never comes
+    longest_wait: float | None = None  # that the client grants a Retry-After
+    standstill: float = STANDSTILL  # without a request, and without a response that is due
 
 
 class UnderWay:
-    """A call that is under way.
-
-    Args:
-        journal: the journal of its service.
-        limits: how long it may wait.
-        release: ends a hang from the side of the service; without it, a call that hangs is lost.
-        handshake: whether it may hang in a TLS handshake.
-
-    Attributes:
-        ended: why it had to be ended.
-        waited: the seconds since its latest request.
-    """
+    """A call that is under way."""
 
     def __init__(
         self, journal: Journal, limits: Limits, release: Callable[[], object] | None = None, *, handshake: bool = False
     ) -> None:
         self.ended: Literal["hung", "stood still", "ran away"] | None = None
-        self.waited = 0.0
+        self.waited = 0.0  # since the latest request
         self._journal, self._limits, self._release, self._handshake = journal, limits, release, handshake
         self._before, self._at = len(journal), 0
 
@@ -109,11 +92,7 @@ class RunawayError(BaseException):
 
 
 class Player:
-    """A thread that does one thing after the other for another one, which can't wait for ever.
-
-    Args:
-        loop: the event loop for clients that ask for the thread's; the main thread has one as well.
-    """
+    """A thread that does one thing after the other for another one, which can't wait for ever."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop
@@ -169,14 +148,7 @@ def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
 
 
 class Job:
-    """Something that a player does, in which calls are under way.
-
-    Attributes:
-        player: the thread.
-        future: the future of its result.
-        under_way: the present call, if there is one.
-        lost: the call for which its thread was left behind.
-    """
+    """Something that a player does, in which calls are under way."""
 
     def __init__(self, player: Player) -> None:
         self.player = player

@@ -97,14 +97,7 @@ def halves(both: Observation, calls: Sequence[Call], outcomes: Sequence[Outcome]
 
 
 class _Hold:
-    """Holds one of two calls, once.
-
-    Attributes:
-        other: the hold of the other call.
-        until: the call goes on when this is set.
-        begun: the call is held, or has ended before its place.
-        ended: the call has ended.
-    """
+    """Holds one of two calls, once."""
 
     other: _Hold
     until: threading.Event

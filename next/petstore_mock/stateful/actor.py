@@ -64,36 +64,20 @@ class Model:
 
 
 class Scene:
-    """What a client acts in: its world, the process, and the other clients.
-
-    Args:
-        run: what all examples share.
-        scenario: what happens.
-        alone: whether no other example runs beside it, so that the process can be observed.
-
-    Attributes:
-        job: the thread that plays it.
-        watch: observes the process; None while others run beside it.
-        actors: the clients, each in its world.
-        mock: the mock behind whose listener they are.
-        elsewhere: the world of another service, if redirections lead there.
-        calling: the actor and the call under way.
-        flaw: the TLS fault that connections meet.
-        before: the connections that were open at the beginning.
-    """
+    """What a client acts in: its world, the process, and the other clients."""
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self.run, self.scenario = run, scenario
         self.job = Job(Player(asyncio.new_event_loop()))
-        self.actors: list[Actor] = []
+        self.actors: list[Actor] = []  # each in a world of its own
         self.calling: tuple[Actor, Call | None] | None = None
-        self.flaw: Fault | None = None
+        self.flaw: Fault | None = None  # that connections meet in their handshake
         self.mock = run.mock("ipv6" if scenario.environment == "ipv6" else "petstore")
         self.elsewhere: PetStoreMock | None = None
         self._seen_elsewhere = 0
         # Its thread is none of the client's: it begins before the process is observed.
         self.other_mock = run.mock("elsewhere") if any(map(_leads_elsewhere, scenario.steps)) else None
-        self.watch = Watch([PLAYER_THREAD]) if alone else None
+        self.watch = Watch([PLAYER_THREAD]) if alone else None  # the process can't be observed beside other examples
         self.before = self.connections()
 
     @property
@@ -123,26 +107,14 @@ def _leads_elsewhere(step: Step) -> bool:
 
 
 class Actor:
-    """A client and its world.
-
-    Args:
-        scene: what it acts in.
-        name: its name in a pasted test.
-        world: the name of its mock there.
-        petstore: its mock.
-
-    Attributes:
-        model: what is known of the world.
-        client: the client, once :meth:`begin` has made it.
-        seen: how many requests of the journal were looked at.
-    """
+    """A client and its world."""
 
     client: AdaptedClient
 
     def __init__(self, scene: Scene, name: str, world: str, petstore: PetStoreMock) -> None:
         self.name, self.world, self.petstore = name, world, petstore
         self.model = Model()
-        self.seen = len(petstore.journal)
+        self.seen = len(petstore.journal)  # requests that were looked at
         self._scene, self._run = scene, scene.run
         self._url = petstore.url
         self._key = petstore.api_key
@@ -166,7 +138,10 @@ class Actor:
             client_threads() > threads and self._run.lasting_threads < _MOST_LASTING
         ):  # they may send requests of the call
             self._run.lasting_threads += not settled(lambda: client_threads() <= threads, _ARRIVES)
-        seen = self._look(call, outcome)
+        if outcome.error is not None:
+            settled(lambda: len(self.petstore.journal) > self.seen, _ARRIVES)
+        seen = self.observed(call=call, outcome=outcome, earlier_results=self._results, process=self.facts())
+        self._run.report.count(seen.exchanges)
         if outcome.error is not None and any(
             one.fault is not None and one.fault.row.needs_socket for one in seen.exchanges
         ):
@@ -190,15 +165,6 @@ class Actor:
         if under_way.ended == "hung":
             outcome.ended = "hung"
         return outcome
-
-    def _look(self, call: Call, outcome: Outcome) -> Observation:
-        """Observe what a call came to, and count it."""
-        if outcome.error is not None:
-            settled(lambda: len(self.petstore.journal) > self.seen, _ARRIVES)
-        seen = self.observed(call=call, outcome=outcome, earlier_results=self._results)
-        seen.process = self.facts()
-        self._run.report.count(seen.exchanges)
-        return seen
 
     def _leave_out_earlier(self) -> None:
         """Leave out what the client sent between two calls: nobody knows what for."""

@@ -82,16 +82,6 @@ def _other_locale() -> str:
 
 
 @contextmanager
-def _in_locale(name: str) -> Iterator[None]:
-    before = locale.setlocale(locale.LC_ALL)
-    locale.setlocale(locale.LC_ALL, name)
-    try:
-        yield
-    finally:
-        locale.setlocale(locale.LC_ALL, before)
-
-
-@contextmanager
 def environment(*names: str) -> Iterator[None]:
     """Put the process into environments within a block.
 
@@ -118,7 +108,8 @@ def environment(*names: str) -> Iterator[None]:
                 found = _other_locale() or refuse(
                     f"expected an installed locale other than English, such as {', '.join(_LOCALES[:3])}; got none"
                 )
-                stack.enter_context(_in_locale(found))
+                stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
+                locale.setlocale(locale.LC_ALL, found)
         yield
 
 

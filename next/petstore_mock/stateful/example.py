@@ -32,21 +32,14 @@ _MOST_PETS: Final = 120  # from which on no other actor adds many
 
 
 class Example(Scene):
-    """One example.
-
-    Attributes:
-        lines: the steps so far, as lines of a pasted test.
-        used: the names of further mocks that the lines use.
-        taken: how many steps were taken.
-        found: what a check found.
-    """
+    """One example."""
 
     def __init__(self, run: Run, scenario: Scenario, *, alone: bool = True) -> None:
         self._stack, self._worlds = ExitStack(), ExitStack()
         self._enter_environment(scenario.environment)
         super().__init__(run, scenario, alone=alone)
-        self.lines: list[str] = []
-        self.used: set[str] = set()
+        self.lines: list[str] = []  # of a pasted test: the steps so far
+        self.used: set[str] = set()  # the further mocks that they name
         self.found: Found | None = None
         self.taken = 0
 

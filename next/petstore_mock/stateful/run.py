@@ -50,18 +50,7 @@ class Options:
 
 
 class Run:
-    """One run of the machine.
-
-    Attributes:
-        options: the arguments of ``check_client``.
-        checks: the checks.
-        report: what the client was shown.
-        limits: how long a call may wait.
-        operations: the operations that the client has, each with the arguments that its method takes.
-        sends_by_itself: whether a thread of the client sends requests that no call asked for.
-        lasting_threads: how often threads have outlasted the call that began them.
-        sets_variables: whether ``make_client`` sets variables of the environment, as a test may.
-    """
+    """One run of the machine."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -69,7 +58,8 @@ class Run:
         self.report = CheckReport()
         self.limits = Limits(options.patience, options.longest_wait)
         self.operations: Mapping[str, Sequence[str]] = {}
-        self.sends_by_itself = self.sets_variables = False
+        self.sends_by_itself = False  # whether a thread of the client sends requests that no call asked for
+        self.sets_variables = False  # whether make_client sets variables of the environment, as a test may
         self._keys = self.lasting_threads = 0
         self._threads = threading.active_count()
         self._mocks: dict[str, PetStoreMock] = {}
