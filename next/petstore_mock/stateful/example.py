@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from petstore_mock.faults import Fault
+    from petstore_mock.mock.face import Handle
     from petstore_mock.mock.petstore import PetStoreMock
     from petstore_mock.stateful.run import Run
 
@@ -41,6 +42,7 @@ class Example(Scene):
         self.lines: list[str] = []  # of a pasted test: the steps so far
         self.used: set[str] = set()  # the further mocks that they name
         self.found: Found | None = None
+        self._redirection: Handle | None = None
         self.taken = 0
 
     def _enter_environment(self, name: str | None) -> None:
@@ -184,6 +186,10 @@ class Example(Scene):
         """Let the client whose turn it is make a call."""
         self.lines.append(f"{self.actor.name}.{call.code}")
         self.actor.call(call).error = None  # its traceback may hold a connection open
+        if self._redirection is not None:  # it would lead another call astray
+            self._redirection.cancel()
+            self._redirection = None
+            self.lines.append("redirection.cancel()")
 
     def _together(self, step: Together) -> None:
         calls = self._call(step.first), self._call(step.second)
@@ -223,7 +229,10 @@ class Example(Scene):
         at = f", at={step.at!r}" if step.at != "before_commit" else ""
         on = "" if step.on is None else f", on={step.on!r}"
         self._did(f"inject({code}{times}{on}{after}{at})")
-        replace(step, fault=fault).inject(self.actor.petstore)
+        handle = replace(step, fault=fault).inject(self.actor.petstore)
+        if fault is not step.fault:
+            self.lines[-1] = f"redirection = {self.lines[-1]}"
+            self._redirection = handle
 
     def _led(self, fault: Fault, on: str | None) -> tuple[Fault, str]:
         """Return a fault with the places that its Location leads to, and its code."""

@@ -11,7 +11,7 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.strategies.plans import PlannedFault
 from petstore_mock.strategies.scenario import Act, Ask, Pick, Scenario, Step, Together
-from petstore_mock.strategies.scenarios import PLACES, pairs, plain_ask, planned, two_pets
+from petstore_mock.strategies.scenarios import PLACES, pairs, plain_ask, planned, sample_changes, two_pets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -79,6 +79,8 @@ def surrounded(
     rows = [OPERATIONS[name] for name in operations]
     asks = [plain_ask(row) for row in rows]
     odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]
+    looks = [one for one in asks if not OPERATIONS[one.operation].commits]
+    changed: list[Step] = [step for one in sample_changes() for step in (Act("update", {"pet": Pick(), **one}), *looks)]
     met: list[Step] = []
     for fault, ask in product(
         (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks
@@ -86,7 +88,7 @@ def surrounded(
         met += [PlannedFault(fault=fault, on=ask.operation), ask]
     for name in environments:
         limit = {"rate_limit": "retry_after_date"} if name == "time_zone" and faults is None else {}
-        steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *met)
+        steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *changed, *met)
         yield Scenario(Behaviour().replace(limit), steps, environment=name)
 
 

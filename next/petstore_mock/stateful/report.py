@@ -149,7 +149,7 @@ def _source(example: Example) -> str:
     body = [f"{name}.clock.advance(hours={scenario.hours_ahead})" for _, name in actors if scenario.hours_ahead]
     given = _given(example)
     clients = [f"checks.watched(make_client, {name}{given}) as {client}" for client, name in actors]
-    injected = [name for _, name in actors if any(line.startswith(f"{name}.inject(") for line in example.lines)]
+    injected = [name for _, name in actors if any(f"{name}.inject(" in line for line in example.lines)]
     lines = [*example.lines, *(f"{name}.cancel_faults()" for name in injected)]  # none of them need fire
     body += [*_with(clients), *textwrap.indent("\n".join(lines or ["pass"]), _INDENT).splitlines()]
     test = [
