@@ -11,7 +11,16 @@ from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.strategies.plans import PlannedFault
 from petstore_mock.strategies.scenario import Act, Ask, Pick, Scenario, Step, Together
-from petstore_mock.strategies.scenarios import PLACES, pairs, plain_ask, planned, sample_changes, two_pets
+from petstore_mock.strategies.scenarios import (
+    PLACES,
+    QUICK_FAULTS,
+    REDIRECTIONS,
+    pairs,
+    plain_ask,
+    planned,
+    sample_changes,
+    two_pets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -80,7 +89,9 @@ def surrounded(
     asks = [plain_ask(row) for row in rows]
     odd = [Ask(row.name, {row.path_parameter.name: value}) for row in rows if row.path_parameter for value in _EDGE_IDS]
     looks = [one for one in asks if not OPERATIONS[one.operation].commits]
-    changed: list[Step] = [step for one in sample_changes() for step in (Act("update", {"pet": Pick(), **one}), *looks)]
+    changed: list[Step] = []
+    for change in sample_changes():
+        changed += [Act("update", {"pet": Pick(), **change}), *looks]
     met: list[Step] = []
     for fault, ask in product(
         (kinds.rate_limited("2020-01-01"), kinds.rate_limited(0)) if faults is None else (), asks
@@ -90,6 +101,18 @@ def surrounded(
         limit = {"rate_limit": "retry_after_date"} if name == "time_zone" and faults is None else {}
         steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks, *asks, *odd, *changed, *met)
         yield Scenario(Behaviour().replace(limit), steps, environment=name)
+
+
+def faulty(operations: Iterable[str], faults: Collection[Fault] | None) -> Iterator[Scenario]:
+    """Yield a scenario for each operation, in which it meets each fault that takes no time."""
+    own = (*QUICK_FAULTS, *REDIRECTIONS)
+    chosen = own if faults is None else [one for one in faults if not (one.takes_time or one.tells_to_wait)]
+    for row in map(OPERATIONS.__getitem__, operations):
+        steps: list[Step] = [_SEED]
+        for fault in chosen:
+            for one in planned(fault, row):
+                steps += [one, plain_ask(row)]
+        yield Scenario(steps=tuple(steps))
 
 
 def meeting(operations: Iterable[str]) -> Iterator[Scenario]:

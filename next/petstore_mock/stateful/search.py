@@ -115,7 +115,8 @@ class Search:
         names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
         surrounded = plan.surrounded(run.operations, names, chosen.faults)
         meeting = plan.meeting(run.operations) if chosen.concurrent else iter(())
-        return self._first(chain(surrounded, plan.leaning(run.operations, chosen.vary), meeting))
+        faulty = plan.faulty(run.operations, chosen.faults)
+        return self._first(chain(surrounded, faulty, plan.leaning(run.operations, chosen.vary), meeting))
 
     def _first(self, directed: Iterator[Scenario]) -> ClientBugError | None:
         for scenario in directed:
