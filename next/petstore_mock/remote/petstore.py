@@ -60,7 +60,8 @@ def connect(
             certificate is not trusted.
     """
     door = RemoteDoor(url, token, ca_path)
-    require(world != "", "the name of a world", world=world)
+    is_name = world is None or (isinstance(world, str) and world != "")  # type: ignore[redundant-expr]
+    require(is_name, "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
