@@ -279,6 +279,7 @@ class _Message:
         self.fields: list[tuple[bytes, bytes]] = []
         self.parts: list[bytes] = []
         self.size = 0  # bytes of the body
+        self._framing = 0  # bytes since the last one of the body
         self.has_head = self._is_whole = False
         self._tail = b""  # the last three bytes that came: an empty line may begin in them
         self._parser = httptools.HttpRequestParser(self)
@@ -317,7 +318,11 @@ class _Message:
         while start < len(data) and not self._is_whole:
             found = data.find(b"\r\n\r\n", max(0, start - 3))
             end = found + 4 if found >= 0 else len(data)
+            size = self.size
             self.feed(data[start:end])
+            self._framing = 0 if self.size > size else self._framing + end - start
+            if self._framing > HEAD_LIMIT:
+                raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes between chunks, or of trailers")
             start = end
         del buffer[: start - len(self._tail)]
         self._tail = data[max(0, start - 3) : start]
