@@ -116,11 +116,11 @@ class _Stub:
         cors_of(options["allowed_origin"])  # the same rules for what an origin is
         admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
         is_open = not options["no_control"] and (token is not None or _is_local(options["host"]))
-        own_port = options["control_port"] if is_open else None
-        self.service.mount(admission, is_open=is_open and own_port is None)
-        if own_port is not None:
+        port: int | None = options["control_port"]
+        self.service.mount(admission, is_open=is_open and port is None)
+        if is_open and port is not None:
             door = Door(self.service.worlds, lambda: own, admission, service=lambda: self.service.server)
-            own = self._own_port = Server(door, options["host"], own_port)
+            own = self._own_port = Server(door, options["host"], port)
 
     # TLS
 

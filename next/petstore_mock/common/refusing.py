@@ -15,7 +15,7 @@ _SHOWN: Final = 200  # characters of a value
 
 def refuse(message: str) -> NoReturn:
     """Raise PetStoreMockError. Use it where a type must be narrowed."""
-    raise PetStoreMockError(message)
+    raise PetStoreMockError(message) from None  # the message says what its context would
 
 
 def require(holds: object, expected: str, **got: object) -> None:

@@ -64,12 +64,8 @@ class HealthData(TypedDict):
 class Door:
     """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
 
-    Args:
-        worlds: the worlds that it steers.
-        server: returns the server that it stands behind.
-        admission: who may use it, but for what the server knows once it listens.
-        is_open: whether it does more than tell its health.
-        service: returns the server of the service, where the door has a port of its own.
+    The server knows where it listens once it does. ``service`` returns that of the service, where the door has a port
+    of its own. A door that is not open tells its health alone.
     """
 
     def __init__(
