@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from petstore_mock import PetStoreMock
+    from petstore_mock import PetStoreMock, RemotePetStore
 
 __all__ = ["AUTH", "KEY", "OTHER", "PATIENCE", "REX", "Raw", "Received", "address_of", "eventually", "get", "post"]
 
@@ -51,7 +51,7 @@ def open_descriptors() -> int:
     return sum(1 for _ in _DESCRIPTORS.iterdir()) if _DESCRIPTORS.exists() else 0
 
 
-def address_of(petstore: PetStoreMock) -> tuple[str, int]:
+def address_of(petstore: PetStoreMock | RemotePetStore) -> tuple[str, int]:
     parts = urlsplit(petstore.url)
     assert parts.hostname is not None
     assert parts.port is not None

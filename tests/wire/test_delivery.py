@@ -87,19 +87,6 @@ def test_spoilt_response_to_head_has_no_body(client: Raw, petstore: PetStoreMock
     client.socket.close()
 
 
-@each_fault
-def test_spoilt_response_over_http_1_0_is_never_chunked(client: Raw, petstore: PetStoreMock, kind: str) -> None:
-    petstore.seed()
-    petstore.inject(WIRE[kind], times=1)
-    client.send(get(version="1.0"))
-    if kind in {"hang", "reset", "empty_reply"}:
-        meets(client, kind)
-    else:
-        assert "transfer-encoding" not in client.head().fields or kind == "malformed_chunk"
-        client.rest()
-    client.socket.close()
-
-
 @pytest.mark.parametrize("fraction", [0.0, 0.5, 0.999])
 def test_truncated_response_promises_more_than_it_sends(client: Raw, petstore: PetStoreMock, fraction: float) -> None:
     petstore.seed_many(3)
@@ -144,14 +131,6 @@ def test_delayed_response_comes_after_its_time(client: Raw, petstore: PetStoreMo
     assert client.call(get()).status == 200
 
 
-def test_delay_holds_up_no_other_client(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
-    petstore.inject(faults.delay(60), times=1)
-    held = dial().send(get())
-    eventually(lambda: len(petstore.journal) == 1, "the held request")
-    assert dial().call(get()).status == 200
-    assert held.is_silent(0.02)
-
-
 @pytest.mark.parametrize("known", [False, True])
 def test_request_behind_a_delayed_one_waits_for_it(
     client: Raw, settle: Callable[[], None], petstore: PetStoreMock, known: bool
@@ -167,22 +146,6 @@ def test_request_behind_a_delayed_one_waits_for_it(
     assert client.statuses(2) == [200, 404]
     targets = [entry.target for entry in list(petstore.journal)[before:] if entry.method == "GET"]
     assert targets == ["/v1/pets", "/v1/pets/1"]
-
-
-@pytest.mark.parametrize("kind", ["error", "reset", "hang"])
-def test_delay_may_precede_another_end(client: Raw, petstore: PetStoreMock, kind: str) -> None:
-    petstore.inject(faults.delay(0.05), on="createPet", at="before_commit", times=1)
-    late = faults.server_error(503, delay=0.05) if kind == "error" else WIRE[kind]
-    petstore.inject(late, on="createPet", at="after_commit", times=1)
-    client.send(post())
-    began = time.perf_counter()
-    if kind == "error":
-        assert client.response().status == 503
-        assert time.perf_counter() - began >= 0.1 - TICK * 3
-    else:
-        meets(client, kind)
-    assert len(petstore.pets) == 1
-    client.socket.close()
 
 
 def test_dribbled_body_comes_slowly_and_whole(client: Raw, petstore: PetStoreMock) -> None:
@@ -235,14 +198,6 @@ def test_client_that_leaves_ends_what_is_held(client: Raw, petstore: PetStoreMoc
     if kind == "delay":
         time.sleep(0.3)  # past the delay
         assert petstore.pets == []
-
-
-def test_client_that_sends_on_while_it_hangs_is_dropped_in_the_end(client: Raw, petstore: PetStoreMock) -> None:
-    petstore.inject(faults.hang(), times=1)
-    assert client.send(get()).is_silent()
-    client.send(b"a" * 300_000)
-    client.socket.close()
-    assert len(petstore.journal) == 1
 
 
 @pytest.mark.parametrize("end", ["reset", "cancel_faults"])

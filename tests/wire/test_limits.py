@@ -267,17 +267,6 @@ def test_slow_reader_gets_all_and_then_the_end(dial: Callable[..., Raw], large: 
     assert client.is_closed()
 
 
-def test_reset_behind_large_responses_is_survived(
-    dial: Callable[..., Raw], petstore: PetStoreMock, large: bytes
-) -> None:
-    petstore.inject(faults.reset(), after=2, times=1)
-    client = dial(receive_buffer=65536)
-    client.send(large * 3)
-    with pytest.raises(ConnectionResetError):
-        client.rest()
-    assert [entry.outcome for entry in petstore.journal] == [None, None, "reset"]
-
-
 def test_draining_is_bounded(client: Raw) -> None:
     client.send(post(b"", framing="Content-Length: 2000000000"))
 

@@ -64,11 +64,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     try:
-        _sessions.append(Session(config))
+        session = Session(config)
     except PetStoreMockError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(_sessions[-1], "petstore-session")
-    config.add_cleanup(_sessions.pop)
+    config.pluginmanager.register(session, "petstore-session")
+    _sessions.append(session)
+    config.add_cleanup(lambda: _sessions.remove(session))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -91,7 +92,8 @@ def petstore(petstore_options: Mapping[str, Any]) -> Generator[PetStoreMock]:
     """  # noqa: D205  # `pytest --fixtures` shows the first paragraph alone
     session = _sessions[-1]  # by a fixture of pytest's own, each test would take 20 µs longer
     home = settings.start_fake(session.config, petstore_options)
-    session.begin(home)
+    session.home = home
+    session.begin()
     yield home.petstore
     session.home = None
     home.stop()

@@ -23,7 +23,6 @@ class Home:
 
     @property
     def url(self) -> str | None:
-        """The base address; None when it does not listen."""
         return self._service.url if self._service.is_listening else None
 
     @property
@@ -47,6 +46,13 @@ class Home:
         self._service.worlds.bring_forward(self.world)
         self._service.clear()
 
+    def verify(self, *, again: bool) -> None:
+        __tracebackhide__ = True
+        self.world.verify(again=again)
+
+    def excuse(self) -> None:
+        self.world.verification.excuse()
+
     def leaks_since(self, count: int) -> tuple[int, list[Leak]]:
         """Return how many requests of finished tests there were, and those behind the first ``count``."""
         worlds = self._service.worlds
@@ -64,5 +70,4 @@ class Home:
         }
 
     def stop(self) -> None:
-        """Stop it: the session is over."""
         self.petstore.stop()

@@ -10,17 +10,16 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
+
 from petstore_mock.common.refusing import one_of
 from petstore_mock.common.values import counted
 from petstore_mock.core.options import OPTIONS
 from petstore_mock.pytest_plugin import settings
-from petstore_mock.pytest_plugin.variants import choose_mutants
+from petstore_mock.pytest_plugin.variants import by_hand, choose_mutants, mutant_of, name_without_variant, variant_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    import pytest
-
 
 _SHOWN: Final = 10  # owners of leaks, or tests in one line
 
@@ -43,7 +42,7 @@ class Ledger:
         self.leaks += record["leaks"]
 
     def tests(self, fact: str, variant: str = "") -> list[str]:
-        """Return the tests of which a fact is known under a variant; by default, as they are."""
+        """Return the tests of which a fact is known under a variant, by default as they are."""
         return sorted(test for test, variants in self.facts.items() if fact in variants.get(variant, ()))
 
     def by_fact(self, kind: str) -> dict[str, list[str]]:
@@ -60,23 +59,49 @@ class Ledger:
         passed = {*self.tests("passed")}
         return [test for test in self.tests(fact, f"mutant={mutant}") if test in passed]
 
+    def is_needless(self, item: pytest.Item) -> bool:
+        """Say whether a variant can show nothing new: then it is left out, without a report."""
+        if not variant_of(item):
+            return False
+        facts = self.facts.get(name_without_variant(item), {}).get("", set())
+        if "finished" not in facts:  # with xdist, another worker may have run the test as it is
+            return False
+        mutant = mutant_of(item)
+        if mutant is None:
+            return "failed" in facts and variant_of(item) not in by_hand(item)
+        from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+
+        if "passed" not in facts or facts.isdisjoint(f"calls {name}" for name in MUTANTS[mutant].operations):
+            return True
+        return bool(self.telling("failed", mutant)) and not item.config.getoption("petstore_mutants_all")
+
 
 class Summaries:
     """Sums up a run as its options ask, writes JSON files, and holds shares against their goals."""
 
-    def __init__(self, config: pytest.Config, ledger: Ledger) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         OPTIONS["at"].check("--petstore-at", config.getoption("petstore_at") or None)
         self.assumed = settings.assumed_gaps(config)
         self.covers = any(config.getoption(f"petstore_coverage{name}") for name in ("", "_fail_under", "_json"))
         self._config = config
         mode, source, _ = settings.setting(config, "leaks")
         self._leak_mode = one_of(mode or "error", ("error", "warn", "ignore"), f"value of {source}")
-        self._ledger = ledger
+        self.ledger = Ledger()  # on the controller of xdist as well
         self._lines: dict[str, list[str]] = {}  # by title
 
-    def finish(self) -> bool:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if record := getattr(report, "petstore", None):
+            self.ledger.add(record)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        is_worker = hasattr(self._config, "workerinput")  # of xdist, whose controller sums up
+        if not is_worker and self._fails() and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _fails(self) -> bool:
         """Sum up; return whether the session fails."""
-        option, ledger = self._config.getoption, self._ledger
+        option, ledger = self._config.getoption, self.ledger
         seed = option("petstore_random_seed") or 0
         fails = bool(ledger.leaks) and self._leak_mode == "error"
         if ledger.leaks and self._leak_mode != "ignore":
@@ -106,12 +131,11 @@ class Summaries:
             lines.append(f"FAILED: {document['percent']} % is less than --petstore-{name}-fail-under={least:g}")
         return any(line.startswith("FAILED") for line in lines)
 
-    def write(self, reporter: pytest.TerminalReporter) -> None:
-        """Print the summaries."""
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for title, lines in self._lines.items():
-            reporter.section(title)
+            terminalreporter.section(title)
             for line in lines:
-                reporter.write_line(line, red=line.startswith("FAILED"))
+                terminalreporter.write_line(line, red=line.startswith("FAILED"))
 
 
 def _block(title: str, lines: Collection[str]) -> list[str]:
@@ -138,7 +162,7 @@ def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
     by_owner: dict[str, list[str]] = {}
     for owner, request in ledger.leaks:
         by_owner.setdefault(owner, []).append(request)
-    lines = []
+    lines: list[str] = []
     for owner, (first, *others) in list(by_owner.items())[:_SHOWN]:
         requests = f"{first} and {len(others)} more" if others else first
         lines.append(f"{requests}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key")
@@ -152,11 +176,12 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
     """Say which choices of the fake the client relies on, although the interface does not show them."""
     from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
 
-    explored, broken = ledger.by_fact("multiplied").get("", []), ledger.tests("failed")
-    telling = [test for test in explored if test not in broken]
-    found = []
+    explored = ledger.by_fact("multiplied").get("", [])
+    broken = sorted({*explored} & {*ledger.tests("failed")})
+    telling = {*explored}.difference(broken)
+    found: list[str] = []
     for gap in GAPS.values():
-        rows = []
+        rows: list[str] = []
         for variant in (f"{gap.name}={alternative}" for alternative in gap.alternatives):
             tests = [test for test in ledger.tests("failed", variant) if test in telling]
             rows += [f"  {variant}: {_listed(tests)}"] if tests else []
@@ -178,7 +203,7 @@ def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str
 
 
 def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str, Any]]:
-    """Say which mutants no test noticed, the weakest spots first."""
+    """Say which mutants no test noticed."""
     chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
     noticed = [mutant for mutant in chosen if mutant["noticed"]]
     missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["asked_by"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import warnings
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -72,14 +72,12 @@ class Run:
         return {**start, "gaps": gaps or None, "mutant": self.mutant}
 
     def require_start(self) -> None:
-        """Fail in one line if the test can't have the starting state that it asks for."""
         if self.start_error:
             pytest.fail(self.start_error, pytrace=False)
 
     # What came
 
     def note(self, exchanges: Sequence[Exchange], *, with_outcomes: bool) -> None:
-        """Note what the client did."""
         from petstore_mock.interface.table import OPERATIONS  # noqa: PLC0415  # only users of the fixture need it
 
         self.uses = True
@@ -102,7 +100,6 @@ class Run:
             self.facts |= {f"shows {one.operation} {outcome}" for one in exchanges for outcome in outcomes_of(one)}
 
     def note_fresh(self, journal: Journal, exchanges: Sequence[Exchange]) -> None:
-        """Keep what came to a world of ``fresh()``, for the report."""
         self.fresh.setdefault((journal, journal.clears), []).extend(exchanges)
         if len(self.fresh) > _MOST_WORLDS:
             del self.fresh[next(iter(self.fresh))]
@@ -138,7 +135,7 @@ class Run:
     def _is_excused(self, error: BaseException | None) -> bool:
         """Say whether a failure shows nothing about the client."""
         if isinstance(error, BaseExceptionGroup):
-            return any(map(self._is_excused, error.exceptions))
+            return any(map(self._is_excused, cast("BaseExceptionGroup[BaseException]", error).exceptions))
         # A client of wider scope has the key of a finished test, or the machine is slow: the variant is no reason.
         has_old_key = bool(self.leaks) and self.home is not None and not self.home.world.journal.total
         is_no_reason = has_old_key or type(error).__name__ == "DeadlineExceeded"  # of Hypothesis

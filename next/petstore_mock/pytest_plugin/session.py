@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
@@ -13,7 +12,7 @@ import pytest
 from petstore_mock.common.refusing import require
 from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
-from petstore_mock.pytest_plugin.ledger import Ledger, Summaries
+from petstore_mock.pytest_plugin.ledger import Summaries
 from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
 from petstore_mock.pytest_plugin.run import Run, raise_at
 
@@ -33,13 +32,13 @@ _ENDS: Final = (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt)
 
 
 class Session:
-    """The tests of a run and their fake. Each hook that concerns running tests stands here, once."""
+    """The tests of a run and their fake: each hook that runs tests stands here, once."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.home: Home | None = None  # from the first test on that asks for the fixture
         self.config = config
-        self._ledger = Ledger()  # on the controller of xdist as well
-        self._summaries = Summaries(config, self._ledger)
+        self._summaries = Summaries(config)
+        config.pluginmanager.register(self._summaries, "petstore-summaries")
         self._run: Run | None = None
         self._options: object = None  # the definition of petstore_options that made the fake
         self._seen: WeakKeyDictionary[Journal, tuple[int, int]] = WeakKeyDictionary()  # clears, and the newest number
@@ -48,12 +47,7 @@ class Session:
 
     # The fake and its worlds
 
-    def begin(self, home: Home) -> None:
-        """Take a fake, and begin the world of the present test."""
-        self.home = home
-        self._begin()
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Begin a world for the present test, or for an example of it."""
         home, run = self.home, self._run
         if home is None or run is None or run.start_error:
@@ -116,9 +110,9 @@ class Session:
         was_judged = phase == "call" and run.by_example  # the last example may have been thrown away by assume()
         if isinstance(error, _ENDS) or (error is None and was_judged):
             run.warnings.clear()
-            run.home.world.verification.excuse()
+            run.home.excuse()
         elif phase == "setup" and error is not None:
-            run.home.world.verification.excuse()  # the body never ran: no fault could meet it
+            run.home.excuse()  # the body never ran: no fault could meet it
         elif phase != "setup":
             self._verify(run, error, again=phase == "call")
 
@@ -128,7 +122,7 @@ class Session:
         assert run.home is not None  # noqa: S101  # for the type checker
         noted, run.warnings = run.warnings, {}
         try:
-            run.home.world.verify(again=again)
+            run.home.verify(again=again)
             if noted:
                 run.warn(noted)
         except (PetStoreMockError, VerificationError, Warning) as found:
@@ -138,22 +132,11 @@ class Session:
 
     # Hypothesis
 
-    @contextmanager
-    def _each_example(self, run: Run) -> Generator[None]:
-        """Give each example of a Hypothesis test a world, by the hook that Hypothesis keeps for plugins."""
-        handle: Any = getattr(getattr(run.item, "obj", None), "hypothesis", None)
-        inner = getattr(handle, "inner_test", None)
-        # A test that names `request` may ask for the fixture by getfixturevalue().
-        if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(run.item, "fixturenames", ())):
-            yield
-            return
-        handle.inner_test = self._example_of(run, inner)
-        try:
-            yield
-        finally:
-            handle.inner_test = inner  # other items share the function: parameters, variants
+    def _example_of(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a test function of Hypothesis whose every example has a world, and is verified."""
+        run = self._run
+        assert run is not None  # noqa: S101  # for the type checker: its setup made it
 
-    def _example_of(self, run: Run, inner: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(inner)
         def example(*args: object, **kwargs: object) -> None:
             __tracebackhide__ = True
@@ -175,7 +158,7 @@ class Session:
         if run.home is not None:
             self._look(run.home)
         run.warnings.clear()  # of an example that was thrown away
-        self._begin()
+        self.begin()
 
     def _end_example(self, run: Run) -> None:
         __tracebackhide__ = True
@@ -194,13 +177,13 @@ class Session:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> object:
         # The last test of a class or module tears its fixtures down, so it always runs.
         is_last = nextitem is None or nextitem.parent is not item.parent
-        return None if is_last or not variants.is_needless(item, self._ledger) else True
+        return None if is_last or not self._summaries.ledger.is_needless(item) else True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)  # before any fixture of the test is set up
     def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
         __tracebackhide__ = True
         self._run = run = Run(item)
-        self._begin()
+        self.begin()
         if run.start_error:  # its fixtures would meet the world of another test; a mark `skip` wins
             item.setup = run.require_start  # type: ignore[method-assign]
         return (yield from self._phase("setup", item))
@@ -209,9 +192,16 @@ class Session:
     def pytest_runtest_call(self, item: pytest.Item) -> Wrapper:
         """Verify a test in the main thread once its body is done, so that it fails rather than errs."""
         __tracebackhide__ = True
-        assert self._run is not None  # noqa: S101  # for the type checker: its setup made it
-        with self._each_example(self._run):
+        handle: Any = getattr(getattr(item, "obj", None), "hypothesis", None)
+        inner = getattr(handle, "inner_test", None)
+        # A test that names `request` may ask for the fixture by getfixturevalue().
+        if inner is None or {variants.FIXTURE, "request"}.isdisjoint(getattr(item, "fixturenames", ())):
             return (yield from self._phase("call", item))
+        handle.inner_test = self._example_of(inner)  # the hook that Hypothesis keeps for plugins
+        try:
+            return (yield from self._phase("call", item))
+        finally:
+            handle.inner_test = inner  # other items share the function: parameters, variants
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Wrapper:
@@ -266,11 +256,6 @@ class Session:
         return report
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if record := getattr(report, "petstore", None):
-            self._ledger.add(record)
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         record = getattr(report, "petstore", None)
         if record is None or not record["variant"].startswith("mutant="):
@@ -278,11 +263,3 @@ class Session:
         if report.when != "teardown":
             return "", "", ""
         return ("noticed", "n", "NOTICED") if "failed" in record["facts"] else ("unnoticed", "u", "UNNOTICED")
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        is_worker = hasattr(self.config, "workerinput")  # of xdist, whose controller sums up
-        if not is_worker and self._summaries.finish() and exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        self._summaries.write(terminalreporter)

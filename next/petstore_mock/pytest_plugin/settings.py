@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -34,10 +33,7 @@ _SHOWN: Final = 80  # characters of a setting in the header
 
 
 def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
-    """Return a setting of the environment, else of the settings file; its text is empty if neither has it.
-
-    Where it comes from, and the folder of a relative path, stand behind the text.
-    """
+    """Return the text of a setting, empty if it is not set, where it comes from, and the folder of a relative path."""
     if text := text_of(name):
         return text, f"the environment variable {variable_of(name)}", config.invocation_params.dir
     source = f"the setting petstore_{name}"
@@ -49,8 +45,8 @@ def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
 
 
 def report_header(config: pytest.Config) -> str | None:
-    """Return the line that says where each setting comes from: the environment may hold forgotten ones."""
-    told = []
+    """Say where each setting comes from: the environment may hold forgotten ones."""
+    told: list[str] = []
     for name in SETTINGS:
         with suppress(PetStoreMockError):  # reported where it is needed
             text, source, _ = setting(config, name)
@@ -95,13 +91,10 @@ def number_or_all(text: str) -> int:
 
 
 def start_fake(config: pytest.Config, given: object) -> Home:
-    """Return the session's fake, which listens; fail the test in a few lines if it can't.
-
-    ``given`` is what ``petstore_options`` returned. It wins over environment and settings file, and the command line
-    wins over it.
-    """
+    """Return the session's fake for what ``petstore_options`` returned; fail the test in a few lines if it can't be."""
     try:
-        options = _options_of(config, given)
+        require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock from petstore_options", got=given)
+        options = _options_of(config, cast("Mapping[str, Any]", given))
         address = config.getoption("petstore_remote") or setting(config, "remote")[0]
         if address:
             return _elsewhere(config, address, options)
@@ -115,12 +108,9 @@ def start_fake(config: pytest.Config, given: object) -> Home:
         pytest.fail("\n".join(filter(None, [text, report_header(config)])), pytrace=False)
 
 
-def _options_of(config: pytest.Config, given: object) -> dict[str, Any]:
-    """Return the keywords of the session's ``PetStoreMock``."""
+def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: setting(config, name) for name in _KEYWORDS}
     options = {name: _value_of(name, text, folder) for name, (text, _, folder) in found.items() if text}
-    if not isinstance(given, Mapping):
-        refuse(f"expected a dict of keywords of PetStoreMock from petstore_options; got {given!r}")
     for name in given:
         one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
     asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}
@@ -139,8 +129,10 @@ def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of 
 
 
 def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
-    remote = importlib.import_module("petstore_mock.remote.fixture")  # most runs do without
+    from petstore_mock.remote.fixture import elsewhere  # noqa: PLC0415  # most runs do without
+
     file, _, folder = setting(config, "remote_ca")
     token = setting(config, "remote_token")[0] or None
-    home: Home = remote.elsewhere(address, options, token=token, ca_path=folder / file if file else None)
-    return home
+    found = elsewhere(address, options, token=token, ca_path=folder / file if file else None)
+    config.add_cleanup(found.close)
+    return cast("Home", found)  # it has the same names

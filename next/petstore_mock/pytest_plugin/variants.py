@@ -14,8 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from petstore_mock.pytest_plugin.ledger import Ledger
-
 FIXTURE: Final = "petstore"
 _PARAMETER: Final = "_petstore_variant"
 _AS_IT_IS: Final[Any] = getattr(pytest, "HIDDEN_PARAM", "as_it_is")  # pytest 8.4 is the first to hide an id
@@ -78,7 +76,7 @@ def _row_by_row(columns: Iterable[list[str]]) -> list[str]:
 def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
     """Let pytest run a test as it is, then under its variants."""
     definition, option = metafunc.definition, metafunc.config.getoption
-    variants = _by_hand(definition)
+    variants = by_hand(definition)
     count, mutants = option("petstore_explore"), option("petstore_mutants")
     if (count or mutants) and FIXTURE in metafunc.fixturenames:
         seed = option("petstore_random_seed") or 0
@@ -94,7 +92,7 @@ def multiply(metafunc: pytest.Metafunc, assumed: Collection[str]) -> None:
         metafunc.parametrize(_PARAMETER, params, indirect=True)  # of function scope: pytest regroups no tests for it
 
 
-def _by_hand(item: pytest.Item) -> list[str]:
+def by_hand(item: pytest.Item) -> list[str]:
     """Return the variants that ``petstore_each`` asks for; a wrong name is refused when the test runs."""
     names = [name for mark in item.iter_markers("petstore_each") for name in mark.args if isinstance(name, str)]
     if not names:
@@ -102,20 +100,3 @@ def _by_hand(item: pytest.Item) -> list[str]:
     from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
 
     return [f"{name}={alternative}" for name in names if name in GAPS for alternative in GAPS[name].alternatives]
-
-
-def is_needless(item: pytest.Item, ledger: Ledger) -> bool:
-    """Say whether a variant can show nothing new: then it is left out, without a report."""
-    if not variant_of(item):
-        return False
-    facts = ledger.facts.get(name_without_variant(item), {}).get("", set())
-    if "finished" not in facts:  # with xdist, another worker may have run the test as it is
-        return False
-    mutant = mutant_of(item)
-    if mutant is None:
-        return "failed" in facts and variant_of(item) not in _by_hand(item)
-    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
-
-    if "passed" not in facts or facts.isdisjoint(f"calls {name}" for name in MUTANTS[mutant].operations):
-        return True
-    return bool(ledger.telling("failed", mutant)) and not item.config.getoption("petstore_mutants_all")

@@ -175,7 +175,7 @@ class RemotePetStore(PetStore):
             with suppress(NotFoundError):
                 return self._do(worlds.show_world, {})
         try:
-            return self._do(worlds.make_world, _carried_options(options))
+            return self._do(worlds.make_world, carried_options(options))
         except PetStoreMockError as error:
             if isinstance(seed := options.get("seed"), (str, PathLike)):
                 refuse(f"{seed}: {error}")
@@ -312,7 +312,7 @@ class RemotePetStore(PetStore):
         return RemoteExpectation(self._journal, pattern, self._do)
 
 
-def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
     key = options.get("api_key")

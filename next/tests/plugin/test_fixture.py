@@ -138,25 +138,6 @@ def test_every_kind_of_test_has_a_world_of_its_own(inner: Inner) -> None:
     result.assert_outcomes(passed=20)
 
 
-def test_state_does_not_depend_on_the_order_of_tests(inner: Inner) -> None:
-    source = """
-        def test_seeds(petstore):
-            petstore.seed(name="Rex")
-            petstore.inject(500)
-            petstore.configure(list_order="by_name")
-            petstore.clock.travel_to("2031-01-01")
-            assert call(petstore)[0] == 500
-
-        def test_finds_nothing_of_it(petstore):
-            assert call(petstore) == (200, [])
-            assert petstore.behaviour.list_order == "id_ascending"
-            assert petstore.clock.moment.year < 2031
-    """
-    names = ("test_inner.py::test_seeds", "test_inner.py::test_finds_nothing_of_it")
-    inner(source, *names).assert_outcomes(passed=2)
-    inner(source, *reversed(names)).assert_outcomes(passed=2)
-
-
 def test_a_run_without_the_fixture_loads_nothing_heavy(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\n\ndef test_it():\n    print(*sys.modules)")
     arguments = [sys.executable, "-m", "pytest", "-s", "-p", "petstore_mock.pytest_plugin"]
@@ -168,6 +149,7 @@ def test_a_run_without_the_fixture_loads_nothing_heavy(pytester: pytest.Pytester
     assert not {name for name in loaded if name.startswith(("petstore_mock.transport", "petstore_mock.interface"))}
     if sys.version_info < (3, 14):  # whose pdb, which pytest imports, brings asyncio
         assert "asyncio" not in loaded
+
 
 _LATE = """
     def ask(request):
@@ -206,26 +188,6 @@ def test_a_body_that_is_the_first_of_all_to_ask_is_judged(
     assert "1  GET /v1/pets  200" in text
 
 
-def test_a_hypothesis_test_that_is_the_first_of_all_to_ask_has_a_world_for_each_example(inner: Inner) -> None:
-    source = """
-        from hypothesis import HealthCheck, given, settings, strategies as st
-
-        keys = []
-
-        @given(st.integers())
-        @settings(max_examples=5, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-        def test_asks(request, number):
-            petstore = request.getfixturevalue("petstore")
-            assert petstore.journal.total == 0
-            call(petstore)
-            keys.append(petstore.api_key)
-
-        def test_each_had_its_own():
-            assert len(set(keys)) == len(keys) > 1
-    """
-    inner(source).assert_outcomes(passed=2)
-
-
 @pytest.mark.parametrize("stops", ["petstore.stop()", "with petstore: assert call(petstore) == (200, [])"])
 def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, stops: str) -> None:
     source = f"""
@@ -244,77 +206,6 @@ def test_a_test_that_stops_the_fake_leaves_the_next_one_listening(inner: Inner, 
             assert urls == {{petstore.url}}
     """
     inner(source).assert_outcomes(passed=3)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_test_in_a_child_of_a_fork_has_a_fake_of_its_own(inner: Inner) -> None:
-    """As under pytest-forked, when tests that are not forked came first."""
-    conftest = """
-        import os
-        import pytest
-        from _pytest.runner import runtestprotocol
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_runtest_protocol(item, nextitem):
-            if item.name != "test_forked":
-                return None
-            child = os.fork()
-            if child == 0:
-                failed = True
-                try:
-                    failed = not all(report.passed for report in runtestprotocol(item, log=False))
-                finally:
-                    os._exit(failed)
-            assert os.waitpid(child, 0)[1] == 0
-            return True
-        """
-    source = """
-        def use(petstore):
-            pet = petstore.seed()
-            assert call(petstore) == (200, [pet])
-            petstore.journal.assert_called("listPets", times=1)
-
-        def test_before(petstore):
-            use(petstore)
-
-        def test_forked(petstore):
-            use(petstore)
-
-        def test_after(petstore):
-            use(petstore)
-    """
-    # In a child, cancelling the timer of faulthandler would wait for a thread that only the parent has.
-    inner(source, "-pno:faulthandler", conftest=conftest).assert_outcomes(passed=2)
-
-
-def test_the_session_end_stops_the_listener(inner: Inner, pytester: pytest.Pytester) -> None:
-    source = """
-        import socket
-        from urllib.parse import urlsplit
-
-        @pytest.fixture(scope="session")
-        def open_sockets():
-            opened = []
-            yield opened
-            for one in opened:  # after the fixture petstore, which was set up later
-                one.close()
-
-        def test_writes_its_port(open_sockets, petstore):
-            petstore.inject(__import__("petstore_mock").faults.hang(), on="listPets")
-            parts = urlsplit(petstore.url)
-            hanging = socket.create_connection((parts.hostname, parts.port), timeout=10)
-            open_sockets.append(hanging)
-            head = f"GET /v1/pets HTTP/1.1\\r\\nHost: x\\r\\nAuthorization: Bearer {petstore.api_key}\\r\\n\\r\\n"
-            hanging.sendall(head.encode())
-            petstore.journal.wait_for("listPets")
-            with open("port", "w") as file:
-                file.write(str(parts.port))
-    """
-    inner(source).assert_outcomes(passed=1)
-    import socket  # noqa: PLC0415
-
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", int((pytester.path / "port").read_text()))) != 0
 
 
 def test_fixtures_tell_in_five_lines_what_there_is(inner: Inner) -> None:

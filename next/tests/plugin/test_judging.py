@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     Inner = Callable[..., pytest.RunResult]
     Output = Callable[[pytest.RunResult], str]
@@ -100,31 +100,6 @@ _EXCUSED = """
 """
 
 
-def test_each_violation_is_warned_of_in_its_own_test(inner: Inner, output: Output) -> None:
-    source = """
-        @pytest.fixture
-        def late(petstore):
-            yield
-            petstore.reset()
-            call(petstore, path="/pets?limit=101")  # the first of its numbering, as the one before
-
-        def test_teardown(petstore, late):
-            call(petstore)
-
-        def test_body(petstore):
-            call(petstore, path="/pets?limit=0")
-
-        @pytest.mark.petstore(at="no date")
-        def test_that_never_began(petstore):
-            pass
-    """
-    result = inner(source)
-    result.assert_outcomes(passed=2, errors=1, warnings=2)
-    text = output(result)
-    assert text.count("ContractWarning: GET /v1/pets?limit=101 ") == 1
-    assert text.count("ContractWarning: GET /v1/pets?limit=0 ") == 1
-
-
 def test_a_test_that_leaves_a_fault_unfired_fails_and_does_not_err(inner: Inner, output: Output) -> None:
     result = inner(_UNANSWERED)
     result.assert_outcomes(failed=7)
@@ -168,6 +143,7 @@ def test_the_first_reason_is_not_hidden_by_what_else_was_wrong(inner: Inner, out
     assert "AssertionError: 3 != 4" in text
     assert text.count("also: inject(not_found(), on='getPet', times=1) never fired") == 2
 
+
 _VIOLATIONS = """
     def test_unknown_query(petstore):
         assert call(petstore, path="/pets?lim=1")[0] == 400
@@ -205,45 +181,6 @@ def test_warnings_can_be_errors_that_fail_the_test(inner: Inner, output: Output)
     result.assert_outcomes(failed=2, passed=2)
     assert "test_inner.py:17: DeprecatedOperationWarning" in output(result)
 
-_IGNORED = "ignore::petstore_mock.DeprecatedOperationWarning"
-
-_NEEDS_GET_PET = """
-    {mark}
-    def test_needs_get_pet(petstore):
-        assert call(petstore, path="/pets/1")[0] == 404
-
-    {mark}
-    def test_breaks_the_contract(petstore):
-        assert call(petstore, path="/pets?lim=1")[0] == 400
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "mark"),
-    [(["-Werror", f"-W{_IGNORED}"], ""), (["-Werror"], f"@pytest.mark.filterwarnings({_IGNORED!r})")],
-)
-def test_the_deprecation_can_be_overlooked_where_every_warning_is_an_error(
-    inner: Inner, arguments: list[str], mark: str
-) -> None:
-    inner(_NEEDS_GET_PET.format(mark=mark), *arguments).assert_outcomes(passed=1, failed=1)
-
-
-def test_hypothesis_shrinks_a_warning_that_is_an_error(inner: Inner, output: Output) -> None:
-    source = """
-        from hypothesis import given, settings, strategies as st
-
-        @given(limit=st.integers(1, 1000))
-        @settings(database=None)
-        def test_limits(petstore, limit):
-            call(petstore, path=f"/pets?limit={limit}")
-    """
-    result = inner(source, "-Werror::petstore_mock.ContractWarning")
-    result.assert_outcomes(failed=1)
-    assert "limit=101," in output(result)
-    result = inner(source)
-    result.assert_outcomes(passed=1, warnings=result.parseoutcomes()["warnings"])
-    assert result.parseoutcomes()["warnings"] <= 20
-
 
 def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Output) -> None:
     source = """
@@ -258,33 +195,6 @@ def test_strict_fails_the_test_that_broke_the_contract(inner: Inner, output: Out
     result.assert_outcomes(failed=1, passed=1, warnings=1)
     assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in output(result)
     inner(source, settings="petstore_strict = true").assert_outcomes(failed=2)
-
-
-def test_a_reset_within_the_test_does_not_hide_what_comes_after_it(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        @pytest.fixture
-        def careless(petstore):
-            yield
-            call(petstore, path="/pets?at=teardown")
-
-        def test_it(careless, petstore):
-            call(petstore)
-            call(petstore)
-            petstore.reset()
-
-        def test_resets_in_teardown(request, petstore):
-            def careless():
-                petstore.reset()
-                call(petstore, path="/pets?after=reset")
-            request.addfinalizer(careless)
-            call(petstore)
-            call(petstore)
-        """
-    )
-    result.assert_outcomes(passed=2, warnings=2)
-    assert "query.at" in output(result)
-    assert "query.after" in output(result)
 
 
 def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner, output: Output) -> None:
@@ -308,24 +218,6 @@ def test_a_fresh_world_answers_for_violations_as_the_outer_one_does(inner: Inner
     assert "key-of-fresh-world" not in text
     inner(source, "-Werror::petstore_mock.ContractWarning").assert_outcomes(failed=2)
 
-
-def test_a_fresh_world_that_outlives_its_test_is_not_held_against_a_later_one(inner: Inner, output: Output) -> None:
-    source = """
-        @pytest.fixture(scope="module")
-        def world(petstore):
-            with petstore.fresh() as world:
-                yield world
-
-        def test_first(world):
-            call(world, path="/pets?lim=1")
-
-        def test_last(world):
-            pass
-    """
-    result = inner(source)
-    result.assert_outcomes(passed=2, warnings=1)
-    assert "test_inner.py::test_first\n" in output(result)
-    assert "test_inner.py::test_last\n" not in output(result)
 
 _RESETS = """
     def test_resets(petstore):
@@ -361,47 +253,6 @@ def test_a_reset_hides_nothing_that_a_test_must_answer_for(inner: Inner, output:
         assert re.search(rf"(?m)^E .*before a reset\(\): GET /v1/pets\?limit={limit} broke the contract", text)
     assert "also: before a reset(): GET /v1/pets?limit=3000 broke the contract" in text
 
-_MACHINE = """
-    from hypothesis import settings
-    from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
-    from hypothesis import strategies as st
-
-    def test_machine(petstore):
-        class Shop(RuleBasedStateMachine):
-            def __init__(self):
-                super().__init__()
-                petstore.reset()
-
-            @rule(limit=st.integers(1, 1000))
-            def list_pets(self, limit):
-                call(petstore, path=f"/pets?limit={limit}")
-
-            pass
-
-        few = settings(database=None, deadline=None, max_examples=30, stateful_step_count=5)
-        run_state_machine_as_test(Shop, settings=few)
-"""
-
-
-def test_a_state_machine_that_only_resets_answers_at_its_end(inner: Inner, output: Output) -> None:
-    result = inner(_MACHINE, settings="petstore_strict = true")
-    result.assert_outcomes(failed=1)
-    assert "before a reset(): GET /v1/pets?limit=" in output(result)
-
-
-def test_a_state_machine_that_verifies_is_judged_and_shrunk_in_its_example(inner: Inner, output: Output) -> None:
-    result = inner(
-        _MACHINE.replace("pass", "teardown = lambda self: petstore.verify()"), settings="petstore_strict = true"
-    )
-    result.assert_outcomes(failed=1)
-    text = output(result)
-    assert "state.list_pets(limit=101)" in text
-    assert "ContractViolationError: GET /v1/pets?limit=101 broke the contract" in text
-    told = re.findall(r"state = Shop\(\)\n(.*?)state\.teardown\(\)", text, re.DOTALL)
-    assert told, text
-    for steps in told:  # however often Hypothesis tells it
-        assert re.findall(r"state\.(.*)", steps) == ["list_pets(limit=101)"]
-    assert "before a reset()" not in text, "what was told in its example is not told again"
 
 _TEARDOWNS = """
     @pytest.fixture

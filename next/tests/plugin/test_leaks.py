@@ -44,24 +44,6 @@ def test_a_leak_may_be_told_only_or_ignored(inner: Inner, output: Output, mode: 
     assert (_NAMED in output(result)) is named
 
 
-def test_many_leaks_are_counted(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        kept = []
-
-        @pytest.mark.parametrize("number", range(12))
-        def test_keeps(petstore, number):
-            kept.append(petstore.api_key)
-
-        def test_leaks(petstore):
-            for key in kept:
-                call(petstore, key=key)
-            call(petstore, path="/pets/1", key=kept[0])
-        """
-    )
-    assert "GET /v1/pets and 1 more: leaked by test_inner.py::test_keeps[0]" in output(result)
-    assert "and 2 more tests" in output(result)
-
 _WIDER = """
     @pytest.fixture(scope="module")
     def key(petstore):
@@ -130,81 +112,3 @@ def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
     result = inner(_LEAK, settings="petstore_leaks = maybe")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*one of error, warn, ignore; got 'maybe'*"])
-
-
-def test_a_key_of_an_earlier_example_is_no_finished_tests(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        from hypothesis import given, settings, strategies as st
-
-        @pytest.fixture
-        def key(petstore):
-            return petstore.api_key
-
-        @settings(max_examples=2, database=None, suppress_health_check=list(__import__("hypothesis").HealthCheck))
-        @given(number=st.integers())
-        def test_it(petstore, key, number):
-            assert call(petstore, key=key)[0] == 200
-        """
-    )
-    text = output(result)
-    result.assert_outcomes(failed=1)
-    assert "GET /v1/pets (401) bore the key of an earlier world of this test" in text
-
-
-def test_what_a_finished_test_left_without_a_key_is_told_as_such(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        import socket
-
-        left = []
-
-        def test_leaves_half_a_request(petstore):
-            server = petstore.httpserver
-            left.append(socket.create_connection((server.host, server.port), timeout=10))
-            left[0].sendall(b"GET /v1/pets HTTP/1.1\\r\\nHost: a\\r\\n")
-            call(petstore)
-            call(petstore)
-
-        def test_fails(petstore):
-            left[0].shutdown(socket.SHUT_WR)
-            answer = left[0].recv(9999)
-            left[0].close()
-            assert answer[9:12] == b"200"
-        """
-    )
-    line = "GET /v1/pets (malformed_request) (400) began in test_inner.py::test_leaves_half_a_request, which is over"
-    assert line in output(result)
-
-
-def test_a_handler_that_outlives_its_test_is_no_leak(inner: Inner, output: Output) -> None:
-    """The request came in time, and its client has given up in time: only the answer is late."""
-    result = inner(
-        """
-        import socket
-        import threading
-
-        gate, left = threading.Event(), []
-
-        def late(request):
-            gate.wait(5)
-            raise ValueError("of the first test")
-
-        def test_gives_up(petstore):
-            server = petstore.httpserver
-            server.expect_request("/late").respond_with_handler(late)
-            left.append(socket.create_connection((server.host, server.port), timeout=10))
-            key = petstore.headers["Authorization"]
-            left[0].sendall(f"GET /late HTTP/1.1\\r\\nHost: a\\r\\nAuthorization: {key}\\r\\n\\r\\n".encode())
-            assert petstore.journal.wait_for()[0].status is None
-
-        def test_innocent(petstore):
-            gate.set()
-            assert b"500" in left[0].recv(9999)
-            left[0].close()
-            petstore.journal.assert_not_called()
-        """
-    )
-    result.assert_outcomes(passed=2)
-    assert "finished tests" not in output(result)
-    assert result.ret == pytest.ExitCode.OK

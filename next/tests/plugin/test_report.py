@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -63,27 +63,6 @@ def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: I
     assert "limit=9" not in text
 
 
-def test_the_journal_is_in_reports_that_a_plugin_logs_later(inner: Inner, output: Output) -> None:
-    """Plugins that fork or rerun tests make the reports first; who logs them may know nothing of the test's fake."""
-    later = """
-        import pytest
-        from _pytest.runner import runtestprotocol
-
-        _reports = []
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_runtest_protocol(item, nextitem):
-            _reports.extend(runtestprotocol(item, log=False, nextitem=nextitem))
-            if nextitem is None:
-                for report in _reports:
-                    item.ihook.pytest_runtest_logreport(report=report)
-            return True
-        """
-    result = inner(_FAILING, conftest=later)
-    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
-    assert output(result).count("petstore journal") == 4, "as when each report is logged at once"
-
-
 def test_har_files_are_written_for_failing_tests_only(inner: Inner, pytester: pytest.Pytester) -> None:
     result = inner(_FAILING, "--petstore-har=har/of-failures")
     written = {path.name: path for path in (pytester.path / "har" / "of-failures").iterdir()}
@@ -139,119 +118,6 @@ def test_report_and_har_have_the_requests_of_fresh_worlds(
     (entry,) = json.loads(path.read_text())["log"]["entries"]
     assert "limit=7" in entry["request"]["url"]
 
-
-def test_a_world_of_wider_scope_is_told_of_by_the_test_that_asked_it(inner: Inner, output: Output) -> None:
-    """A fixture of class scope keeps one from its first test on; each test has its own part of the journal."""
-    result = inner(
-        """
-        @pytest.fixture(scope="class")
-        def world(petstore):
-            with petstore.fresh() as world:
-                yield world
-
-        class TestWorld:
-            def test_first(self, world):
-                call(world, path="/pets?first=1")
-
-            def test_second(self, world):
-                call(world, path="/pets?second=1")
-                assert False
-
-            def test_third(self, world):
-                assert False
-        """
-    )
-    result.assert_outcomes(passed=1, failed=2, warnings=2)
-    result.stdout.fnmatch_lines(["in a world of fresh():", "2  GET /v1/pets[?]second=1  400 *"])
-    text = output(result)
-    assert "1  GET /v1/pets?first=1" not in text, "another test's"
-    assert text.count("no requests came to") == 1, "of the third"
-    assert text.count("ContractWarning: GET /v1/pets?first=1 ") == 1
-    assert text.count("ContractWarning: GET /v1/pets?second=1 ") == 1
-
-_UNANSWERED = """
-    from hypothesis import given, settings, strategies as st
-    from petstore_mock import PetStoreMock
-
-    def test_called(petstore):
-        petstore.journal.assert_called("listPets")
-
-    def test_not_called(petstore):
-        call(petstore)
-        petstore.journal.assert_not_called()
-
-    def test_wait(petstore):
-        petstore.journal.wait_for("listPets", timeout=0)
-
-    def test_expected(petstore):
-        with petstore.expect_violation():
-            call(petstore)
-
-    def test_fault(petstore):
-        with petstore.inject(503, times=1):
-            pass
-
-    def test_verify(petstore):
-        petstore.inject(503, times=1)
-        petstore.verify()
-
-    def test_end(petstore):
-        petstore.inject(503, times=1)
-
-    def test_fresh(petstore):
-        with petstore.fresh() as other:
-            other.inject(503, times=1)
-
-    def test_alone():
-        with PetStoreMock() as petstore:
-            petstore.inject(503, times=1)
-
-    @given(number=st.integers())
-    @settings(max_examples=2, database=None)
-    def test_examples(petstore, number):
-        petstore.inject(503, times=1)
-
-    @pytest.fixture
-    def late(petstore):
-        yield
-        call(petstore, path="/pets?limit=0")
-
-    @pytest.mark.filterwarnings("error::petstore_mock.ContractWarning")
-    def test_teardown(late):
-        pass
-
-    def test_setup(broken):
-        pass
-"""
-
-
-def test_a_failure_shows_the_lines_of_the_test_alone(inner: Inner, output: Output) -> None:
-    fixtures = """
-        import pytest
-
-        @pytest.fixture
-        def broken(petstore):
-            raise ZeroDivisionError
-        """
-    result = inner(_UNANSWERED, conftest=fixtures)
-    result.assert_outcomes(failed=10, passed=1, errors=2)
-    places = re.findall(r"^(\S+\.py):\d+: ", output(result), re.MULTILINE)
-    assert len(places) >= 12
-    others = {place for place in places if "/pytest_asyncio/" not in place}  # which shows a frame of its own
-    assert others == {"test_inner.py", "conftest.py"}
-
-
-def test_what_a_client_sends_is_bounded_wherever_it_is_told(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        def test_it(petstore):
-            call(petstore, "M" * 4000, "/pets?" + "q" * 9000)
-        """,
-        settings="petstore_strict = true",
-    )
-    result.assert_outcomes(failed=1)
-    told = [line for line in output(result).splitlines() if not line.startswith("  curl ")]  # which repeats it whole
-    assert max(map(len, told)) < 1000
 
 # --dist loadscope gives the functions to one worker, and the class to another.
 _WORKERS = """
@@ -313,24 +179,6 @@ def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest
     assert "relies on list_order" not in text, "a known assumption is kept"
 
 
-@pytest.mark.untraced
-def test_a_leak_on_a_worker_fails_a_session_whose_tests_all_pass(inner: Inner, output: Output) -> None:
-    result = inner(
-        """
-        kept = []
-
-        @pytest.mark.parametrize("number", range(6))
-        def test_leaks(petstore, number):
-            kept.append(petstore.api_key)
-            assert call(petstore, key=kept[0])[0] in (200, 401)
-        """,
-        "-n1",
-    )
-    result.assert_outcomes(passed=6)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "GET /v1/pets and 4 more: leaked by test_inner.py::test_leaks[0]" in output(result)
-
-
 @pytest.mark.parametrize(
     ("body", "told"),
     [
@@ -343,6 +191,7 @@ def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str
     result = inner(f"def test_elsewhere(petstore): {body}")
     result.assert_outcomes(failed=1)
     result.stdout.re_match_lines(["-+ petstore journal -+", told])
+
 
 MISTAKES = {
     "inject": "petstore.inject(99)",
@@ -378,17 +227,6 @@ def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake:
     assert "direct cause" not in shown
 
 
-def test_full_trace_shows_our_frames_too(inner: Inner) -> None:
-    result = inner(
-        """
-        def test_mistake(petstore):
-            petstore.inject(99)
-        """,
-        "--full-trace",
-    )
-    result.stdout.fnmatch_lines(["*petstore_mock/*.py:*"])
-
-
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["here", "xdist"])
 def test_the_journal_is_in_every_report(inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     """In the terminal whatever --show-capture says, and in junit.xml."""
@@ -396,7 +234,7 @@ def test_the_journal_is_in_every_report(inner: Inner, pytester: pytest.Pytester,
     assert result.stdout.str().count("petstore journal") == 4
     told = [
         found.text or ""
-        for case in ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
+        for case in ET.parse(pytester.path / "junit.xml").iter("testcase")
         for found in (*case.iter("failure"), *case.iter("error"))
         if case.get("name") != "test_has_nothing_to_do_with_it"
     ]

@@ -119,36 +119,6 @@ def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> No
     assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
 
 
-def test_a_client_of_wider_scope_shows_and_notices_nothing(inner: Inner, output: Output) -> None:
-    source = """
-        @pytest.fixture(scope="module")
-        def headers(petstore):
-            return petstore.headers
-
-        def test_list(petstore, headers):
-            assert call(petstore, key=headers["Authorization"].removeprefix("Bearer "))[0] == 200
-    """
-    text = output(inner(source, "--petstore-explore=3", "--petstore-mutants=40", "--tb=no"))
-    assert "No test shows that the client relies on" in text
-    assert "The tests noticed 0 of 40" in text
-    assert "a client of wider scope than the test: set petstore_api_key" in text
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'def test_by_name(request): assert call(request.getfixturevalue("petstore"))[0] == 200',
-        "@pytest.mark.xfail\ndef test_fails(petstore): assert petstore is None",
-        "def test_alone(): pass",
-    ],
-    ids=["getfixturevalue", "fails", "none"],
-)
-def test_where_nothing_could_be_explored_nothing_is_claimed(inner: Inner, output: Output, source: str) -> None:
-    text = output(inner(source, "--petstore-explore=3", "--tb=no"))
-    assert "Nothing is known of the client" in text
-    assert ("test_inner.py::test_by_name" in text.partition("No variants")[2]) == ("getfixturevalue" in source)
-
-
 def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner, output: Output) -> None:
     explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
     listed = [line for line in output(inner(_RELYING, "--collect-only", *explore)).splitlines() if "::" in line]
@@ -192,18 +162,6 @@ def test_each_gives_every_alternative_to_the_fake_once(inner: Inner, pytester: p
     inner(source, "--strict-markers").assert_outcomes(passed=9 + 4)
     seen = (pytester.path / "seen").read_text().split()
     assert [order for order in seen if order != "id_ascending"] == _ORDERS[1:]
-
-
-def test_exploration_takes_no_parameter_of_the_tests_for_its_own(inner: Inner, output: Output) -> None:
-    source = """
-        @pytest.mark.parametrize("text", ["list_order=by_name", "other"])
-        @pytest.mark.petstore_each("list_order")
-        def test_order(petstore, text):
-            assert petstore.behaviour.list_order != "by_name"
-    """
-    text = output(inner(source, "--petstore-explore=1", "--tb=no"))
-    named = "test_inner.py::test_order[list_order=by_name], test_inner.py::test_order[other]"
-    assert f"  list_order=by_name: {named}\n" in text
 
 
 # Mutants
@@ -278,7 +236,9 @@ def test_the_document_says_which_mutants_no_test_noticed(
     assert {"list-as-html", "get-is-cut", "create-forgotten", "list-default-21"}.isdisjoint(noticed)
     assert noticed["list-filter-ignored"] == ["test_inner.py::test_filter"]
     assert noticed["list-limit-and-one"] == ["test_inner.py::test_limit"]
-    assert {"test_inner.py::test_filter", "test_inner.py::test_looks_at_nothing"} <= {*mutants["list-as-html"]["asked_by"]}
+    assert {"test_inner.py::test_filter", "test_inner.py::test_looks_at_nothing"} <= {
+        *mutants["list-as-html"]["asked_by"]
+    }
     assert (mutants["list-as-html"]["clause"], mutants["list-as-html"]["section"]) == ("1-media-type", "1")
     names = ["test_inner.py::test_broken", "test_inner.py::test_expected_to_fail", "test_inner.py::test_skipped"]
     assert found["failed_as_they_are"] == names
@@ -317,40 +277,16 @@ def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
     inner: Inner, pytester: pytest.Pytester
 ) -> None:
     def chosen(count: str, seed: int) -> dict[str, str]:
-        inner(_PASSES, f"--petstore-mutants={count}", f"--petstore-random-seed={seed}", "--petstore-mutants-json=found.json")
+        inner(
+            _PASSES,
+            f"--petstore-mutants={count}",
+            f"--petstore-random-seed={seed}",
+            "--petstore-mutants-json=found.json",
+        )
         return {mutant["name"]: mutant["clause"] for mutant in written(pytester)["mutants"]}
 
     assert chosen("9", 1) == chosen("9", 1) != chosen("9", 2)
     assert len({*chosen("9", 3).values()}) == 9
-
-
-def test_fixtures_of_wider_scope_are_torn_down_once(inner: Inner) -> None:
-    result = inner(
-        """
-        made = []
-
-        @pytest.fixture(scope="class")
-        def of_class(request):
-            made.append(request.node.name)
-            yield
-            assert made.pop() == request.node.name
-
-        class TestFirst:
-            def test_list(self, petstore, of_class):
-                assert call(petstore) == (200, [])
-
-        class TestSecond:
-            def test_again(self, petstore, of_class):
-                assert made == ["TestSecond"]
-                assert call(petstore) == (200, [])
-
-        def test_last():
-            assert made == []
-        """,
-        "--petstore-mutants=30",
-    )
-    assert result.parseoutcomes()["passed"] == 3
-    assert result.ret == pytest.ExitCode.OK
 
 
 def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> None:

@@ -6,7 +6,7 @@ import tomllib
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from tests.docs.blocks import ROOT
+from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

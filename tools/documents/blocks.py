@@ -33,6 +33,7 @@ class Block:
 
     @property
     def where(self) -> str:
+        """The document and the line."""
         return f"{self.document.relative_to(ROOT)}:{self.line}"
 
     @property
@@ -43,6 +44,7 @@ class Block:
 
     @property
     def has_tests(self) -> bool:
+        """Whether it defines tests."""
         return re.search(r"^ *(async )?def test_", self.text, re.MULTILINE) is not None
 
     @property
@@ -77,16 +79,26 @@ def blocks(*languages: str) -> list[Block]:
 
 @cache
 def _modules() -> set[str]:
-    """The names of the modules that the documents have the reader save."""
+    """Return the names of the modules that the documents have the reader save."""
     return {block.file_name.removesuffix(".py") for block in blocks("python") if block.file_name}
 
 
 def generated(document: Path, name: str) -> str:
-    """Return the part of ``document`` between the markers of ``name``."""
+    """Return the generated part of a document."""
+    return _split(document, name)[1].strip("\n")
+
+
+def write(document: Path, name: str, text: str) -> None:
+    """Put a text in the place of a generated part."""
+    before, _, after = _split(document, name)
+    document.write_text(f"{before}{text}{after}", encoding="utf-8")
+
+
+def _split(document: Path, name: str) -> tuple[str, str, str]:
+    """Return what stands before a part, the part, and what stands after it; the markers are outside."""
     text = document.read_text(encoding="utf-8")
-    begin, end = markers(name)
-    return text.partition(begin)[2].partition(end)[0].strip("\n")
-
-
-def markers(name: str) -> tuple[str, str]:
-    return f"<!-- {name}: made by `make generated` -->", f"<!-- end of {name} -->"
+    begin = re.search(rf"<!-- {name}: made by [^\n]* -->\n", text)
+    end = text.find(f"\n<!-- end of {name} -->")
+    assert begin, f"{document} has no part {name!r}"
+    assert end >= begin.end() - 1, f"{document} has no end of part {name!r}"
+    return text[: begin.end()], text[begin.end() : end], text[end:]
