@@ -36,7 +36,7 @@ def chosen(gap: str, alternative: str) -> Any:  # noqa: ANN401  # a value or a f
 
 
 def test_static_types_are_those_of_the_register() -> None:
-    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m petstore_mock.interface.generate"
+    assert TARGET.read_text(encoding="utf-8") == static_types(), "run the module interface.generate"
 
 
 def test_rows_are_whole() -> None:
