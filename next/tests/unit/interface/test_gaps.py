@@ -17,9 +17,9 @@ from petstore_mock import Behaviour, PetStoreMockError
 from petstore_mock.interface.behaviour import as_behaviour, gap_register, policies
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.gaps import GAPS, PRESETS, RULES, VARIED
-from petstore_mock.interface.generate import TARGET, static_types
 from petstore_mock.interface.schemas import parameters
 from petstore_mock.interface.table import FIELDS, OPERATIONS
+from tools.static_types import TARGET, static_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def chosen(gap: str, alternative: str) -> Any:  # noqa: ANN401  # a value or a f
 
 
 def test_static_types_are_those_of_the_register() -> None:
-    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m petstore_mock.interface.generate"
+    assert TARGET.read_text(encoding="utf-8") == static_types(), "run python -m tools.static_types"
 
 
 def test_rows_are_whole() -> None:
