@@ -219,7 +219,7 @@ def test_the_journal_goes_out_as_har(petstore: Face, client: Client, tmp_path: P
 def test_assert_called_finds_the_request(
     petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], number: int
 ) -> None:
-    (found,) = asked.petstore.journal.assert_called(operation, times=1, **criteria)  # type: ignore[arg-type]
+    (found,) = asked.petstore.journal.assert_called(operation, times=1, **criteria)  # type: ignore[arg-type, unused-ignore]
     assert found.number == number
     assert petstore.journal.assert_called(operation, **criteria) == [found]
     with pytest.raises(VerificationError):
@@ -256,7 +256,7 @@ def test_a_near_miss_says_what_was_and_what_was_expected(
     petstore: Face, asked: Client, operation: str | None, criteria: dict[str, Any], was: str, expected: str
 ) -> None:
     with pytest.raises(VerificationError) as failure:
-        asked.petstore.journal.assert_called(operation, **criteria)  # type: ignore[arg-type]
+        asked.petstore.journal.assert_called(operation, **criteria)  # type: ignore[arg-type, unused-ignore]
     differences = str(failure.value).partition("\n")[2]
     assert was in differences
     assert expected in differences

@@ -6,19 +6,22 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock import __version__
 from petstore_mock.cli.arguments import Parser, UsageError, misspelt_variables
 from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.errors import PetStoreMockError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 
-# Each has a module of its name with `DESCRIPTION`, `add_options(parser)` and `run(options, stdout, stderr) -> exit code`.
+# Each has a module of its name with `DESCRIPTION`, `add_options(parser)` and `run(options, stdout, stderr)`, which
+# returns the exit code.
 COMMANDS: Final = {
     "serve": "respond to requests on a port until Ctrl-C",
     "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.refusing import did_you_mean, nearest, refuse, shown
+from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _BETWEEN: Final = re.compile(r"[,\s]+")  # of the values of an option that may be repeated
 _PREFIX: Final = "PETSTORE_MOCK_"
@@ -27,7 +29,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _format(_: str, value: Any) -> str:  # noqa: ANN401
-    return value if value in {"text", "json"} else refuse(f"expected one of text, json; got {shown(value)}")
+    return one_of(value, ("text", "json"), "format")
 
 
 def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
@@ -45,7 +47,14 @@ _SERVE: Final = (
     Option("log_format", "How to print: text or json", _format, "serve", "text"),
     Option("no_control", "Close the control door", _plain, "serve", False, flag_of),  # noqa: FBT003
     Option("control_token", "Open the control door with this token", _plain, "serve"),
-    Option("control_port", "Give the control door a port of its own, without TLS", OPTIONS["port"].check, "serve", None, number_of),
+    Option(
+        "control_port",
+        "Give the control door a port of its own, without TLS",
+        OPTIONS["port"].check,
+        "serve",
+        None,
+        number_of,
+    ),
     Option("allowed_host", "A further Host at which the door may be asked on loopback", _plain, "serve", ()),
     Option("allowed_origin", "An origin whose pages may use the control door", _plain, "serve", ()),
 )
@@ -65,6 +74,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **settings)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]  # noqa: ANN401
+        given: argparse.Namespace
         given, unknown = self.parse_known_args(args, namespace)
         if unknown:
             known = re.findall(r"--[a-z-]+", self.format_help())
@@ -102,8 +112,7 @@ def environment(name: str) -> str:
 
 
 def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> tuple[dict[str, Any], set[str]]:
-    """Return the value of each option and the names of those that the command line gives; the rest come from the
-    environment, or are defaults."""
+    """Return the value of each option, and the names of those that the command line itself gives."""
     values: dict[str, Any] = {}
     here: set[str] = set()
     for name, option in options.items():
@@ -134,5 +143,7 @@ def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or seve
 def misspelt_variables() -> list[str]:
     """Return a line for each variable that is like the name of an option, and is none."""
     known = [variable(name) for name in (*SERVE, *OPTIONS)]
-    found = [name for name in os.environ if name.startswith(_PREFIX) and name not in known and not _KUBERNETES.match(name)]
+    found = [
+        name for name in os.environ if name.startswith(_PREFIX) and name not in known and not _KUBERNETES.match(name)
+    ]
     return [f"the environment has {name}; did you mean {meant}?" for name in found if (meant := nearest(name, known))]

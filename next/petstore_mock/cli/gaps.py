@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from argparse import ArgumentParser, Namespace
 from itertools import groupby
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
 
 DESCRIPTION: Final = "Print every gap of the interface with its alternatives, the default first."
 _HEADINGS: Final = {

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.common.refusing import require
 from petstore_mock.interface.openapi import openapi_document
 from petstore_mock.journal.exchange import is_base_url
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
 DESCRIPTION: Final = "Print the interface as an OpenAPI 3.1 document, made from its table and schemas."
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--server", metavar="URL", help="a base address to name first, such as http://127.0.0.1:8080/v1")
+    parser.add_argument(
+        "--server", metavar="URL", help="a base address to name first, such as http://127.0.0.1:8080/v1"
+    )
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:

@@ -6,8 +6,7 @@ import http.client
 import json
 import ssl
 import time
-from argparse import ArgumentParser, Namespace
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 from urllib.parse import urlsplit
 
 from petstore_mock.cli.arguments import environment
@@ -16,9 +15,12 @@ from petstore_mock.core.options import flag_of, seconds_of
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.journal.exchange import is_base_url
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
 DESCRIPTION: Final = (
-    "Ask a stub for its health until it responds: for a container's health check, or a script. Without --url it asks the "
-    "stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start."
+    "Ask a stub for its health until it responds: for a container's health check, or a script. Without --url it asks "
+    "the stub that PETSTORE_MOCK_HOST, _PORT, _CONTROL_PORT and _TLS would start."
 )
 NOT_READY: Final = 1
 _PAUSE: Final = 0.1  # seconds between two requests
@@ -27,14 +29,18 @@ _LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # asked, no
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--url", metavar="http://HOST:PORT", help="where the stub serves")
-    parser.add_argument("--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)")
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", help="the authority to trust, as serve --tls-ca-out writes it (PEM)"
+    )
     parser.add_argument("--timeout", default="10", metavar="S", help="seconds to wait (default: 10)")
 
 
 def run(options: Namespace, stdout: TextIO, _: TextIO) -> int:
     timeout = seconds_of(options.timeout)
     require(timeout > 0, "a positive number of seconds", timeout=options.timeout)
-    require(options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", url=options.url)
+    require(
+        options.url is None or is_base_url(options.url), "an address such as http://127.0.0.1:8080", url=options.url
+    )
     address = options.url or _address_of_serve()
     deadline = time.monotonic() + timeout
     while True:
@@ -82,7 +88,9 @@ def _ask(address: str, timeout: float, ca_path: str | None) -> tuple[str, bool]:
     except (OSError, http.client.HTTPException) as error:  # the file of the authority may be still to come
         return str(error) or type(error).__name__, False
     if status != http.client.OK:
-        tls = "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if status == http.client.BAD_REQUEST else ""
+        tls = (
+            "; does it speak TLS? Then ask at https://, with --tls-ca FILE" if status == http.client.BAD_REQUEST else ""
+        )
         return f"its health has status {status}: no stub of petstore-mock listens there{tls}", True
     try:
         return "" if json.loads(content)["status"] == "ok" else "it says that it is not", False

@@ -1,12 +1,11 @@
-"""The request log of ``serve``: a line for each request. A daemon thread writes them, so a full pipe holds up no client."""
+"""The request log of ``serve``: a line for each request. A daemon thread writes it: no client waits for a pipe."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.common.dates import iso
 from petstore_mock.common.masking import printable
@@ -14,6 +13,9 @@ from petstore_mock.common.real import Thread, sleep, time
 from petstore_mock.common.values import counted
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.exchange import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LONGEST_QUEUE: Final = 10_000  # lines; a log that nobody reads must not fill the memory
 _BATCH: Final = 500  # lines in one write

@@ -10,12 +10,10 @@ import shlex
 import signal
 import socket
 import threading
-from argparse import Namespace
-from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of, variable
 from petstore_mock.cli.request_log import RequestLog
@@ -32,9 +30,14 @@ from petstore_mock.mock.service import Service
 from petstore_mock.transport.server import Server
 from petstore_mock.transport.tls import ServerTls, own_context
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Generator
+
 DESCRIPTION: Final = (
-    "Respond to requests in the foreground until Ctrl-C or SIGTERM. Options that are not given come from the environment: "
-    "PETSTORE_MOCK_PORT for --port, and so on; true for --quiet; commas or spaces between the values of a repeated option."
+    "Respond to requests in the foreground until Ctrl-C or SIGTERM. Options that are not given come from the "
+    "environment: PETSTORE_MOCK_PORT for --port, and so on; true for --quiet; commas or spaces between the values of "
+    "a repeated option."
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
@@ -109,7 +112,9 @@ class _Stub:
         self.service.host.own_certificate = options["tls_cert"] is not None
         worlds = self.service.worlds
         if not options["quiet"]:
-            worlds.leaked = lambda leak: log.say("leak", f"{leak.request} arrived after the end of the world", leak.owner)
+            worlds.leaked = lambda leak: log.say(
+                "leak", f"{leak.request} arrived after the end of the world", leak.owner
+            )
         self._token: str | None = None  # one that was made up
         self._own_port: Server | None = None
         self._mount()
@@ -128,11 +133,11 @@ class _Stub:
         cors_of(options["allowed_origin"])  # the same rules for what an origin is
         admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
         is_open = not options["no_control"] and (token is not None or _is_local(options["host"]))
-        has_own_port = is_open and options["control_port"] is not None
-        self.service.mount(admission, is_open=is_open and not has_own_port)
-        if has_own_port:
+        own_port = options["control_port"] if is_open else None
+        self.service.mount(admission, is_open=is_open and own_port is None)
+        if own_port is not None:
             door = Door(self.service.worlds, lambda: own, admission, service=lambda: self.service.server)
-            own = self._own_port = Server(door, options["host"], options["control_port"])
+            own = self._own_port = Server(door, options["host"], own_port)
 
     # TLS
 
@@ -221,7 +226,7 @@ def _origin(server: Server, *, secure: bool) -> str:
 
 
 @contextmanager
-def _signals_left_to_main() -> Iterator[None]:
+def _signals_left_to_main() -> Generator[None]:
     """Keep signals from the threads that start in the block: the main thread alone acts on them."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover  # on Windows
         yield
@@ -234,7 +239,7 @@ def _signals_left_to_main() -> Iterator[None]:
 
 
 @contextmanager
-def _until_signalled(ended: threading.Event) -> Iterator[None]:
+def _until_signalled(ended: threading.Event) -> Generator[None]:
     """Set an event at the first SIGINT or SIGTERM; a second one of the same kind meets the former handler."""
     former: dict[int, Any] = {}
 
@@ -247,8 +252,8 @@ def _until_signalled(ended: threading.Event) -> Iterator[None]:
 
     seen: set[int] = set()
     is_main = threading.current_thread() is threading.main_thread()  # Python lets no other thread have handlers
-    for number in _SIGNALS if is_main else ():
-        former[number] = signal.signal(number, handle)
+    for name in _SIGNALS if is_main else ():
+        former[name] = signal.signal(name, handle)
     try:
         yield
     finally:

@@ -10,12 +10,14 @@ import hmac
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import require
 from petstore_mock.control.problems import ProblemError
-from petstore_mock.http.request import ApiRequest
+
+if TYPE_CHECKING:
+    from petstore_mock.http.request import ApiRequest
 
 TOKEN_HEADER: Final = "Petstore-Control-Token"  # noqa: S105  # its name
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "[::1]", "localhost")
@@ -41,7 +43,9 @@ def check_token(token: str) -> str:
 
 def check_host(host: str) -> str:
     """Return a value that a Host field can have (RFC 9110 §7.2)."""
-    require(_HOST.fullmatch(host), "a host as the field Host has it, without scheme or path, such as proxy:8080", got=host)
+    require(
+        _HOST.fullmatch(host), "a host as the field Host has it, without scheme or path, such as proxy:8080", got=host
+    )
     return host
 
 

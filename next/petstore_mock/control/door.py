@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
-import petstore_mock
+from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
-from petstore_mock.common.refusing import did_you_mean, shown
+from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.control.admission import Admission, is_loopback
 from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
@@ -35,12 +34,11 @@ from petstore_mock.interface.strict_json import MalformedJsonError, decode_json,
 from petstore_mock.interface.violations import Violation
 from petstore_mock.journal.journal import EvictedError
 from petstore_mock.verbs import VERBS, Verb
-from petstore_mock.verbs import requests as _requests  # noqa: F401  # each of these rooms fills the table
-from petstore_mock.verbs import state as _state  # noqa: F401
-from petstore_mock.verbs import worlds as _worlds  # noqa: F401
 from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from petstore_mock.transport.server import Server
 
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
@@ -106,11 +104,11 @@ class Door:
 
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
-        return {"status": "ok", "version": petstore_mock.__version__, "uptime": round(monotonic() - self._started, 3)}
+        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._started, 3)}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), petstore_mock.__version__)
+        return door_document(self._verbs, arguments.get("origin", ""), __version__)
 
     # What the transport asks
 
@@ -119,7 +117,9 @@ class Door:
         path = request.target.partition("?")[0]
         if DOOR_PATH in path:
             return _PATH.fullmatch(path) is not None
-        return path in _OF_BROWSERS or (path == "/" and self._is_open and "text/html" in (request.header("Accept") or ""))
+        return path in _OF_BROWSERS or (
+            path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
+        )
 
     def handle(self, request: ApiRequest) -> Blocking:
         streams = request.target.partition("?")[0].endswith("/events") and request.method == "GET"
@@ -184,12 +184,16 @@ class Door:
         self._admission.check_token(request)
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
-            raise ProblemError(404, f"expected a path of the door; got {cut(path, 100)!r}{did_you_mean(path[1:], known)}")
+            raise ProblemError(
+                404, f"expected a path of the door; got {cut(path, 100)!r}{did_you_mean(path[1:], known)}"
+            )
         if request.method == "OPTIONS":
             return _response(204, fields={"Allow": _allowed(verbs)})
         verb = verbs["GET" if request.method == "HEAD" else request.method]
         if verb.root_only and name is not None:
-            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, so it stands at {DOOR_PATH}{path} alone")
+            raise ProblemError(
+                404, f"root only: {path[1:]} concerns all worlds, so it stands at {DOOR_PATH}{path} alone"
+            )
         self._check_name(name, must_exist=verb.name != "make_world")
         return self._done(request, verb, name, given)
 
@@ -201,7 +205,7 @@ class Door:
         for verb in self._verbs:
             pattern = verb.path.split("/")
             pairs = list(zip(pattern, segments, strict=False))
-            if len(pattern) == len(segments) and all(part in {segment} or part[0] == "{" for part, segment in pairs):
+            if len(pattern) == len(segments) and all(part == segment or part[0] == "{" for part, segment in pairs):
                 found[verb.method] = verb
                 given |= {part[1:-1]: unquote(segment) for part, segment in pairs if part[0] == "{"}
         return found, given
@@ -216,7 +220,9 @@ class Door:
 
     def _check_name(self, name: str | None, *, must_exist: bool) -> None:
         if name == DEFAULT_WORLD:
-            raise ProblemError(404, f"expected the name of a world by address; the default world's door is {DOOR_PATH}/")
+            raise ProblemError(
+                404, f"expected the name of a world by address; the default world's door is {DOOR_PATH}/"
+            )
         if name is not None and must_exist:
             self._find(name)
 
@@ -291,7 +297,9 @@ def _query(request: ApiRequest, rules: Schema) -> dict[str, Any]:
     ]
     if repeated:
         raise invalid(repeated)
-    return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
+    values = {name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}
+    judged: dict[str, Any] = _judged(values, rules, "query")
+    return judged
 
 
 def _typed(text: str, rules: Schema) -> object:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.control.admission import TOKEN_HEADER
 from petstore_mock.control.problems import PROBLEM_TYPE, ProblemData
 from petstore_mock.control.schemas import COMPONENTS, schema, shape_of
 from petstore_mock.core.routing import DOOR_PATH
-from petstore_mock.verbs import Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from petstore_mock.verbs import Verb
 
 _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
 _WORDS: Final = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 from petstore_mock.common.masking import cut
 from petstore_mock.interface.strict_json import encode_json
-from petstore_mock.interface.violations import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from petstore_mock.interface.violations import Violation
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _LONGEST_DETAIL: Final = 10_000  # characters; a sentence may show a part of megabytes
@@ -34,9 +37,7 @@ class ProblemData(TypedDict):
 class ProblemError(Exception):
     """A request that is refused, with the header fields that HTTP demands for the status."""
 
-    def __init__(
-        self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str
-    ) -> None:
+    def __init__(self, status: int, detail: str, violations: Sequence[Violation] = (), **fields: str) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail

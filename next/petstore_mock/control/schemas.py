@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.core.options import WorldOptions, options_at
@@ -17,8 +28,10 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
-from petstore_mock.verbs import Verb
 from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
+
+if TYPE_CHECKING:
+    from petstore_mock.verbs import Verb
 
 Schema = dict[str, Any]
 
@@ -31,7 +44,8 @@ _PLAIN: Final[Mapping[object, str]] = {
     str: "string",
 }
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
-_UNTOLD: Final = dict.fromkeys(("Behaviour", "date", "datetime"), object)  # types that only a type checker imports
+# Types that only a type checker imports.
+_UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
@@ -75,7 +89,9 @@ def _members(kind: Any) -> tuple[dict[str, Any], set[str]]:  # noqa: ANN401  # a
     """Return the types of the members of a TypedDict, and the names of those that are marked as NotRequired."""
     hints: dict[str, Any] = get_type_hints(kind, localns=_UNTOLD, include_extras=True)
     if hints.keys() >= WorldOptions.__annotations__.keys():
-        hints |= {name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()}
+        hints |= {
+            name: Annotated[Any, Keywords(**(option.schema or {}))] for name, option in options_at("door").items()
+        }
     said = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     members = {name: get_args(hint)[0] if name in said else hint for name, hint in hints.items()}
     return members, said
@@ -91,14 +107,16 @@ def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: boo
     return {**made, "additionalProperties": False} if closed else made
 
 
-def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
+def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401, PLR0911  # any type; one return a form
     """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
     if origin is Annotated:
         more: Keywords = parts[1]
-        return {"$ref": REF + more.component} if more.component else {**schema(parts[0], closed=closed), **more.keywords}
+        return (
+            {"$ref": REF + more.component} if more.component else {**schema(parts[0], closed=closed), **more.keywords}
+        )
     if origin is Literal:
         return {"type": "string", "enum": list(parts)}
     if origin in {Union, UnionType}:
@@ -164,7 +182,7 @@ def _criteria() -> Schema:
         arguments |= {name: dict(rules) for name, rules in schemas.properties(operation.body or "Pet").items()}
     told = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in arguments.items()}
     either = {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}
-    return {**told, **dict.fromkeys(GENERAL, {}), "status": either}
+    return {**told, **{key: {} for key in GENERAL}, "status": either}
 
 
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}

@@ -135,17 +135,20 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
 
 
 def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
-    """Return the errors of the form that was meant, of several: its type fits, and the fewest of its rules are broken."""
+    """Return the errors of the form that was meant: its type fits, and the fewest of its rules are broken."""
     forms: dict[int, list[Any]] = {}
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
     fitting = [form for form in forms.values() if not any(one.validator == "type" and not one.path for one in form)]
-    return min(fitting or forms.values(), key=lambda form: (sum(map(_weight, form)), -max(len(one.path) for one in form)))
+    return min(
+        fitting or forms.values(), key=lambda form: (sum(map(_weight, form)), -max(len(one.path) for one in form))
+    )
 
 
 def _weight(error: Any) -> int:  # noqa: ANN401  # as above
     """Return how many rules an error stands for: each unknown name breaks one."""
-    return len(error.instance.keys() - error.schema["properties"].keys()) if error.validator == "additionalProperties" else 1
+    is_unknown_name = error.validator == "additionalProperties"
+    return len(error.instance.keys() - error.schema["properties"].keys()) if is_unknown_name else 1
 
 
 _WORDS: Final[Mapping[str, str]] = {

@@ -236,7 +236,7 @@ class Journal:
             EvictedError: the answer depends on requests that are gone.
         """
         __tracebackhide__ = True
-        return self._assert(Criteria(criteria, operation), times, has_criteria=bool(criteria))
+        return self._assert(Criteria(criteria, operation), times)
 
     def assert_not_called(self, operation: str | None = None) -> None:
         """Assert that no request for ``operation`` arrived; without one, no request at all.
@@ -246,12 +246,12 @@ class Journal:
             PetStoreMockError: there is no such operation.
         """
         __tracebackhide__ = True
-        self._assert(Criteria({}, operation), 0, has_criteria=False)
+        self._assert(Criteria({}, operation), 0)
 
-    def _assert(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> list[Exchange]:
+    def _assert(self, asked: Criteria, times: int | None) -> list[Exchange]:
         __tracebackhide__ = True
         _check_count(times, 0)
-        passed, message, found = self._judge(asked, times, has_criteria=has_criteria)
+        passed, message, found = self._judge(asked, times)
         if not passed:
             raise VerificationError(message)
         return found
@@ -270,10 +270,11 @@ class Journal:
         """
         if where and self.evicted:
             raise self._lost()
-        return self._judge(Criteria(where, operation), times, has_criteria=bool(where))[:2]
+        return self._judge(Criteria(where, operation), times)[:2]
 
-    def _judge(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> tuple[bool, str, list[Exchange]]:
+    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         kept = self._kept()
+        has_criteria = bool(asked.asked)
         found = [exchange for exchange in kept if asked.matches(exchange)]
         is_exact = not has_criteria or not kept or kept[0].number == 1
         count = len(found) if has_criteria else self._count(asked.operation)

@@ -8,19 +8,24 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from os import PathLike
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import TOKEN_HEADER, check_token
 from petstore_mock.core.refusals import ConflictError, NotFoundError
 from petstore_mock.core.routing import DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
+from petstore_mock.faults.fault import Fault
 from petstore_mock.interface.table import BASE_PATH
 from petstore_mock.journal.exchange import is_base_url
-from petstore_mock.verbs import Verb
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from petstore_mock.verbs import Verb
 
 _PATIENCE: Final = 30.0  # seconds for a response, beyond those that the verb itself takes
 _SHOWN: Final = 300  # characters of a response that no door sends
@@ -44,7 +49,7 @@ class RemoteDoor:
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
-        if not is_base_url(url):
+        if not is_base_url(url) or not _has_port(url):
             example = "the address of a stub, such as http://127.0.0.1:8080, its /v1 or its control_url"
             refuse(f"expected {example}; got url={shown(url)}")
         parts = urlsplit(url)
@@ -70,7 +75,10 @@ class RemoteDoor:
     def send(self, verb: Verb, world: str | None, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
-        path = _IN_PATH.sub(lambda name: quote(str(given.pop(name[1])), safe=""), verb.path)
+        where = given.get("where")
+        if where and isinstance(where.get("body"), bytes):
+            given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
+        path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
         if verb.method in {"GET", "DELETE"}:
             path += f"?{urlencode({name: _in_query(value) for name, value in given.items()})}" if given else ""
@@ -78,10 +86,10 @@ class RemoteDoor:
             content = _encoded(given[verb.body] if verb.body else given)
         status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
         try:
-            value = json.loads(body) if body else None
+            value: Any = json.loads(body) if body else None
         except ValueError:
             value, kind = None, ""
-        if kind == "application/problem+json" and isinstance(value, dict):
+        if kind == "application/problem+json" and is_object(value):
             raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
         if status >= http.client.BAD_REQUEST or not (kind == "application/json" or not body):
             refuse(
@@ -101,13 +109,15 @@ class RemoteDoor:
         fields |= {} if content is None else {"Content-Type": "application/json"}
         fields |= {} if self._token is None else {TOKEN_HEADER: self._token}
         try:
-            connection.request(method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields)
+            connection.request(
+                method, url.removeprefix(f"{self._parts.scheme}://{self._parts.netloc}"), content, fields
+            )
             response = connection.getresponse()
             return response.status, response.headers.get_content_type(), response.read()
         except ssl.SSLCertVerificationError as error:
             refuse(
-                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, which "
-                "serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
+                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, "
+                "which serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
             )
         except (OSError, http.client.HTTPException) as error:
             refuse(
@@ -116,6 +126,18 @@ class RemoteDoor:
             )
         finally:
             connection.close()
+
+
+def _has_port(url: str) -> bool:
+    """Say whether an address has a port that can be, or none."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def _in_path(name: str, value: object) -> str:
+    return str(value) if name == "api_key" else _encoded(value).decode()  # "7" is no identifier
 
 
 def _in_query(value: object) -> object:
@@ -130,14 +152,14 @@ def _encoded(value: object) -> bytes:
 
 
 def _carried(value: object) -> object:
-    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and text as bytes."""
-    if isinstance(value, Mapping):
+    """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
+    if is_object(value):
         return dict(value)
+    if isinstance(value, Fault):
+        return {"kind": value.kind, **value.arguments}
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
     if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
-        return list(value)
+        return list(cast("Iterable[object]", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.real import monotonic
 from petstore_mock.core.refusals import ConflictError
 from petstore_mock.core.verification import ExpectedViolation
-from petstore_mock.journal.criteria import Criteria
-from petstore_mock.journal.exchange import Exchange
 from petstore_mock.journal.journal import EvictedError, Journal
 from petstore_mock.journal.record import from_data
-from petstore_mock.verbs import Verb
 from petstore_mock.verbs.requests import assert_requests, expect_requests, list_requests, wait_for_requests
+
+if TYPE_CHECKING:
+    from petstore_mock.journal.criteria import Criteria
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.verbs import Verb
 
 Send = Callable[..., Any]  # of a verb, its arguments and the seconds that it may take
 
@@ -43,7 +45,7 @@ class RemoteJournal(Journal):
         return super()._kept()
 
     @property
-    def total(self) -> int:  # type: ignore[override]  # the base has an attribute
+    def total(self) -> int:
         """The number of the newest request."""
         self.pull()
         return self._total
@@ -92,7 +94,7 @@ class RemoteJournal(Journal):
             raise EvictedError(str(error)) from None
         return told["passed"], told["message"]
 
-    def _judge(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> tuple[bool, str, list[Exchange]]:
+    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         passed, message = self.check(asked.operation, times, asked.asked)
         found = [one for one in self._kept() if asked.matches(one)] if passed else []
         return passed, message, found
@@ -105,14 +107,16 @@ class RemoteJournal(Journal):
             if self._send(wait_for_requests, question, left)["met"] or monotonic() >= deadline:
                 return
 
-    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:
+    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # a wait
         await asyncio.to_thread(self._wait, asked, times, timeout)
 
 
 class RemoteExpectation(ExpectedViolation):
     """A block of expected violations, of which the stub learns too."""
 
-    def __init__(self, journal: RemoteJournal, pattern: str | None, send: Callable[[Verb, Mapping[str, Any]], Any]) -> None:
+    def __init__(
+        self, journal: RemoteJournal, pattern: str | None, send: Callable[[Verb, Mapping[str, Any]], Any]
+    ) -> None:
         super().__init__(RLock(), journal, pattern)
         self._their_journal = journal
         self._send = send

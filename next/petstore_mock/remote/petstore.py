@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.refusing import refuse, require, shown
@@ -19,6 +18,7 @@ from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
 from petstore_mock.errors import VerificationError
+from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
 from petstore_mock.mock.face import PetStore
@@ -26,6 +26,9 @@ from petstore_mock.mock.tls import Trust
 from petstore_mock.remote.door import RemoteDoor
 from petstore_mock.remote.journal import RemoteExpectation, RemoteJournal
 from petstore_mock.verbs import Verb, requests, state, worlds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SAME_PROCESS: Final = {
     "app": "give the client petstore.url, and use a PetStoreMock() of your own for WSGI",
@@ -57,7 +60,7 @@ def connect(
             certificate is not trusted.
     """
     door = RemoteDoor(url, token, ca_path)
-    require(world is None or (isinstance(world, str) and world), "the name of a world", world=world)
+    require(world != "", "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
@@ -82,9 +85,14 @@ class RemoteHandle:
         self._plan = plan
         self._cancelled = False
         self.id: int = plan["id"]
+        self.fault = from_data(plan["fault"])
 
     def __repr__(self) -> str:
-        return f"<{self._refreshed()['words']} hits={self._plan['hits']}>"
+        return f"<{self} hits={self.hits}>"
+
+    def __str__(self) -> str:
+        words: str = self._plan["words"]
+        return words
 
     def _refreshed(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
@@ -119,10 +127,10 @@ class RemoteHandle:
 
     def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True
-        why_not = self._refreshed()["why_not"] if not self._cancelled else None
-        self._cancel(required=kind is not None)
+        why_not = None if self._cancelled or self.hits else self._plan["why_not"]
+        self._cancel(required=bool(why_not) and kind is not None)
         if why_not and kind is None:
-            raise VerificationError(f"{self._plan['words']} {why_not.replace(':', ' within its block:', 1)}")
+            raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
 
 class RemoteClock(Clock):
@@ -159,7 +167,7 @@ class RemotePetStore(PetStore):
         self._name = None if name == DEFAULT_WORLD else name
         self._is_own = is_own
         self._url = self._key = ""
-        self._strict = False
+        self._lasting: dict[str, Any] = {}  # options that worlds of fresh() have too
         self._further_keys: list[str] = []
         self.handles: dict[int, RemoteHandle] = {}
         self._clock = RemoteClock(self)
@@ -243,13 +251,16 @@ class RemotePetStore(PetStore):
 
     def _adopt(self, options: Mapping[str, Any]) -> None:
         """Take over the world as it is; make it if it is not there."""
+        if self._is_own or not self._is_there():
+            self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
+            self._do(worlds.make_world, _carried_options(options))
+
+    def _is_there(self) -> bool:
         try:
-            if self._is_own:
-                raise NotFoundError
             self._do(worlds.show_world, {})
         except NotFoundError:
-            self._strict = bool(options.get("strict"))
-            self._do(worlds.make_world, _carried_options(options))
+            return False
+        return True
 
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
         handle = self.handles[plan["id"]] = RemoteHandle(self, plan)
@@ -257,7 +268,7 @@ class RemotePetStore(PetStore):
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
         inner = type(self)(self._door, f"py-{secrets.token_hex(8)}", is_own=True)
-        inner._adopt({"strict": self._strict, **options})  # noqa: SLF001
+        inner._adopt({**self._lasting, **options})  # noqa: SLF001
         return inner
 
     def _end_fresh(self) -> None:
@@ -309,7 +320,7 @@ class RemotePetStore(PetStore):
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
         """Return to a copy of the state; see :meth:`PetStore.restore`."""
-        if not isinstance(snapshot, RemoteSnapshot) or snapshot.world != self.url:
+        if not isinstance(snapshot, RemoteSnapshot) or snapshot.world != self.url:  # type: ignore[redundant-expr]
             refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
         self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
 
@@ -321,6 +332,8 @@ class RemotePetStore(PetStore):
 def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
+    key = options.get("api_key")
+    require(key is None or isinstance(key, str), "an API key as text", type=type(key).__name__)
     told = {name: value for name, value in options.items() if value is not None}
     if "behaviour" in told:
         told["behaviour"] = dict(as_behaviour(told["behaviour"]))
@@ -329,4 +342,3 @@ def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(told.get("seed"), (str, PathLike)):
         told["seed"] = animals_of_file(told["seed"])
     return told
-

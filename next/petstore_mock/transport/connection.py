@@ -46,8 +46,8 @@ class Shared:
     handler: Handler
     limits: Limits
     over_tls: bool
-    connections: set[Connection] = field(default_factory=set)
-    known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict)
+    connections: set[Connection] = field(default_factory=set["Connection"])
+    known: dict[bytes, tuple[Head, bytes]] = field(default_factory=dict[bytes, "tuple[Head, bytes]"])
 
 
 class Connection(Line):
@@ -71,7 +71,7 @@ class Connection(Line):
         self._idle = not refusal  # the next byte begins a request that may be served at once
         self._last = False  # the connection ends with the next response
         self._exchange = 0
-        self._unsent = 0  # bytes that the client had not taken at the last sweep
+        self._unsent: int = 0  # bytes that the client had not taken at the last sweep
         self._started = self.touched
         self._generation: object = None  # when the incomplete head began
 
@@ -293,7 +293,7 @@ class Connection(Line):
         elif self._reader.in_head and self._is_ready():
             self._time_out(now, limits.head, "no whole head")
         else:
-            unsent = self.transport.get_write_buffer_size()
+            unsent: int = self.transport.get_write_buffer_size()
             if unsent != self._unsent:  # the client reads, however slowly
                 self._unsent, self.touched = unsent, now
             if now - self.touched > (limits.linger if self.draining and not unsent else limits.idle):

@@ -6,11 +6,12 @@ would fail the server for good.
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
-from werkzeug.test import EnvironBuilder
 
 from petstore_mock.common.masking import cut
 from petstore_mock.http.response import Head
@@ -63,6 +64,7 @@ class Listener(HTTPServer):
     def match(self, request: ApiRequest) -> Callable[[], tuple[Head, bytes]] | None:
         """Find the expectation of a request, and use it up if it is for one request only; return what responds."""
         asked = _as_werkzeug(request, self._server)
+        asked.get_data()
         clears = self._clears
         try:
             found = self._take(asked)
@@ -109,17 +111,18 @@ class Listener(HTTPServer):
 
     def problems(self) -> list[str]:
         """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
-        failures = [*self.assertions, *self.handler_errors]
-        self.clear_assertions()
-        self.clear_handler_errors()
         unmet = [
             *((one, "an ordered expectation") for one in self.ordered_handlers),
             *((one, "an expectation for one request") for one in self.oneshot_handlers),
         ]
-        return [
-            *(f"httpserver: {type(error).__name__}: {error}" for error in failures),
+        found = [
+            *(f"httpserver: an assertion failed: {one}" for one in self.assertions),
+            *(f"httpserver: {type(one).__name__}: {one}" for one in self.handler_errors),
             *(f"httpserver: {kind} was not met: {cut(repr(one.matcher), _SHOWN)}" for one, kind in unmet),
         ]
+        self.clear_assertions()
+        self.clear_handler_errors()
+        return found
 
 
 def _constant(response: tuple[Head, bytes]) -> Callable[[], tuple[Head, bytes]]:
@@ -128,13 +131,22 @@ def _constant(response: tuple[Head, bytes]) -> Callable[[], tuple[Head, bytes]]:
 
 def _as_werkzeug(request: ApiRequest, server: Server) -> Request:
     path, _, query = request.target.partition("?")
-    fields = {
-        name.decode("latin-1"): (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
-        for name, values in request.fields.by_name.items()
-        if b"_" not in name and name not in {b"content-length", b"transfer-encoding"}  # the body is decoded
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": request.method,
+        "PATH_INFO": unquote(path, "latin-1"),
+        "QUERY_STRING": query,
+        "REQUEST_URI": request.target,
+        "SERVER_NAME": server.host,
+        "SERVER_PORT": str(server.port),
+        "SERVER_PROTOCOL": request.version,
+        "CONTENT_LENGTH": str(len(request.body)),
+        "wsgi.input": BytesIO(request.body),
+        "wsgi.url_scheme": "http",
     }
-    base = f"http://{request.header('host') or f'{server.host}:{server.port}'}"
-    environ = EnvironBuilder(path, base, query, request.method, data=request.body, headers=fields.items()).get_environ()
-    asked = Request({**environ, "SERVER_PROTOCOL": request.version})
-    asked.get_data()
-    return asked
+    for name, values in request.fields.by_name.items():
+        if b"_" in name or name in {b"content-length", b"transfer-encoding"}:  # the body is decoded
+            continue
+        key = name.decode("latin-1").upper().replace("-", "_")
+        text = (b"; " if name == b"cookie" else b",").join(values).decode("latin-1")
+        environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = text
+    return Request(environ)

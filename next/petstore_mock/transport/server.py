@@ -57,7 +57,8 @@ class _Socket(socket.socket):
     """A socket that accepts connections while a test has replaced ``socket.socket``."""
 
     def accept(self) -> tuple[socket.socket, Any]:
-        descriptor, address = self._accept()  # type: ignore[attr-defined]  # what socket.accept() calls
+        accept: Callable[[], tuple[int, Any]] = getattr(self, "_accept")  # noqa: B009  # as socket.accept() does
+        descriptor, address = accept()
         return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
 
 

@@ -12,6 +12,7 @@ from petstore_mock.interface.table import OPERATIONS
 Origin = NewType("Origin", str)
 WorldName = NewType("WorldName", str)
 
+
 class Keywords:
     """Further keywords of the JSON Schema of a type, or the component that stands for it."""
 

@@ -27,6 +27,8 @@ DATE = b"Thu, 05 Dec 2030 00:00:00 GMT"
 class Handler:
     """Responds as the path of a request says."""
 
+    in_flight = False
+
     def complete(self, outcome: str, *, sent: bool) -> None:
         assert outcome or sent
 
