@@ -22,7 +22,6 @@ from petstore_mock.interface.table import FIELDS, OPERATIONS
 from tools.static_types import TARGET, static_types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 BEHAVIOURS = st.fixed_dictionaries(
