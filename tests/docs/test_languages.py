@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.blocks import blocks
 from tests.peers.tools import NODE_MODULES, node_tool, run
 from tests.platforms import POSIX_SHELL
+from tools.documents.blocks import blocks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import petstore_mock
-from tests.docs.blocks import ROOT
+from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

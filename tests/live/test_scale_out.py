@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from tests.docs.blocks import blocks
 from tests.live.stub import PATIENCE, Stub, reserved_port, stub
 from tests.platforms import POSIX_SIGNALS
+from tools.documents.blocks import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,13 +20,14 @@ UNWRITTEN: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130  # what a shell says of a command that SIGINT ended
 
-# Each has a module of its name with `DESCRIPTION`, `add_options(parser)` and `run(options, stdout, stderr)`, which
-# returns the exit code.
+# Each has a module of its name with DESCRIPTION, add_options(parser) and run(options, stdout, stderr) -> exit code.
 COMMANDS: Final = {
     "serve": "respond to requests on a port until Ctrl-C",
     "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",
     "gaps": "print what the interface leaves open, and the alternatives",
     "openapi": "print the interface as an OpenAPI 3.1 document",
+    "verify": "ask a service whether it keeps the contract",
+    "learn": "find out which choices a service makes, and write them for the fixture and the stub",
 }
 
 

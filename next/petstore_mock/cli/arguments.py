@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from petstore_mock.common.refusing import did_you_mean, nearest, one_of, refuse, shown
+from petstore_mock.common.refusing import did_you_mean, nearest, refuse, require, shown
 from petstore_mock.core.options import OPTIONS, Option, flag_of, number_of, options_at
 from petstore_mock.errors import PetStoreMockError
 
@@ -29,7 +29,8 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _format(_: str, value: Any) -> str:  # noqa: ANN401
-    return one_of(value, ("text", "json"), "format")
+    require(value in {"text", "json"}, "one of text, json", log_format=value)
+    return str(value)
 
 
 def _plain(_: str, value: Any) -> Any:  # noqa: ANN401
@@ -111,25 +112,19 @@ def environment(name: str) -> str:
     return "" if text.startswith("tcp://") else text
 
 
-def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> tuple[dict[str, Any], set[str]]:
-    """Return the value of each option, and the names of those that the command line itself gives."""
+def values_of(given: argparse.Namespace, options: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the value of each option: from the command line, else from the environment, else its default."""
     values: dict[str, Any] = {}
-    here: set[str] = set()
     for name, option in options.items():
-        texts: Any = getattr(given, name)
-        source = flag(name)
-        if texts is not None:
-            here.add(name)
-        else:
+        texts, source = getattr(given, name), flag(name)
+        if texts is None and (text := environment(name).strip()):
+            texts = _BETWEEN.split(text) if name in REPEATED else text
             source = f"the environment variable {variable(name)}"
-            text = environment(name)
-            texts = (_BETWEEN.split(text.strip()) if name in REPEATED else text) or None
-            texts = None if not text else texts
         try:
             values[name] = option.default if texts is None else _read(option, texts)
         except PetStoreMockError as error:
             refuse(f"{source}: {error}")
-    return values, here
+    return values
 
 
 def _read(option: Option, texts: Any) -> Any:  # noqa: ANN401  # a text, or several

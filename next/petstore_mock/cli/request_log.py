@@ -1,4 +1,4 @@
-"""The request log of ``serve``: a line for each request. A daemon thread writes it: no client waits for a pipe."""
+"""The request log of ``serve``: a line for each request. A daemon thread writes, so a full pipe delays no client."""
 
 from __future__ import annotations
 

@@ -15,9 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of, variable
+from petstore_mock.cli.arguments import SERVE, Parser, UsageError, flag, values_of
 from petstore_mock.cli.request_log import RequestLog
-from petstore_mock.common.real import monotonic
 from petstore_mock.common.refusing import refuse
 from petstore_mock.common.values import write_text
 from petstore_mock.control.admission import Admission, check_host, check_token, is_loopback
@@ -35,14 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 DESCRIPTION: Final = (
-    "Respond to requests in the foreground until Ctrl-C or SIGTERM. Options that are not given come from the "
-    "environment: PETSTORE_MOCK_PORT for --port, and so on; true for --quiet; commas or spaces between the values of "
-    "a repeated option."
+    "Respond to requests in the foreground until Ctrl-C or SIGTERM. The environment stands in for options that are not "
+    "given: PETSTORE_MOCK_PORT for --port, true for --quiet, commas or spaces between the values of a repeated option."
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # shown, not bound
 _PROXIES: Final = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")  # those that curl reads
-_OPENING: Final = ("control", "control_token", "control_port")
 _COLLECTED: Final = 10_000  # new objects between two looks of the garbage collector, which finds nothing in journals
 
 
@@ -52,8 +49,10 @@ def add_options(parser: Parser) -> None:
 
 def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """Serve until SIGINT or SIGTERM."""
-    options, here = values_of(given, SERVE)
-    _settle_door(options, here)
+    options = values_of(given, SERVE)
+    opening = [name for name in ("control", "control_token", "control_port") if options[name] not in {None, False}]
+    if options["no_control"] and opening:
+        raise UsageError(f"expected {flag(opening[0])} or --no-control; got both: the second closes the control door")
     log = RequestLog(stdout, as_json=options["log_format"] == "json")
     ended = threading.Event()
     former = gc.get_threshold()
@@ -61,9 +60,8 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     with _until_signalled(ended):
         stub = _Stub(options, log)
         try:
-            with _signals_left_to_main():
-                stub.start()
-                log.start(stub.greeting())
+            stub.start()
+            log.start(stub.greeting())
             while not ended.wait(0.2):  # a signal that comes just before the wait does not end it
                 stub.expire()
         finally:
@@ -72,20 +70,6 @@ def run(given: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if trouble := log.finish():
         print(f"petstore-mock: {trouble}", file=stderr)
     return 0
-
-
-def _settle_door(options: dict[str, Any], here: set[str]) -> None:
-    """Refuse to both open and close the door; the command line wins over the environment."""
-    opening = [name for name in _OPENING if options[name] not in {None, False}]
-    if not options["no_control"] or not opening:
-        return
-    if "no_control" in here and not here.intersection(opening):
-        options.update(dict.fromkeys(opening))
-    elif "no_control" not in here and here.intersection(opening):
-        options["no_control"] = False
-    else:
-        write = flag if "no_control" in here else variable
-        raise UsageError(f"expected {write(opening[0])} or {write('no_control')}; got both: one opens the control door")
 
 
 class _Stub:
@@ -102,7 +86,7 @@ class _Stub:
         self.service = Service(
             {**listener, "loop": "uvloop" if find_spec("uvloop") else "asyncio"},
             {"behaviour": behaviour, "seed": options["seed"], "at": options["at"]},
-            keys=options["api_key"],
+            keys=options["api_key"] or (),
             certificates=certificates,
             max_worlds=options["max_worlds"],
             ttl=options["world_ttl"],
@@ -118,7 +102,6 @@ class _Stub:
         self._token: str | None = None  # one that was made up
         self._own_port: Server | None = None
         self._mount()
-        self._expiry = 0.0
 
     # The door
 
@@ -133,11 +116,11 @@ class _Stub:
         cors_of(options["allowed_origin"])  # the same rules for what an origin is
         admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
         is_open = not options["no_control"] and (token is not None or _is_local(options["host"]))
-        own_port = options["control_port"] if is_open else None
-        self.service.mount(admission, is_open=is_open and own_port is None)
-        if own_port is not None:
+        port: int | None = options["control_port"]
+        self.service.mount(admission, is_open=is_open and port is None)
+        if is_open and port is not None:
             door = Door(self.service.worlds, lambda: own, admission, service=lambda: self.service.server)
-            own = self._own_port = Server(door, options["host"], own_port)
+            own = self._own_port = Server(door, options["host"], port)
 
     # TLS
 
@@ -177,12 +160,9 @@ class _Stub:
         self.service.stop()
 
     def expire(self) -> None:
-        """End the worlds that got no request for too long; it looks at every world, so not each time."""
-        ttl = self._options["world_ttl"]
-        if ttl is not None and monotonic() >= self._expiry:
-            self._expiry = monotonic() + min(ttl / 10, 60.0)
-            for name in self.service.worlds.expire():
-                self._log.say("ended", f"no request for {ttl:g} s", name)
+        """End the worlds that got no request for too long."""
+        for name in self.service.worlds.expire():
+            self._log.say("ended", f"no request for {self._options['world_ttl']:g} s", name)
 
     def greeting(self) -> str:
         """Return where the stub is, with a line that works when it is pasted into a shell."""
@@ -226,19 +206,6 @@ def _origin(server: Server, *, secure: bool) -> str:
 
 
 @contextmanager
-def _signals_left_to_main() -> Generator[None]:
-    """Keep signals from the threads that start in the block: the main thread alone acts on them."""
-    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover  # on Windows
-        yield
-        return
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
-
-
-@contextmanager
 def _until_signalled(ended: threading.Event) -> Generator[None]:
     """Set an event at the first SIGINT or SIGTERM; a second one of the same kind meets the former handler."""
     former: dict[int, Any] = {}
@@ -252,10 +219,10 @@ def _until_signalled(ended: threading.Event) -> Generator[None]:
 
     seen: set[int] = set()
     is_main = threading.current_thread() is threading.main_thread()  # Python lets no other thread have handlers
-    for name in _SIGNALS if is_main else ():
-        former[name] = signal.signal(name, handle)
+    for number in _SIGNALS if is_main else ():
+        former[int(number)] = signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        for one, handler in former.items():
+            signal.signal(one, handler)

@@ -43,30 +43,19 @@ def check_token(token: str) -> str:
 
 def check_host(host: str) -> str:
     """Return a value that a Host field can have (RFC 9110 §7.2)."""
-    require(
-        _HOST.fullmatch(host), "a host as the field Host has it, without scheme or path, such as proxy:8080", got=host
-    )
+    require(_HOST.fullmatch(host), "a Host as its field has it, without scheme or path, such as proxy:8080", host=host)
     return host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What a request needs.
-
-    Attributes:
-        token: the value of ``Petstore-Control-Token``; None where the door is open without a token.
-        loopback: whether the door listens on loopback alone: then the Host must be one of loopback's.
-        port: the port at which the door listens.
-        scheme: how the door is addressed.
-        allowed_hosts: further values of Host, with or without a port.
-        allowed_origins: further values of Origin.
-    """
+    """What a request needs."""
 
     token: str | None = None
-    loopback: bool = True
+    loopback: bool = True  # whether only this machine reaches the door: then the Host must be one of loopback's
     port: int = 0
     scheme: str = "http"
-    allowed_hosts: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()  # with or without a port
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, *, to_page: bool) -> None:

@@ -1,4 +1,4 @@
-"""The files of the console, under a strict content security policy. They hold no data, so they need no token."""
+"""The files of the console, under a strict content security policy. They hold no world, so they need no token."""
 
 from __future__ import annotations
 

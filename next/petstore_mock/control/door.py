@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypedDict
@@ -19,11 +19,10 @@ from petstore_mock.common.refusing import did_you_mean
 from petstore_mock.control.admission import Admission, is_loopback
 from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
-from petstore_mock.control.problems import PROBLEM_TYPE, ProblemError, invalid
+from petstore_mock.control.problems import ProblemError, invalid, problem_of
 from petstore_mock.control.schemas import Schema, in_place, shape_of
-from petstore_mock.core.refusals import ConflictError, FullError, InvalidError, NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
-from petstore_mock.core.routing import CLOSED, DOOR_PATH, SERVER
+from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking
 from petstore_mock.http.request import KNOWN_METHODS, UNASKED_BODY, ApiRequest
@@ -32,8 +31,7 @@ from petstore_mock.interface import schemas
 from petstore_mock.interface.conditions import CONDITIONS
 from petstore_mock.interface.strict_json import MalformedJsonError, decode_json, encode_json, read_integer
 from petstore_mock.interface.violations import Violation
-from petstore_mock.journal.journal import EvictedError
-from petstore_mock.verbs import VERBS, Verb
+from petstore_mock.verbs import VERBS, Verb, requests, state, worlds
 from petstore_mock.verbs.verb import Nothing, Origin, WithOrigin
 
 if TYPE_CHECKING:
@@ -41,18 +39,18 @@ if TYPE_CHECKING:
 
     from petstore_mock.transport.server import Server
 
+_ROOMS: Final = (requests, state, worlds)  # their import fills the table of verbs
 _LIMIT: Final = 64 * 1024 * 1024  # bytes of a body: some hundred thousand animals
 _PATH: Final = re.compile(rf"(?:/(?:w|%77)/(?P<name>[^/?]*))?{DOOR_PATH}(?P<rest>/[^?]*)?", re.ASCII)
 _OF_BROWSERS: Final = frozenset({"/favicon.ico", "/robots.txt"})  # they ask for these themselves
+_READING: Final = frozenset({"GET", "HEAD"})
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
-_STATUSES: Final = ((NotFoundError, 404), (ConflictError, 409), (EvictedError, 409), (FullError, 507))
 _FIELDS: Final = {  # a page of another site may not frame, sniff or read the responses
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    **dict([SERVER]),
 }
 _log = logging.getLogger("petstore_mock")
 
@@ -66,12 +64,8 @@ class HealthData(TypedDict):
 class Door:
     """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
 
-    Args:
-        worlds: the worlds that it steers.
-        server: returns the server that it stands behind.
-        admission: who may use it, but for what the server knows once it listens.
-        is_open: whether it does more than tell its health.
-        service: returns the server of the service, where the door has a port of its own.
+    The server knows where it listens once it does. ``service`` returns that of the service, where the door has a port
+    of its own. A door that is not open tells its health alone.
     """
 
     def __init__(
@@ -96,19 +90,20 @@ class Door:
         ]
         worlds.host.has_door |= is_open
 
+    def health(self, _: Worlds, __: Nothing) -> HealthData:
+        """Say that the stub serves."""
+        uptime = round(monotonic() - self._started, 3)
+        return {"status": "ok", "version": __version__, "uptime": uptime}
+
+    def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
+        """Describe the door as an OpenAPI 3.1 document."""
+        return door_document(self._verbs, arguments.get("origin", ""), __version__)
+
     @property
     def _admission(self) -> Admission:
         server = self._server()
         scheme = "https" if self._service is None and self._worlds.host.tls else "http"
         return replace(self._rules, loopback=is_loopback(server.bound), port=server.port, scheme=scheme)
-
-    def health(self, _: Worlds, __: Nothing) -> HealthData:
-        """Say that the stub serves."""
-        return {"status": "ok", "version": __version__, "uptime": round(monotonic() - self._started, 3)}
-
-    def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
-        """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), __version__)
 
     # What the transport asks
 
@@ -117,20 +112,20 @@ class Door:
         path = request.target.partition("?")[0]
         if DOOR_PATH in path:
             return _PATH.fullmatch(path) is not None
-        return path in _OF_BROWSERS or (
-            path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
-        )
+        is_browser = path == "/" and self._is_open and "text/html" in (request.header("Accept") or "")
+        return is_browser or path in _OF_BROWSERS
 
     def handle(self, request: ApiRequest) -> Blocking:
-        streams = request.target.partition("?")[0].endswith("/events") and request.method == "GET"
+        streams = request.method == "GET" and request.target.partition("?")[0].endswith("/events")
         return Blocking(lambda: self._respond(request), streams=streams)
 
     def admits(self, request: ApiRequest, _: int | None) -> bool:
-        with suppress(ProblemError):
+        try:
             self._admission.check_source(request, to_page=False)
             self._admission.check_token(request)
-            return self._is_open
-        return False
+        except ProblemError:
+            return False
+        return self._is_open
 
     def body_limit(self, request: ApiRequest) -> int:
         return _LIMIT if self.admits(request, None) else UNASKED_BODY
@@ -139,7 +134,8 @@ class Door:
         return None
 
     def refuse(self, condition: str, detail: str, _: ApiRequest, __: object = None) -> Response:
-        return _refused(ProblemError(CONDITIONS[condition].status, f"expected a request that HTTP allows; {detail}"))
+        kind = "a method of HTTP" if condition == "unknown_method" else "a request that HTTP allows"
+        return _refused(ProblemError(CONDITIONS[condition].status, f"expected {kind}; got {detail}"))
 
     def failed(self, error: BaseException, _: ApiRequest) -> Response:
         _log.error("the control door failed", exc_info=error)
@@ -154,8 +150,8 @@ class Door:
     def _respond(self, request: ApiRequest) -> Response | Stream:
         try:
             return self._routed(request)
-        except ProblemError as problem:
-            return _refused(problem)
+        except PetStoreMockError as error:
+            return _refused(error)
         except Exception as error:  # noqa: BLE001  # a bug must be a response, and be seen
             return self.failed(error, request)
 
@@ -163,38 +159,41 @@ class Door:
         target = request.target.partition("?")[0]
         match = _PATH.fullmatch(target)
         if match is None:
-            if target == "/" and request.method in {"GET", "HEAD"}:
+            if target == "/" and request.method in _READING:
                 return _response(303, fields={"Location": f"{DOOR_PATH}/"})
             raise ProblemError(404, f"expected a path of the control door, such as {DOOR_PATH}/world")
         name = None if match["name"] is None else unquote(match["name"])
         path: str = match["rest"] or ""
         verbs, given = self._route(path)
-        if path == "/health" and name is None and request.method in {"GET", "HEAD"}:
+        if path == "/health" and name is None and request.method in _READING:
             return self._done(request, verbs["GET"], name, given)
         if not self._is_open:
             raise ProblemError(404, f"the control door is {CLOSED}")
-        self._check_method(request.method, verbs)
         page = console_page(path)
         self._admission.check_source(request, to_page=page is not None)
+        _check_method(request.method, dict.fromkeys(["GET"]) if page else verbs)
+        if page is None:
+            self._admission.check_token(request)
+        if name == DEFAULT_WORLD:
+            raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
         if page is not None:
-            self._check_name(name, must_exist=True)
-            self._check_method(request.method, dict.fromkeys(["GET", "HEAD"], None))
-            status, content, fields = page
-            return _response(status, content, dict(fields))
-        self._admission.check_token(request)
+            self._worlds.find(name or DEFAULT_WORLD)
+            return _response(page[0], page[1], dict(page[2]))
+        return self._told(request, path, name, verbs, given)
+
+    def _told(
+        self, request: ApiRequest, path: str, name: str | None, verbs: dict[str, Verb], given: dict[str, str]
+    ) -> Response | Stream:
+        """Respond to a request that may come in."""
         if not verbs:
             known = [verb.path for verb in self._verbs if name is None or not verb.root_only]
-            raise ProblemError(
-                404, f"expected a path of the door; got {cut(path, 100)!r}{did_you_mean(path[1:], known)}"
-            )
+            came = f"{cut(path, 100)!r}{did_you_mean(path[1:], known)}"
+            raise ProblemError(404, f"expected a path of the door; got {came}")
         if request.method == "OPTIONS":
             return _response(204, fields={"Allow": _allowed(verbs)})
         verb = verbs["GET" if request.method == "HEAD" else request.method]
         if verb.root_only and name is not None:
-            raise ProblemError(
-                404, f"root only: {path[1:]} concerns all worlds, so it stands at {DOOR_PATH}{path} alone"
-            )
-        self._check_name(name, must_exist=verb.name != "make_world")
+            raise ProblemError(404, f"root only: {path[1:]} concerns all worlds, and stands at {DOOR_PATH}{path}")
         return self._done(request, verb, name, given)
 
     def _route(self, path: str) -> tuple[dict[str, Verb], dict[str, str]]:
@@ -203,34 +202,12 @@ class Door:
         found: dict[str, Verb] = {}
         given: dict[str, str] = {}
         for verb in self._verbs:
-            pattern = verb.path.split("/")
-            pairs = list(zip(pattern, segments, strict=False))
-            if len(pattern) == len(segments) and all(part == segment or part[0] == "{" for part, segment in pairs):
+            pairs = list(zip(verb.path.split("/"), segments, strict=False))
+            fits = len(pairs) == len(segments) == verb.path.count("/") + 1
+            if fits and all(part == segment or part[0] == "{" for part, segment in pairs):
                 found[verb.method] = verb
                 given |= {part[1:-1]: unquote(segment) for part, segment in pairs if part[0] == "{"}
         return found, given
-
-    def _check_method(self, method: str, allowed: Mapping[str, object]) -> None:
-        if method not in KNOWN_METHODS:  # RFC 9110 §9.1
-            raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)!r}")
-        if allowed and method != "OPTIONS" and ("GET" if method == "HEAD" else method) not in allowed:
-            raise ProblemError(
-                405, f"expected one of the methods {_allowed(allowed)}; got {method}", Allow=_allowed(allowed)
-            )
-
-    def _check_name(self, name: str | None, *, must_exist: bool) -> None:
-        if name == DEFAULT_WORLD:
-            raise ProblemError(
-                404, f"expected the name of a world by address; the default world's door is {DOOR_PATH}/"
-            )
-        if name is not None and must_exist:
-            self._find(name)
-
-    def _find(self, name: str) -> Any:  # noqa: ANN401  # a World
-        try:
-            return self._worlds.find(name)
-        except NotFoundError as error:
-            raise ProblemError(404, str(error)) from None
 
     # Doing
 
@@ -245,8 +222,8 @@ class Door:
             arguments["origin"] = Origin(self._origin(request))
         if "name" in shape.carried and name is not None:
             arguments["name"] = name
+        fields = {"Content-Type": verb.media_type}
         if verb.media_type == "text/event-stream":
-            fields = {"Content-Type": verb.media_type}
             if request.method == "HEAD":
                 return _response(200, fields=fields)
             return Stream(_head(200, fields), _now(), self._events(verb(self._worlds, arguments), name))
@@ -254,23 +231,18 @@ class Door:
         if verb.status == 204:
             return _response(204)
         content = encode_json(result) if verb.media_type == "application/json" else str(result).encode()
-        replaced = verb.name == "make_world" and "previous" in result  # RFC 9110 §9.3.4
-        return _response(200 if replaced else verb.status, content, {"Content-Type": verb.media_type})
+        status = verb.replaced if verb.replaced and "previous" in result else verb.status  # RFC 9110 §9.3.4
+        return _response(status, content, fields)
 
     def _result(self, verb: Verb, name: str | None, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
-        try:
-            if verb.of == "worlds":
-                return verb(self._worlds, arguments)
-            world = self._find(name or DEFAULT_WORLD)
-            with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
-                return verb(world, arguments)
-        except InvalidError as error:
-            raise ProblemError(422, str(error), error.violations) from None
-        except PetStoreMockError as error:
-            status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 422)
-            raise ProblemError(status, str(error)) from None
+        if verb.of == "worlds":
+            return verb(self._worlds, arguments)
+        world = self._worlds.find(name or DEFAULT_WORLD)
+        with self._worlds.visiting(world), world.lock if verb.locks else nullcontext():
+            return verb(world, arguments)
 
     def _origin(self, request: ApiRequest) -> str:
+        """Return the address of the service, as the client names this machine."""
         host = request.header("Host") or "localhost"
         if self._service is None:
             return f"{self._admission.scheme}://{host}"
@@ -278,28 +250,23 @@ class Door:
         return f"http{'s' if self._worlds.host.tls else ''}://{bare}:{self._service().port}"
 
     def _events(self, events: Any, name: str | None) -> Iterator[bytes]:  # noqa: ANN401  # what follow_events returns
-        with closing(events), nullcontext() if name is None else self._worlds.visiting(self._find(name)):
+        with closing(events), nullcontext() if name is None else self._worlds.visiting(self._worlds.find(name)):
             yield b": the events of petstore-mock\n\n"
             for event in events:
-                if event is None:
-                    yield b": still here\n\n"
-                else:
-                    yield f"event: {event[0]}\ndata: {json.dumps(event[1], ensure_ascii=False)}\n\n".encode()
+                told = ": still here" if event is None else f"event: {event[0]}\ndata: {json.dumps(event[1])}"
+                yield f"{told}\n\n".encode()
 
 
-def _query(request: ApiRequest, rules: Schema) -> dict[str, Any]:
+# Arguments
+
+
+def _query(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # an object
     known: Mapping[str, Schema] = rules["properties"]
     texts = parse_qs(request.target.partition("?")[2], keep_blank_values=True)
-    repeated = [
-        Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)
-        for name, given in texts.items()
-        if len(given) > 1
-    ]
-    if repeated:
-        raise invalid(repeated)
-    values = {name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}
-    judged: dict[str, Any] = _judged(values, rules, "query")
-    return judged
+    for name, given in texts.items():
+        if len(given) > 1:
+            raise invalid([Violation(f"query.{cut(name, 60)}", "unique", "must be given only once", given)])
+    return _judged({name: _typed(given[0], known.get(name, {})) for name, given in texts.items()}, rules, "query")
 
 
 def _typed(text: str, rules: Schema) -> object:
@@ -309,13 +276,13 @@ def _typed(text: str, rules: Schema) -> object:
 
 
 def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON value
-    """Decode and judge the body; where no argument is required, it may be missing."""
+    """Decode and judge the body; an object without required members may be missing."""
     if request.oversized:
         came = request.header("Content-Length") or "more"
         raise ProblemError(413, f"expected a body of at most {_LIMIT} bytes; got {came}")
     if not request.body:
-        if rules.get("required") != []:
-            return _judged({}, rules, "body") if "required" in rules else _refuse_empty()
+        if rules.get("required", True):
+            raise ProblemError(422, f"expected a body with {', '.join(rules.get('required', ['JSON']))}; got none")
         return {}
     if not request.fields.is_json:
         came = cut(request.header("Content-Type") or "none", 100)
@@ -325,12 +292,8 @@ def _body(request: ApiRequest, rules: Schema) -> Any:  # noqa: ANN401  # a JSON 
     except MalformedJsonError as error:
         raise ProblemError(400, str(error)) from None
     if repeated:
-        raise ProblemError(400, "; ".join(map(str, repeated[:20])), repeated)
+        raise ProblemError(400, str(repeated[0]), repeated)
     return _judged(value, rules, "body")
-
-
-def _refuse_empty() -> Any:  # noqa: ANN401
-    raise ProblemError(422, "expected a body of JSON; got none")
 
 
 @cache
@@ -349,6 +312,18 @@ def _judged(value: Any, rules: Schema, location: str) -> Any:  # noqa: ANN401  #
 # Responses
 
 
+def _check_method(method: str, allowed: Mapping[str, object]) -> None:
+    if method not in KNOWN_METHODS:  # RFC 9110 §9.1
+        raise ProblemError(501, f"expected a method of HTTP; got {cut(method, 40)}")
+    if allowed and method not in {*allowed, "OPTIONS", *(["HEAD"] if "GET" in allowed else [])}:
+        names = _allowed(allowed)
+        raise ProblemError(405, f"expected one of the methods {names}; got {method}", Allow=names)
+
+
+def _allowed(methods: Mapping[str, object]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+
+
 def _now() -> bytes:
     return http_date(time()).encode("ascii")
 
@@ -361,9 +336,5 @@ def _response(status: int, content: bytes = b"", fields: Mapping[str, str] | Non
     return Response(_head(status, fields or {}), content, _now())
 
 
-def _refused(problem: ProblemError) -> Response:
-    return _response(problem.status, problem.body(), {"Content-Type": PROBLEM_TYPE, **problem.fields})
-
-
-def _allowed(methods: Mapping[str, object]) -> str:
-    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+def _refused(error: PetStoreMockError) -> Response:
+    return _response(*problem_of(error))

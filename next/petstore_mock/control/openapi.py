@@ -15,20 +15,7 @@ if TYPE_CHECKING:
     from petstore_mock.verbs import Verb
 
 _NAME: Final = {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,100}$"}
-_WORDS: Final = {
-    200: "Done.",
-    201: "Made.",
-    204: "Done, without a body.",
-    400: "The body is not JSON.",
-    401: "The token is missing or wrong.",
-    403: "The request came from a foreign web page.",
-    404: "The path leads to nothing.",
-    409: "The request contradicts the state of the world.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "The request can't be right.",
-    507: "There are as many worlds as there may be.",
-}
+_WORDS: Final = {200: "Done.", 201: "Made.", 204: "Done, without a body."}
 
 
 def door_document(verbs: Sequence[Verb], origin: str, version: str) -> dict[str, Any]:
@@ -65,7 +52,7 @@ def _operation(verb: Verb, mount: str) -> dict[str, Any]:
         "operationId": f"{verb.name}_of" if mount else verb.name,
         "summary": verb.summary,
         "parameters": parameters,
-        "responses": _responses(verb, has_path=bool(in_path)),
+        "responses": _responses(verb),
     }
     if shape.body is not None:
         operation["requestBody"] = {
@@ -75,18 +62,13 @@ def _operation(verb: Verb, mount: str) -> dict[str, Any]:
     return {**operation, "security": []} if verb.name == "health" else operation
 
 
-def _responses(verb: Verb, *, has_path: bool) -> dict[str, Any]:
-    shape = shape_of(verb)
-    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape.result}}}
-    makes = verb.name == "make_world"
-    successes = [200, 201] if makes else [verb.status]
-    refusals = [] if verb.name == "health" else [401, 403]
-    refusals += [404] if has_path else []
-    refusals += [] if shape.body is None else [400, 413, 415]
-    refusals += [409] if verb.conflicts else []
-    refusals += [422, 507] if makes else [422]
+def _responses(verb: Verb) -> dict[str, Any]:
+    content = {} if verb.status == 204 else {"content": {verb.media_type: {"schema": shape_of(verb).result}}}
     problem = {PROBLEM_TYPE: {"schema": schema(ProblemData, closed=False)}}
     return {
-        **{str(status): {"description": _WORDS[status], **content} for status in successes},
-        **{str(status): {"description": _WORDS[status], "content": problem} for status in sorted(refusals)},
+        **{
+            str(status): {"description": _WORDS[status], **content}
+            for status in {verb.status, verb.replaced or verb.status}
+        },
+        "default": {"description": "The request is refused, and has changed nothing.", "content": problem},
     }

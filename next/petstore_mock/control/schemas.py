@@ -25,9 +25,12 @@ from petstore_mock.core.options import WorldOptions, options_at
 from petstore_mock.faults.fault import schema_of as fault_schema
 from petstore_mock.faults.kinds import KINDS
 from petstore_mock.interface import schemas
+from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
+from petstore_mock.journal.har import har_document
+from petstore_mock.journal.outcomes import Coverage
 from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ _PLAIN: Final[Mapping[object, str]] = {
     float: "number",
     str: "string",
 }
+_OF_TYPES: Final = frozenset({Union, UnionType, list, dict, Mapping})
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 # Types that only a type checker imports.
 _UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
@@ -51,20 +55,12 @@ _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are bett
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a request for a verb may say, and what it gets.
-
-    Attributes:
-        path: the schemas of the arguments in the path.
-        query: the schema of the query parameters.
-        body: the schema of the body; None for a verb without one.
-        carried: the arguments that the carrier adds.
-        result: the schema of the result.
-    """
+    """What a request for a verb may say, and what it gets."""
 
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
-    carried: frozenset[str]
+    carried: frozenset[str]  # the arguments that the carrier adds
     result: Schema
 
 
@@ -107,27 +103,30 @@ def _object(properties: Mapping[str, Schema], optional: set[str], *, closed: boo
     return {**made, "additionalProperties": False} if closed else made
 
 
-def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401, PLR0911  # any type; one return a form
+def schema(hint: Any, *, closed: bool = True) -> Schema:  # noqa: ANN401  # any type of an annotation
     """Return the JSON Schema of a type; a TypedDict becomes a component. Arguments are closed, results are not."""
-    origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
+    origin, parts = get_origin(hint), get_args(hint)
+    inner = [schema(part, closed=closed) for part in parts] if origin in _OF_TYPES else []
+    made: Schema = {}
     if origin is Annotated:
         more: Keywords = parts[1]
-        return (
-            {"$ref": REF + more.component} if more.component else {**schema(parts[0], closed=closed), **more.keywords}
-        )
-    if origin is Literal:
-        return {"type": "string", "enum": list(parts)}
-    if origin in {Union, UnionType}:
-        return {"anyOf": [schema(part, closed=closed) for part in parts]}
-    if origin is list:
-        return {"type": "array", "items": schema(parts[0], closed=closed)}
-    if origin in {dict, Mapping}:
-        return {"type": "object", "additionalProperties": schema(parts[1], closed=closed)}
-    if origin is Iterator:
-        return {"type": "string"}
-    return {} if hint in {Any, object} else _component(hint, closed=closed)
+        component = {"$ref": REF + more.component} if more.component else {}
+        made = component or {**schema(parts[0], closed=closed), **more.keywords}
+    elif origin is Literal:
+        made = {"type": "string", "enum": list(parts)}
+    elif origin in {Union, UnionType}:
+        made = {"anyOf": inner}
+    elif origin is list:
+        made = {"type": "array", "items": inner[0]}
+    elif origin in {dict, Mapping}:
+        made = {"type": "object", "additionalProperties": inner[1]}
+    elif origin is Iterator:
+        made = {"type": "string"}
+    elif hint is not Any:
+        made = _component(hint, closed=closed)
+    return made
 
 
 def _component(kind: Any, *, closed: bool) -> Schema:  # noqa: ANN401  # a TypedDict
@@ -176,13 +175,21 @@ def _fault() -> Schema:
 
 
 def _criteria() -> Schema:
-    arguments: Schema = {}
-    for operation in OPERATIONS.values():
-        arguments |= {name: dict(rules) for name, rules in schemas.parameters(operation).items()}
-        arguments |= {name: dict(rules) for name, rules in schemas.properties(operation.body or "Pet").items()}
-    told = {name: {"anyOf": [rules, {"type": "null"}]} for name, rules in arguments.items()}
-    either = {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}
-    return {**told, **{key: {} for key in GENERAL}, "status": either}
+    arguments = [
+        name
+        for one in OPERATIONS.values()
+        for name in (*schemas.parameters(one), *schemas.properties(one.body or "Pet"))
+    ]
+    return {name: {} for name in (*arguments, *GENERAL)}
+
+
+def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
+    """Return the schema of values that have the members of this one."""
+    if is_object(value):
+        return _object({name: _like(part) for name, part in value.items()}, set(), closed=False)
+    if is_array(value):
+        return {"type": "array", "items": _like(value[0]) if value else {}}
+    return {"type": _PLAIN[type(value)]}
 
 
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
@@ -196,6 +203,9 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
     "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
     "GapChoices": _GAPS,
+    "Gaps": _like(gap_register()),
+    "Coverage": _like(Coverage().to_data()),
+    "Archive": _like(har_document([])),
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }

@@ -1,4 +1,4 @@
-"""Refusals of a verb that carry data: the control door makes a status of each."""
+"""Refusals of a verb that carry data, such as the status at the control door; it is 422 where nothing says it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,25 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(PetStoreMockError):
-    """There is no such world, animal, fault, key or snapshot: 404 at the door."""
+    """There is no such world, animal, fault, key or snapshot."""
+
+    status = 404
 
 
 class ConflictError(PetStoreMockError):
-    """The request contradicts the state of the world: 409 at the door."""
+    """The request contradicts the state of the world."""
+
+    status = 409
 
 
 class FullError(PetStoreMockError):
-    """There are as many worlds as there may be: 507 at the door."""
+    """There are as many worlds as there may be."""
+
+    status = 507
 
 
 class InvalidError(PetStoreMockError):
-    """A value breaks rules: 422 at the door.
+    """A value breaks rules.
 
     Attributes:
         violations: the broken rules.

@@ -17,6 +17,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.violations import (
     MOST_VIOLATIONS,
@@ -102,7 +103,7 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
     A value of the wrong type breaks the type alone: its other violations follow from it. ``location`` is the first
     part of each path, such as ``body``.
     """
-    errors: list[Any] = list(judge_class()(rules).iter_errors(value))
+    errors = [one for error in judge_class()(rules).iter_errors(value) for one in _told(error)]
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
     # A client can add unknown members without end: they take the room that the others leave.
@@ -115,10 +116,7 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
 
 def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
     path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
-    if rule in {"anyOf", "oneOf"} and error.context:
-        for one in _meant(error.context):
-            _add(found, one, location)
-    elif rule == "required":
+    if rule == "required":
         names = [name for name in error.validator_value if name not in value]
         missing = [Violation(f"{path}.{name}", rule, "is required and missing") for name in names]
         found += [one for one in missing if one not in found]  # jsonschema has an error for each of them
@@ -130,15 +128,19 @@ def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401 
         words = partial(no_such_name, known=known, kind="field here", given=value)
         found += [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
     else:
-        found.append(Violation(path, rule, _words(rule, error.validator_value, error.schema), value))
+        found.append(Violation(path, rule, _words(rule, error.validator_value, error), value))
 
 
-def _meant(errors: Iterable[Any]) -> list[Any]:
-    """Return the errors of the form that was meant, of several: its type fits, and most of its rules hold."""
+def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
+    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
+    if error.validator not in {"anyOf", "oneOf"} or not error.context:
+        yield error
+        return
     forms: dict[int, list[Any]] = {}
-    for one in errors:
+    for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
-    return min(forms.values(), key=lambda form: (any(map(_is_other_type, form)), len(form)))
+    for one in min(forms.values(), key=lambda form: (any(map(_is_other_type, form)), len(form))):
+        yield from _told(one)
 
 
 def _is_other_type(error: Any) -> bool:  # noqa: ANN401  # as above
@@ -146,7 +148,6 @@ def _is_other_type(error: Any) -> bool:  # noqa: ANN401  # as above
 
 
 _WORDS: Final[Mapping[str, str]] = {
-    "enum": "must be one of {}",
     "minimum": "must be at least {}",
     "maximum": "must be at most {}",
     "exclusiveMinimum": "must be more than {}",
@@ -159,13 +160,16 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def _words(rule: str, wanted: Any, rules: Schema) -> str:  # noqa: ANN401  # the value of any keyword
+def _words(rule: str, wanted: Any, error: Any) -> str:  # noqa: ANN401  # the value of any keyword
     """Return what a keyword demands of a value, in words that follow its path."""
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
-        allowed = f", one of {_listed(rules['enum'])}" if "enum" in rules else ""
+        allowed = f", one of {_listed(error.schema['enum'])}" if "enum" in error.schema else ""
         return f"must be {' or '.join(map(_with_article, kinds))}{allowed}"
-    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(_listed(wanted) if rule == "enum" else wanted)
+    if rule == "enum":
+        meant = nearest(error.instance, map(str, wanted)) if isinstance(error.instance, str) else None
+        return f"must be one of {_listed(wanted)}{f' (did you mean {meant}?)' if meant else ''}"
+    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
 
 
 def _listed(allowed: Iterable[Any]) -> str:

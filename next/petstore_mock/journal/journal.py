@@ -35,6 +35,8 @@ _SHOWN: Final = 5  # requests in the message of a failed assertion
 class EvictedError(PetStoreMockError):
     """The answer depends on requests that the journal no longer keeps."""
 
+    status = 409  # at the control door
+
 
 class Journal:
     """Every request of one world in order: ``journal[0]`` is the first since the reset, ``len`` counts all.

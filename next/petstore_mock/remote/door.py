@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -37,15 +37,7 @@ _REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 4
 class RemoteDoor:
     """The way to the doors of one stub. Thread-safe: each call has a connection of its own.
 
-    Args:
-        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
-        token: the value of ``Petstore-Control-Token``, where the stub asks for one.
-        ca_path: a PEM file of the authority to trust; Python's defaults for None.
-
-    Attributes:
-        root: the address of the stub.
-        name: the world that the address names; None without one.
-        ca_path: the same.
+    ``root`` is the address of the stub, ``name`` the world that the address names.
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
@@ -76,7 +68,7 @@ class RemoteDoor:
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
         where = given.get("where")
-        if where and isinstance(where.get("body"), bytes):
+        if is_object(where) and isinstance(where.get("body"), bytes):
             given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
         path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
@@ -156,10 +148,11 @@ def _carried(value: object) -> object:
     if is_object(value):
         return dict(value)
     if isinstance(value, Fault):
-        return {"kind": value.kind, **value.arguments}
+        data = value.to_data()
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria have no status
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
-        return list(cast("Iterable[object]", value))
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return list(cast("Any", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

@@ -45,7 +45,7 @@ class RemoteJournal(Journal):
         return super()._kept()
 
     @property
-    def total(self) -> int:
+    def total(self) -> int:  # the base has an attribute
         """The number of the newest request."""
         self.pull()
         return self._total
@@ -107,7 +107,7 @@ class RemoteJournal(Journal):
             if self._send(wait_for_requests, question, left)["met"] or monotonic() >= deadline:
                 return
 
-    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # a wait
+    async def _wait_async(self, asked: Criteria, times: int, timeout: float) -> None:  # noqa: ASYNC109  # as the base's
         await asyncio.to_thread(self._wait, asked, times, timeout)
 
 

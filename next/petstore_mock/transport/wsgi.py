@@ -24,7 +24,6 @@ Outgoing = tuple[int, list[tuple[str, str]], "Iterable[bytes]"]  # status, heade
 
 _IN_PATHS: Final = "/:@!$&'()*+,;=~-._"  # characters that a path may hold unencoded (RFC 3986 §3.3)
 _CONTENT: Final = {"CONTENT_TYPE": b"Content-Type", "CONTENT_LENGTH": b"Content-Length"}
-_PIECE: Final = 64 * 1024  # bytes
 _SERVERS_OWN: Final = frozenset({"proxy-authenticate", "upgrade"})  # PEP 3333 forbids them to applications
 
 
@@ -136,7 +135,7 @@ def _fields(variables: tuple[tuple[str, str], ...]) -> Fields:
 
 
 def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) -> RequestError | None:
-    """Read the body into ``request``, no more of it than is allowed; return what is wrong with it."""
+    """Read the body into ``request``, unless it is too long; return what is wrong with it."""
     declared, stream = environ.get("CONTENT_LENGTH") or "", environ["wsgi.input"]
     if declared and not (declared.isascii() and declared.isdigit()):
         return RequestError("malformed_request", f"Content-Length came as {declared[:40]!r}")
@@ -145,17 +144,16 @@ def _read_body(environ: WSGIEnvironment, request: ApiRequest, handler: Handler) 
     in_memory = isinstance(stream, io.BytesIO) and "HTTP_TRANSFER_ENCODING" in environ
     if not (declared or in_memory or environ.get("wsgi.input_terminated")):
         return None
-    length = int(declared[:20]) if declared else None
-    limit = None if length is not None and length <= UNASKED_BODY else handler.body_limit(request)
-    if limit is not None and (length or 0) > limit:
+    length = int(declared[:20] or -1)
+    limit = None if 0 <= length <= UNASKED_BODY else handler.body_limit(request)
+    if limit is not None and length > limit:
         request.oversized = True
         return None
-    left = length if length is not None else limit + 1 if limit is not None else None
-    parts: list[bytes] = []
-    while left != 0 and (part := stream.read(_PIECE if left is None else min(left, _PIECE))):
+    left, parts = limit + 1 if limit is not None and length < 0 else length, list[bytes]()
+    while left and (part := stream.read(left)):  # a stream may give less than is asked for
         parts.append(part)
-        left = None if left is None else left - len(part)
+        left -= len(part) if left > 0 else 0
     request.body = b"".join(parts)
-    if length is not None and left:
+    if len(request.body) < length:
         return RequestError("malformed_request", f"the body ended after {len(request.body)} of {length} bytes")
     return None

@@ -20,7 +20,18 @@ from petstore_mock.journal.record import ExchangeData, to_data
 from petstore_mock.journal.table import exchange_table, page
 from petstore_mock.journal.text import journal_text
 from petstore_mock.journal.waiting import wait_blocking
-from petstore_mock.verbs.verb import Count, Criteria, Keywords, Nothing, OperationName, Positive, WorldName, verb
+from petstore_mock.verbs.verb import (
+    ArchiveData,
+    Count,
+    CoverageData,
+    Criteria,
+    Keywords,
+    Nothing,
+    OperationName,
+    Positive,
+    WorldName,
+    verb,
+)
 
 HEARTBEAT: Final = 10.0  # seconds; a stream without it would not notice that its client has gone
 _LONGEST_WAIT: Final = 25  # seconds; clients and proxies give a request little more
@@ -167,7 +178,7 @@ def _ending(world: World) -> Generator[Callable[[], bool]]:
         world.host.unwatch(changed)
 
 
-@verb("POST", "requests/assert", locks=False, conflicts=True)
+@verb("POST", "requests/assert", locks=False)
 def assert_requests(world: World, arguments: AssertRequests) -> AssertedData:
     """Check that requests came: exactly so many, or at least one."""
     times = arguments.get("times", arguments.get("count"))
@@ -192,7 +203,7 @@ def expect_requests(world: World, arguments: ExpectRequests) -> None:
 
 
 @verb("GET", "requests.har", locks=False)
-def show_archive(world: World, _: Nothing) -> Any:  # noqa: ANN401  # HAR 1.2
+def show_archive(world: World, _: Nothing) -> ArchiveData:
     """Show the journal as HAR 1.2."""
     return har_document(world.journal.kept)
 
@@ -211,7 +222,7 @@ def show_text(world: World, _: Nothing) -> str:
 
 
 @verb("GET", "coverage", locks=False)
-def show_coverage(world: World, _: Nothing) -> Any:  # noqa: ANN401  # counts of Coverage.to_data
+def show_coverage(world: World, _: Nothing) -> CoverageData:
     """Count the outcomes that the kept requests have shown."""
     coverage = Coverage()
     for exchange in world.journal.kept:

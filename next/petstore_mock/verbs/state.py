@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_object
 from petstore_mock.common.refusing import shown
 from petstore_mock.core.fault_plan import FaultHandle
+from petstore_mock.core.options import MOST_PETS
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.world import World
 from petstore_mock.faults.fault import from_data
@@ -20,6 +21,8 @@ from petstore_mock.verbs.verb import (
     Criteria,
     FaultForm,
     GapChoices,
+    GapsData,
+    Keywords,
     NewPet,
     Nothing,
     OperationName,
@@ -34,7 +37,7 @@ from petstore_mock.verbs.worlds import WorldData, world_data
 
 
 class PetCount(TypedDict):
-    count: Count
+    count: Annotated[int, Keywords(minimum=0, maximum=MOST_PETS)]
 
 
 class PetsData(TypedDict):
@@ -58,7 +61,7 @@ class Rule(TypedDict, total=False):
     on: OperationName | None
     times: Positive | None
     after: Count
-    at: str
+    at: Literal["before_commit", "after_commit"]
     probability: Share
     off_contract: bool
     where: Criteria | None
@@ -153,7 +156,7 @@ def list_pets(world: World, _: Nothing) -> PetsData:
     return {"pets": [json.loads(body) for body in bodies]}
 
 
-@verb("POST", "pets", 201, body="pets", conflicts=True)
+@verb("POST", "pets", 201, body="pets")
 def add_pets(world: World, arguments: AddPets) -> PetsData:
     """Add an animal, several, or so many; all or none."""
     pets: Any = arguments["pets"]
@@ -233,7 +236,7 @@ def change_behaviour(world: World, arguments: ChangeBehaviour) -> BehaviourData:
 
 
 @verb("GET", "gaps")
-def list_gaps(_: World, __: Nothing) -> Any:  # noqa: ANN401  # the register as a JSON value
+def list_gaps(_: World, __: Nothing) -> GapsData:
     """Show the register of gaps."""
     return gap_register()
 

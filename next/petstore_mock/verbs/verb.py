@@ -31,6 +31,9 @@ PetChanges = Annotated[Mapping[str, Any], Keywords("AnimalChanges")]
 Criteria = Annotated[Mapping[str, Any], Keywords("Criteria")]
 FaultForm = Annotated[Any, Keywords("Fault")]  # a status, or a kind and its arguments
 BehaviourData = Annotated[dict[str, str], Keywords("Behaviour")]
+GapsData = Annotated[dict[str, Any], Keywords("Gaps")]
+CoverageData = Annotated[dict[str, Any], Keywords("Coverage")]
+ArchiveData = Annotated[dict[str, Any], Keywords("Archive")]  # HAR 1.2
 GapChoices = Annotated[Mapping[str, str], Keywords("GapChoices")]  # alternatives by gap, and `preset`
 
 
@@ -61,7 +64,7 @@ class Verb:
         root_only: whether it stands at the root alone.
         locks: whether the carrier holds the world's lock meanwhile; a verb that waits does not.
         media_type: the media type of the response.
-        conflicts: whether it may refuse with 409.
+        replaced: its status where it has replaced something; 0 for the same.
     """
 
     function: Callable[[Any, Any], Any]
@@ -73,7 +76,7 @@ class Verb:
     root_only: bool = False
     locks: bool = True
     media_type: str = "application/json"
-    conflicts: bool = False
+    replaced: int = 0
 
     @property
     def name(self) -> str:

@@ -99,7 +99,7 @@ def _verification(problems: Sequence[Problem]) -> VerificationData:
     return {"passed": not problems, "problems": _problems(problems)}
 
 
-@verb("PUT", "world", 201, of="worlds", locks=False)
+@verb("PUT", "world", 201, of="worlds", locks=False, replaced=200)
 def make_world(worlds: Worlds, arguments: MakeWorld) -> WorldData:
     """Make the world, or make it anew for another test."""
     options: dict[str, Any] = dict(arguments)
@@ -141,7 +141,7 @@ def report_problems(world: World, arguments: Report) -> VerificationData:
     return _verification(world.verification.report(again=arguments.get("again", True)))
 
 
-@verb("DELETE", "world", of="worlds", locks=False, conflicts=True)
+@verb("DELETE", "world", of="worlds", locks=False)
 def end_world(worlds: Worlds, arguments: EndWorld) -> VerificationData:
     """End the world, and show what would fail its test."""
     world = worlds.find(arguments.get("name", DEFAULT_WORLD))

@@ -24,9 +24,10 @@ from petstore_mock.verify import guest, learn
 from petstore_mock.verify.clauses import CLAUSES
 from petstore_mock.verify.gap_evidence import NEEDS, NOT_LOOKED_AT
 from petstore_mock.verify.probes import PROBES
-from tests.docs.blocks import ROOT, blocks, generated, markers
-from tests.inside.docs import charts, reference_tables
-from tests.inside.sentences import PASSAGES, Passage
+from tests.inside.docs import reference_tables
+from tests.sentences import PASSAGES, Passage
+from tools.documents import charts
+from tools.documents.blocks import ROOT, blocks, generated, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,12 +213,7 @@ def main() -> None:
     """Write every generated part into its document, and draw the charts."""
     charts.draw()
     for name, (document, make) in PARTS.items():
-        begin, end = markers(name)
-        text = document.read_text(encoding="utf-8")
-        before, _, rest = text.partition(begin)
-        _, ended, after = rest.partition(end)
-        assert ended, f"{document} has no part {name!r}"
-        document.write_text(f"{before}{begin}\n{make()}\n{end}{after}", encoding="utf-8")
+        write(document, name, make())
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from petstore_mock.contract.mutants import MUTANTS
-from tests.docs.blocks import ROOT, blocks
+from tools.documents.blocks import ROOT, blocks
 
 __all__ = ["documented", "sentence", "unnoticed"]
 

@@ -21,11 +21,12 @@ import pytest
 from petstore_mock import PetStoreMock
 from petstore_mock.cli import make_parser
 from petstore_mock.control.openapi import door_document
-from tests.docs.blocks import DOCUMENTS, ROOT, Block, blocks, generated
-from tests.inside.docs import charts, noticed
 from tests.inside.docs import generated as parts
+from tests.inside.docs import noticed
 from tests.live.stub import stub
 from tests.platforms import HAS_SIGNALS, POSIX_SHELL
+from tools.documents import charts
+from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from petstore_mock.cli import run
-from tests.docs.blocks import Block, blocks
+from tools.documents.blocks import Block, blocks
 
 pytestmark = pytest.mark.untraced
 

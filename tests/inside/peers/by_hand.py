@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from tests.docs.blocks import ROOT
 from tests.inside.peers.foreign_services import KEY, SERVICES
+from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from petstore_mock.verify import guest, verify
-from tests.docs.blocks import ROOT
 from tests.inside.peers import by_hand
 from tests.inside.peers.foreign_services import KEY, SERVICES
+from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -79,11 +79,11 @@ def test_toml_is_read_back(tmp_path: Path) -> None:
 def test_wrong_choices_are_refused_with_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text('page_fill = "full"\nlist_order = "by_nam"', encoding="utf-8")
     for wrong, words in (
-        ({"list_ordr": "by_name"}, r"got 'list_ordr' \(did you mean list_order\?\)"),
+        ({"list_ordr": "by_name"}, r"got 'list_ordr' \(did you mean 'list_order'\?\)"),
         ({"list_order": 3}, "expected a list_order, one of id_ascending, .*; got 3"),
-        (tmp_path / "x.toml", r"x.toml, line 2: expected a list_order, .* \(did you mean by_name\?\)"),
+        (tmp_path / "x.toml", r"x.toml, line 2: expected a list_order, .* \(did you mean 'by_name'\?\)"),
         ("no-such.toml", "expected a readable TOML file of gaps in no-such.toml"),
-        ("lenien", r"expected a preset, .* \(did you mean lenient\?\)"),
+        ("lenien", r"expected a preset, .* \(did you mean 'lenient'\?\)"),
         (3, "got behaviour=3"),
     ):
         with pytest.raises(PetStoreMockError, match=words):
@@ -93,7 +93,7 @@ def test_wrong_choices_are_refused_with_the_nearest(tmp_path: Path) -> None:
 def test_behaviour_does_not_change() -> None:
     with pytest.raises(AttributeError, match="a behaviour does not change"):
         setattr(Behaviour(), "list_order", "by_name")  # noqa: B010  # what a checker would refuse
-    with pytest.raises(AttributeError, match=r"has no 'list_ordr' \(did you mean list_order\?\)"):
+    with pytest.raises(AttributeError, match=r"has no 'list_ordr' \(did you mean 'list_order'\?\)"):
         _ = Behaviour().list_ordr
     assert "list_order" in dir(Behaviour())
     assert as_behaviour(None) is not None

@@ -12,7 +12,7 @@ from petstore_mock.verify.exchange import Exchange, redacted
 from petstore_mock.verify.facts import Facts
 from petstore_mock.verify.gap_evidence import NEEDS, NOT_LOOKED_AT, findings
 from petstore_mock.verify.probes import PROBES, credentials_of
-from tests.inside.sentences import PASSAGES
+from tests.sentences import PASSAGES
 
 
 def test_every_sentence_has_a_clause_a_gap_or_a_reason() -> None:

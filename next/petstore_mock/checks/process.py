@@ -1,0 +1,242 @@
+"""Rules about the process of a client, and the observer of it: output, settings of the program, threads."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.checks.adapting import LOOP_THREAD
+from petstore_mock.checks.check import check
+from petstore_mock.checks.keys import key_in, without_keys
+from petstore_mock.checks.observation import Process
+from petstore_mock.checks.wording import shortened, text_of
+from petstore_mock.common.real import Lock, monotonic, sleep
+from petstore_mock.common.values import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from petstore_mock.checks.observation import Observation
+
+MOST_CONNECTIONS: Final = 5  # of one client: a call needs one, and a pool may hold some more
+_MOST_THREADS: Final = 8  # of a pool, which may end with the program
+_ENDS: Final = 1.0  # seconds that many threads, or connections, may take to end after a close
+_MOMENT: Final = 0.1  # seconds that a few threads may take
+_PAUSE: Final = 0.002  # seconds between two looks
+
+
+@check(section="5", words="everybody who reads a log or sees a client could send its key", needs=("process",))
+def key_not_in_output(seen: Observation) -> str | None:
+    """Find the API key in a log, in printed text, in a warning, or in the ``repr`` or ``str`` of the client."""
+    process = seen.process or Process()
+    client = [("has the repr", text_of(repr, process.client)), ("has the str", text_of(str, process.client))]
+    for verb, text in (*process.shown, *client):
+        form = key_in(text, seen.keys)
+        if form is not None:
+            return f"{verb} {shortened(without_keys(text, seen.keys))}, with the API key{form} in it"
+    return None
+
+
+@check(section="RFC 9112 §9.6", words="a client closes the connections that it does not use", needs=("process",))
+def connections_are_closed(seen: Observation) -> str | None:
+    """Find connections that a client left open: after a call more than a few, after its close any."""
+    process = seen.process or Process()
+    leaks = process.connections > process.allowed_connections
+    return f"left {counted(process.connections, 'connection')} open" if leaks else None
+
+
+@check(section="1", words="a client ends its threads and tasks when it is closed", needs=("process",))
+def nothing_runs_on(seen: Observation) -> str | None:
+    """Find threads and tasks of a client that run on after its close."""
+    process = seen.process or Process()
+    if process.tasks:
+        return f"left {counted(len(process.tasks), 'task')} running: {', '.join(process.tasks[:3])}"
+    return f"left {counted(process.threads, 'thread')} running" if process.threads else None
+
+
+@check(
+    section="1",
+    words="others in the program go by its settings: a client sets its own logger, connections and contexts",
+    needs=("process",),
+)
+def program_unchanged(seen: Observation) -> str | None:
+    """Find changes of root logger, socket timeout, resolver, signals, environment or warning filters."""
+    changed = (seen.process or Process()).settings
+    return f"changed {', '.join(changed)}" if changed else None
+
+
+# The observer
+
+
+def _set_environment(values: dict[str, str]) -> None:
+    for name in _environment().keys() - values.keys():
+        del os.environ[name]
+    os.environ.update(values)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"}  # the fake sets it
+
+
+def _filters() -> Any:  # noqa: ANN401  # a list, whose type in typeshed can't be changed
+    return warnings.filters
+
+
+_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGPIPE", "SIGCHLD")
+_SETTINGS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], object]]]] = {
+    "logging.root.level": (lambda: logging.root.level, logging.root.setLevel),
+    "logging.root.handlers": (
+        lambda: list(logging.root.handlers),
+        partial(logging.root.handlers.__setitem__, slice(None)),
+    ),
+    "socket.getdefaulttimeout()": (socket.getdefaulttimeout, socket.setdefaulttimeout),
+    "os.environ": (_environment, _set_environment),
+    "warnings.filters": (lambda: list(_filters()), lambda value: _filters().__setitem__(slice(None), value)),
+    **{
+        f"socket.{name}": (partial(getattr, socket, name), partial(setattr, socket, name))
+        for name in ("getaddrinfo", "create_connection", "socket")
+    },
+    **{
+        f"signal.{name}": (partial(signal.getsignal, number), partial(signal.signal, number))
+        for name in _SIGNALS
+        if (number := getattr(signal, name, None)) is not None
+    },
+}
+_BY_IMPORTS: Final = frozenset({"os.environ", "warnings.filters"})  # libraries change them when they are imported
+_one_at_a_time: Final = Lock()
+
+
+class Watch:
+    """Observes the process of a client, from its creation until :meth:`end`: output, settings, threads.
+
+    Handlers of the root logger get no records meanwhile: ``basicConfig()`` does nothing where there is one, and the
+    deliberate failures of a run would fill reports. While one is open, another observes threads only.
+
+    Args:
+        ours: the names of threads that do not belong to the client.
+    """
+
+    def __init__(self, ours: Iterable[str] = ()) -> None:
+        self._texts: list[tuple[str, str]] = []
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._ours = {LOOP_THREAD, *ours}
+        self._threads = set(threading.enumerate())
+        self._modules = len(sys.modules)
+        self._former = {name: read() for name, (read, _) in _SETTINGS.items()}
+        self._is_open = _one_at_a_time.acquire(blocking=False)
+        if self._is_open:
+            self._hook()
+        self._before = {name: read() for name, (read, _) in _SETTINGS.items()}
+
+    def _hook(self) -> None:
+        logging.root.handlers[:] = []
+        logging.root.setLevel(1)
+        self._replace(logging.root.manager, "disable", logging.NOTSET)
+        self._replace(logging, "lastResort", _Records(self._texts))  # it gets each record that has no handler
+        self._replace(warnings, "showwarning", partial(_show_warning, self._texts, warnings.showwarning))
+        for name in ("stdout", "stderr"):
+            self._replace(sys, name, _Stream(getattr(sys, name), self._texts))
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:  # noqa: ANN401
+        self._replaced.append((owner, name, getattr(owner, name), value))
+        setattr(owner, name, value)
+
+    def take(self) -> list[tuple[str, str]]:
+        """Return the texts since the last look, each behind its verb."""
+        texts = self._texts[:]
+        self._texts.clear()
+        return texts
+
+    def end(self) -> list[str]:
+        """Restore the program, and return the names of the settings that changed."""
+        if not self._is_open:
+            return []
+        for owner, name, former, value in self._replaced:
+            if getattr(owner, name) is value:
+                setattr(owner, name, former)
+        imported = _BY_IMPORTS if len(sys.modules) != self._modules else frozenset[str]()
+        changed = [
+            name for name, (read, _) in _SETTINGS.items() if name not in imported and read() != self._before[name]
+        ]
+        for name in {*changed, "logging.root.level", "logging.root.handlers"}:
+            with suppress(Exception):  # a signal may belong to another language, or this is not the main thread
+                _SETTINGS[name][1](self._former[name])
+        self._is_open = False
+        _one_at_a_time.release()
+        return changed
+
+    def threads_left(self, forget: Callable[[], object], *, closed: bool) -> int:
+        """Return how many threads a client leaves behind: those that end once it is forgotten, or more than a pool has.
+
+        Args:
+            forget: drops the last references to the client.
+            closed: whether the client was closed; one without ``close()`` only has to be forgotten.
+        """
+        settled(lambda: not self._running(), _MOMENT)
+        count = self._running()
+        forget()
+        settled(lambda: not self._running(), _MOMENT if count <= _MOST_THREADS else _ENDS)
+        rest = self._running()
+        return count - rest if closed and rest < count else rest if rest > _MOST_THREADS else 0
+
+    def _running(self) -> int:
+        return sum(thread.name not in self._ours for thread in set(threading.enumerate()) - self._threads)
+
+
+class _Records(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self, texts: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(Exception):  # a message that does not fit its arguments
+            self._texts.append(("logged", f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}"))
+
+
+class _Stream:
+    """A stream that keeps what is printed."""
+
+    def __init__(self, stream: Any, texts: list[tuple[str, str]]) -> None:  # noqa: ANN401
+        self._stream = stream
+        self._texts = texts
+
+    def write(self, text: str) -> Any:  # noqa: ANN401
+        self._texts.append(("printed", text))
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._stream, name)
+
+
+def _show_warning(texts: list[tuple[str, str]], former: Callable[..., None], message: Any, *others: Any) -> None:  # noqa: ANN401
+    texts.append(("warned of", str(message)))
+    former(message, *others)
+
+
+def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
+    """Wait until ``holds`` is true, or for so many seconds; return whether it is.
+
+    A cycle may hold a connection. The young cycles are collected first, which is quick, and all before the last wait.
+    """
+    for generation, patience in ((None, _PAUSE), (1, min(seconds, _MOMENT)), (2, seconds)):
+        if generation is not None:
+            gc.collect(generation)
+        deadline = monotonic() + patience
+        while not holds():
+            if monotonic() > deadline:
+                break
+            sleep(_PAUSE)
+        else:
+            return True
+    return holds()

@@ -1,0 +1,98 @@
+"""Animals as clients return them: mappings, dataclasses, models, named tuples, any object with the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock.common.guards import is_object
+from petstore_mock.common.refusing import refuse, shown
+from petstore_mock.interface.table import FIELDS, in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    ReadPet = Callable[[Any], Mapping[str, Any]]
+
+# The attributes or members in which pages hold their animals.
+_PAGES: Final = ("items", "pets", "data", "results", "content", "elements", "records", "values", "root")
+# The types of objects that stand for nothing in generated clients and in several libraries.
+_NOTHING: Final = frozenset({"Unset", "UnsetType", "NotGiven", "NotSet", "Undefined", "_Nothing", "MissingType"})
+_MANY: Final = 10_000  # animals of an endless iterator
+_PLAIN: Final = frozenset({str, int, list})  # types of values that need no reading
+
+
+def _spellings(python: str) -> tuple[str, ...]:
+    head, *tail = python.split("_")
+    return python, head + "".join(map(str.title, tail))  # pet_id is petId as well
+
+
+_NAMES: Final = {name: (name, *_spellings(field.python)) for name, field in FIELDS.items()}
+
+
+def read_pet(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  # a client returns any object
+    """Return the fields of an animal by the interface's names (§2): the default ``read_pet``.
+
+    It understands mappings and objects with attributes (dataclasses, attrs, pydantic models, named tuples), fields by
+    the interface's name or in snake case, and members of an enumeration. A field that is absent or None is left out.
+
+    Args:
+        value: the object that a client returned as an animal.
+
+    Raises:
+        TypeError: it has none of an animal's fields.
+    """
+    if type(value) is dict and value.keys() <= FIELDS.keys() and _PLAIN.issuperset(map(type, value.values())):
+        return value  # as the service sent it, which is most of the time
+    fields: dict[str, Any] = {}
+    for field, names in _NAMES.items():
+        for name in names:
+            found = value.get(name) if is_object(value) else getattr(value, name, None)
+            if found is not None and type(found).__name__ not in _NOTHING and not callable(found):
+                is_plain_enum = isinstance(found, Enum) and not isinstance(found, (str, int))
+                fields[field] = found.value if is_plain_enum else found
+                break
+    if not fields and not is_object(value):
+        raise TypeError(f"expected an object with the fields {in_words(FIELDS)}; got {type(value).__name__}")
+    return fields
+
+
+def as_sequence(value: Any) -> Any:  # noqa: ANN401  # a client returns any object
+    """Return the animals of a page or of an iterator as a list; anything else as it is."""
+    if is_list(value) or isinstance(value, (str, bytes)):
+        return value
+    for name in _PAGES:
+        held: Any = value.get(name) if is_object(value) else getattr(value, name, None)
+        if is_list(held):
+            return list(held)
+    if isinstance(value, (Mapping, Sequence)) or not isinstance(value, Iterable):
+        return value
+    animals: Iterable[Any] = value
+    return [pet for _, pet in zip(range(_MANY), animals, strict=False)]
+
+
+def is_list(value: object) -> bool:
+    """Whether a value is a sequence of items: neither text nor a named tuple."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and not hasattr(value, "_fields")
+
+
+def pet_of(value: Any, read: ReadPet) -> Mapping[str, Any] | None:  # noqa: ANN401
+    """Return the fields of an animal, or None where ``value`` is none; refuse a ``read`` that returns no mapping."""
+    try:
+        fields: object = read(value)
+    except TypeError:
+        if read is not read_pet:
+            raise
+        return None
+    if not is_object(fields):
+        refuse(f"expected read_pet to return a mapping of {in_words(FIELDS)}; got {shown(fields)}")
+    return fields
+
+
+def copied(value: Any, read: ReadPet) -> Any:  # noqa: ANN401
+    """Return a result as lists and dicts, so that no ``__eq__`` of the client's own decides a comparison."""
+    if is_list(value):
+        return [copied(item, read) for item in value]
+    fields = value if isinstance(value, (str, bytes, Mapping)) else pet_of(value, read)
+    return dict(fields) if is_object(fields) else value

@@ -1,0 +1,52 @@
+"""Hypothesis strategies for clients of the pet store service (the ``hypothesis`` extra).
+
+They follow the table of the interface and ``schemas/*.json``: a bound that changes there changes what is drawn. A wrong
+argument is reported when a value is drawn.
+"""
+
+from __future__ import annotations
+
+try:
+    import hypothesis  # noqa: F401  # only whether it is there
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "petstore_mock.strategies and petstore_mock.stateful need Hypothesis, which is an extra: "
+        'pip install "petstore-mock[hypothesis]"',
+        name=error.name,
+    ) from error
+
+# isort: split
+from petstore_mock.strategies.animals import (
+    InvalidListQuery,
+    InvalidNewPet,
+    category_ids,
+    invalid_list_queries,
+    invalid_new_pets,
+    list_queries,
+    names,
+    new_pets,
+    pet_statuses,
+    pets,
+)
+from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
+from petstore_mock.strategies.scenario import Scenario
+from petstore_mock.strategies.scenarios import scenarios
+
+__all__ = [
+    "InvalidListQuery",
+    "InvalidNewPet",
+    "PlannedFault",
+    "Scenario",
+    "behaviours",
+    "category_ids",
+    "fault_plans",
+    "faults",
+    "invalid_list_queries",
+    "invalid_new_pets",
+    "list_queries",
+    "names",
+    "new_pets",
+    "pet_statuses",
+    "pets",
+    "scenarios",
+]

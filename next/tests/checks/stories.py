@@ -1,0 +1,128 @@
+"""What clients live through in these tests, and further clients with a bug."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from petstore_mock import checks, faults
+from tests.clients.correct import Answer, HttpClientPets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock import PetStoreMock
+
+    Story = Callable[[PetStoreMock, Any], object]
+
+
+FAR_AWAY = "Wed, 01 Jan 2098 00:00:00 GMT"
+
+
+def watch(make_client: Any, petstore: PetStoreMock, **options: Any) -> Any:  # noqa: ANN401
+    """Return a watched client for a story: it raises nothing that the checks allow."""
+    return checks.watched(make_client, petstore, **{"quiet": True, "patience": 0.3, **options})
+
+
+def lists(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    rex = petstore.seed(name="Rex &amp; Co", categoryId=1, status="sold")
+    petstore.seed(name="Rex &amp; Co", categoryId=2)
+    client.list_pets(limit=3, status="sold")
+    client.list_pets()
+    client.get_pet(rex["id"])
+    petstore.update(rex["id"], name="Max")
+    client.get_pet(rex["id"])
+    for _ in range(5):
+        client.list_pets(limit=1)
+
+
+def creates(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    petstore.seed(name="Rex", categoryId=9)
+    client.create_pet(name="Rex", category_id=2**60 + 1)
+    client.create_pet(name="Tom & Jerry", category_id=0, status="sold")
+
+
+def misses(_: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    client.get_pet(7)
+    client.get_pet(-7)
+    client.get_pet(0)
+
+
+def finds(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    client.get_pet(petstore.seed_many(101)[-1]["id"])
+
+
+def meets(fault: Any, on: str, **plan: Any) -> Story:  # noqa: ANN401
+    """Return a story in which calls of an operation meet a fault, and one more does not."""
+
+    def story(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+        rex = petstore.seed(name="Rex", categoryId=1)
+        calls: dict[str, Callable[[], Any]] = {
+            "listPets": client.list_pets,
+            "getPet": partial(client.get_pet, rex["id"]),
+            "createPet": partial(client.create_pet, name="Rex", category_id=1),
+        }
+        petstore.inject(fault, on=on, **{"times": 1, "off_contract": True, **plan})  # type: ignore[arg-type]  # the name of an operation
+        calls[on]()
+        petstore.cancel_faults()
+        calls[on]()
+
+    return story
+
+
+def redirects(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    petstore.inject(faults.respond(302, headers={"Location": f"{petstore.url}/pets"}), on="listPets")
+    client.list_pets()
+
+
+def loses_its_connection(petstore: PetStoreMock, client: Any) -> None:  # noqa: ANN401
+    petstore.inject(faults.reset())
+    client.list_pets()
+    petstore.cancel_faults()
+
+
+class RetriesAtOnce(HttpClientPets):
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        answer = self.send(method, path, body)
+        return answer if answer.status != 503 else self.send(method, path, body)
+
+
+class RetriesRefusals(HttpClientPets):
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        return [self.send(method, path, body) for _ in range(3)][-1]
+
+
+class TakesAnyPage(HttpClientPets):
+    def checked(self, answer: Answer, success: int) -> Answer:
+        return answer if answer.status == 204 else super().checked(answer, success)
+
+    def read(self, answer: Answer) -> Any:  # noqa: ANN401
+        return super().read(answer) if answer.body else []
+
+
+class ChangesTheEnvironment(HttpClientPets):
+    def send(self, method: str, path: str, body: bytes | None) -> Answer:
+        os.environ["PETS"] = "asked"
+        return super().send(method, path, body)
+
+
+class SetsTheRootLogger(HttpClientPets):
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key)
+        logging.basicConfig(level=logging.ERROR)
+
+
+class ShowsItsKey(HttpClientPets):
+    def __repr__(self) -> str:
+        return f"<client of {self.host} with {self.key}>"
+
+
+class RefusesOddNames(HttpClientPets):
+    """Correct: it has a rule of its own, as it may (§2 shows no limits)."""
+
+    def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+        if not name.isalnum():
+            raise ValueError("name it in letters")
+        return super().body(name, category_id, status)

@@ -1,0 +1,246 @@
+"""Each check finds the clients that it is for, and no correct one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError, checks, faults
+from tests.checks import stories
+from tests.checks.stories import creates, finds, lists, meets, misses, watch
+from tests.clients import buggy_asking, buggy_living, buggy_reading, slips
+from tests.clients.correct import CORRECT, ApiError, HttpClientPets
+from tests.clients.shapes import SHAPES, maker_of
+
+if TYPE_CHECKING:
+    from tests.checks.stories import Story
+
+FOUND: dict[str, list[tuple[type, Story]]] = {
+    "key_only_in_authorization": [
+        (buggy_asking.KeyInQuery, lists),
+        (slips.SendsBasicToo, lists),
+    ],
+    "requests_are_valid": [
+        (buggy_asking.LimitZeroForNone, lists),
+        (buggy_asking.TrailingSlash, lists),
+        (buggy_asking.KeyWithoutScheme, lists),
+        (buggy_asking.HostWithoutPort, lists),
+        (buggy_living.LoggedOutOnClose, lists),
+        (buggy_asking.BodyWithGet, lists),
+    ],
+    "requests_are_asked_for": [
+        (buggy_asking.LimitForgotten, lists),
+        (buggy_asking.CategoryAsFloat, creates),
+        (buggy_asking.NegativeIdEscaped, misses),
+        (buggy_living.ResentOnClose, meets(faults.reset(), "createPet")),
+    ],
+    "no_repeated_create": [
+        (buggy_living.CreatesAgain, meets(faults.reset(), "createPet", at="after_commit")),
+        (buggy_living.CreatesAgainAfterServerError, meets(503, "createPet")),
+        (buggy_asking.CreatesAgainWhenUnreadable, meets(faults.malformed_json(), "createPet")),
+    ],
+    "retries_are_bounded": [
+        (buggy_living.RetriesWithoutEnd, meets(503, "listPets", times=None)),
+        (buggy_asking.RedirectedInACircle, stories.redirects),
+        (stories.RetriesRefusals, misses),
+    ],
+    "retry_after_is_honoured": [
+        (stories.RetriesAtOnce, meets(faults.respond(503, headers={"Retry-After": "1"}), "listPets")),
+        (stories.RetriesAtOnce, meets(faults.respond(503, headers={"Retry-After": stories.FAR_AWAY}), "getPet")),
+    ],
+    "every_call_asks": [
+        (buggy_asking.ZeroIdRefused, misses),
+        (buggy_asking.CreateIfAbsent, creates),
+        (buggy_living.GetsRemembered, lists),
+        (buggy_reading.AskedWhenRead, lists),
+    ],
+    "call_ends": [
+        (buggy_living.NoTimeout, meets(faults.hang(), "listPets")),
+        (buggy_living.LockNotReleased, meets(faults.reset(), "listPets")),
+    ],
+    "outcome_fits_response": [
+        (buggy_reading.NothingForMissing, misses),
+        (buggy_reading.FoundInTheFirstPage, finds),
+        (buggy_living.FailureSwallowed, meets(faults.reset(), "listPets")),
+        (buggy_living.CutBodyAccepted, meets(faults.truncate(0), "listPets")),
+    ],
+    "no_result_from_broken_response": [
+        (stories.TakesAnyPage, meets(faults.respond(204), "listPets")),
+        (buggy_reading.OnlyServerErrors, meets(faults.respond(200, json={"id": 1}), "createPet")),
+    ],
+    "result_is_the_response": [
+        (buggy_reading.IdAsText, lists),
+        (buggy_reading.Deduplicated, lists),
+        (buggy_reading.EntitiesUnescaped, lists),
+        (buggy_reading.FieldsAsAttributes, lists),
+    ],
+    "results_stay": [(buggy_living.ListReused, lists), (buggy_living.DefaultsShared, creates)],
+    "close_succeeds": [(buggy_living.CloseFails, stories.loses_its_connection)],
+    "key_not_in_errors": [
+        (buggy_living.KeyInError, misses),
+        (slips.KeepsWhatItAsked, misses),
+        (slips.WrapsWhatItAsked, misses),
+    ],
+    "key_not_in_output": [
+        (buggy_asking.HeadersLogged, lists),
+        (slips.PrintsForDebugging, lists),
+        (slips.WarnsWithKey, lists),
+        (stories.ShowsItsKey, lists),
+    ],
+    "connections_are_closed": [(buggy_living.ConnectionsKept, lists), (buggy_living.NeverClosed, lists)],
+    "nothing_runs_on": [(buggy_living.ThreadsLeft, lists), (slips.CancelledAndForgotten, lists)],
+    "program_unchanged": [(stories.ChangesTheEnvironment, lists), (stories.SetsTheRootLogger, lists)],
+}
+# Checks whose facts a watched client does not meet in these stories; they have tests of their own.
+ELSEWHERE = {"key_only_to_its_service", "certificate_is_verified"}
+
+
+def test_every_check_is_tested() -> None:
+    assert FOUND.keys() | ELSEWHERE == checks.CHECKS.keys()
+
+
+@pytest.mark.parametrize(
+    ("check", "client", "story"),
+    [
+        pytest.param(check, client, story, id=f"{check}-{number}-{client.__name__}")
+        for check, clients in FOUND.items()
+        for number, (client, story) in enumerate(clients)
+    ],
+)
+# Some clients leave sockets open; pytest would report them as warnings.
+@pytest.mark.filterwarnings(
+    "always::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_a_check_finds_a_client(check: str, client: type, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETS", "before")
+    with PetStoreMock() as petstore:
+        with (
+            pytest.raises(AssertionError, match=r"\((§|RFC)") as found,
+            watch(maker_of(client), petstore, checks=[checks.CHECKS[check]]) as watched,
+        ):
+            story(petstore, watched)
+        petstore.reset()  # the clients break the contract
+    assert petstore.api_key not in str(found.value)
+    assert os.environ["PETS"] == "before"
+
+
+FAULTS = [
+    *(faults.reset(), faults.empty_reply(), faults.truncate(), faults.malformed_chunk(), faults.malformed_json()),
+    *(faults.server_error(503), faults.unauthorized(), faults.rate_limited(1), faults.respond(204), faults.delay(0.05)),
+    *(faults.respond(200, body="<html>"), faults.respond(200, json={"message": "down"}), faults.respond(502, body="")),
+]
+
+
+@pytest.mark.parametrize("client", CORRECT.values(), ids=CORRECT)
+def test_no_check_finds_a_correct_client(client: type) -> None:
+    with PetStoreMock() as petstore:
+        with watch(maker_of(client), petstore) as watched:
+            for story in (lists, creates, misses, finds):
+                story(petstore, watched)
+            for fault in FAULTS:
+                for operation in ("listPets", "getPet", "createPet"):
+                    meets(fault, operation)(petstore, watched)
+        petstore.reset()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clients_of_any_shape_are_watched(shape: str) -> None:
+    make_client, options = SHAPES[shape]
+    with PetStoreMock() as petstore, watch(make_client, petstore, **options) as watched:
+        lists(petstore, watched)
+        creates(petstore, watched)
+        misses(petstore, watched)
+
+
+def test_a_client_may_have_a_rule_of_its_own() -> None:
+    with PetStoreMock() as petstore, watch(maker_of(stories.RefusesOddNames), petstore) as watched:
+        creates(petstore, watched)
+
+
+# People's own tests
+
+
+def test_a_check_is_called_with_a_journal() -> None:
+    with PetStoreMock() as petstore:
+        client = buggy_living.CreatesAgain(petstore.url, petstore.api_key)
+        client.create_pet(name="Rex", category_id=1)
+        client.create_pet(name="Rex", category_id=1)
+        checks.no_repeated_create(petstore.journal)  # two calls, both a success
+        petstore.inject(faults.reset(), on="createPet", times=1, at="after_commit")
+        client.create_pet(name="Rex", category_id=1)
+        with pytest.raises(AssertionError, match=r"sent POST /v1/pets again when its response was lost \(§4.2"):
+            checks.no_repeated_create(petstore.journal)
+        with pytest.raises(PetStoreMockError, match="an observation with outcome"):
+            checks.result_is_the_response(petstore.journal)
+        client.close()
+
+
+@checks.check(section="8", words="our clients send no more than one request", needs=["outcome"])
+def one_request(seen: checks.Observation) -> str | None:
+    return None if len(seen.exchanges) <= 1 else f"sent {len(seen.exchanges)} requests"
+
+
+def test_a_check_of_ones_own() -> None:
+    assert one_request.name == "one_request"
+    with PetStoreMock() as petstore:
+        watched = watch(maker_of(stories.RetriesAtOnce), petstore, checks=[one_request])
+        with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(§8: our clients"):
+            meets(503, "listPets")(petstore, watched)
+        watched.close()
+    with pytest.raises(PetStoreMockError, match="did you mean outcome"):
+        checks.check(section="1", words="", needs=["outcomes"])  # type: ignore[list-item]
+
+
+# Facts that only a machine has
+
+
+def test_the_key_goes_to_its_service_only() -> None:
+    with PetStoreMock() as petstore, PetStoreMock() as other:
+        for key in (petstore.api_key, other.api_key):
+            with contextlib.closing(HttpClientPets(other.url, key)) as client, contextlib.suppress(ApiError):
+                client.list_pets()
+        leaked, borrowed = other.journal[:1], other.journal[1:]
+        call = checks.Call("listPets")
+        for foreign, words in ((leaked, "to another service"), (borrowed, "with the key of another client")):
+            seen = checks.Observation([], call, foreign=foreign, keys=[petstore.api_key])
+            with pytest.raises(AssertionError, match=words):
+                checks.key_only_to_its_service(seen)
+        checks.key_only_to_its_service(checks.Observation(borrowed, call, keys=[other.api_key]))
+        other.reset()
+
+
+def test_a_certificate_is_verified() -> None:
+    with PetStoreMock() as petstore:
+        with contextlib.closing(HttpClientPets(petstore.url, petstore.api_key)) as client:
+            client.list_pets()
+        seen = checks.Observation(list(petstore.journal), checks.Call("listPets"), flaw=faults.tls.expired())
+        with pytest.raises(AssertionError, match="although the service's certificate had expired"):
+            checks.certificate_is_verified(seen)
+        checks.certificate_is_verified(checks.Observation([], flaw=faults.tls.expired()))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (checks.Outcome(value=[]), "sent no request of its own, but GET /v1/pets"),
+        (checks.Outcome(value={}, ended="stood still"), "while list_pets.* was under way in another thread"),
+    ],
+)
+def test_two_calls_at_once(outcome: checks.Outcome, words: str) -> None:
+    with PetStoreMock() as petstore:
+        with contextlib.closing(HttpClientPets(petstore.url, petstore.api_key)) as client:
+            client.list_pets()
+        call, other = checks.Call("getPet", {"petId": 7}), checks.Call("listPets")
+        seen = checks.Observation(list(petstore.journal), call, outcome, meanwhile=other)
+        found = [str(finding) for check in checks.CHECKS.values() if (finding := check.find(seen))]
+    assert any(re.search(words, one) for one in found), found
+
+
+def test_a_call_is_written_as_python() -> None:
+    arguments: dict[str, Any] = {"name": "x" * 80, "categoryId": 1}
+    assert checks.Call("createPet", arguments).code == "create_pet(name='x' * 80, category_id=1)"
+    assert str(checks.Call("getPet", {"petId": -3})) == "get_pet(-3)"

@@ -1,0 +1,143 @@
+"""How results and exceptions of clients are read, and which clients are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import http.client
+import json
+import ssl
+import urllib.error
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import aiohttp
+import httpcore
+import httpx
+import pytest
+import requests
+import urllib3
+
+from petstore_mock import PetStoreMock, PetStoreMockError, checks
+from tests.clients.correct import ApiError as ClientError
+from tests.clients.correct import HttpClientPets
+from tests.clients.shapes import maker_of
+
+
+class Status(enum.Enum):
+    SOLD = "sold"
+
+
+class Row(NamedTuple):
+    pet_id: int
+    name: str
+    category_id: int
+    status: Status | None = None
+
+
+REX = {"id": 1, "name": "Rex", "categoryId": 2, "status": "sold"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        REX,
+        {**REX, "further": True},
+        {"petId": 1, "name": "Rex", "category_id": 2, "status": Status.SOLD},
+        Row(1, "Rex", 2, Status.SOLD),
+        SimpleNamespace(id=1, name="Rex", categoryId=2, status="sold", further=None),
+    ],
+    ids=["itself", "further", "snake", "tuple", "object"],
+)
+def test_an_animal_is_read(value: Any) -> None:  # noqa: ANN401
+    assert checks.read_pet(value) == REX
+
+
+@pytest.mark.parametrize("value", ["Rex", 7, None, [REX]])
+def test_anything_else_is_no_animal(value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(TypeError, match="an object with the fields id, name, categoryId and status"):
+        checks.read_pet(value)
+
+
+class ApiError(Exception):
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        vars(self).update(given)
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+REQUEST = httpx.Request("GET", "http://127.0.0.1/")
+ERRORS: list[tuple[BaseException, Any]] = [
+    (ApiError(status=404), 404),
+    (ApiError(response=SimpleNamespace(status_code=429)), 429),
+    (httpx.HTTPStatusError("", request=REQUEST, response=httpx.Response(500)), 500),
+    (urllib.error.HTTPError("", 410, "", http.client.HTTPMessage(), None), 410),
+    (caused(ApiError(), requests.ReadTimeout()), "timeout"),
+    (TimeoutError(), "timeout"),
+    (TimeoutError(), "timeout"),
+    (httpcore.ReadTimeout(), "timeout"),
+    (ssl.SSLCertVerificationError(), "transport"),
+    (urllib3.exceptions.MaxRetryError(urllib3.HTTPConnectionPool("a"), "/"), "transport"),
+    (aiohttp.ServerDisconnectedError(), "transport"),
+    (json.JSONDecodeError("", "", 0), "protocol"),
+    (http.client.IncompleteRead(b""), "protocol"),
+    (asyncio.IncompleteReadError(b"", 1), "protocol"),
+    (requests.exceptions.ChunkedEncodingError(), "protocol"),
+    (aiohttp.ClientPayloadError(), "protocol"),
+    (aiohttp.ContentTypeError(None, (), status=200), "protocol"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("error", "kind"), ERRORS, ids=[f"{number}" for number in range(len(ERRORS))])
+def test_an_exception_has_a_meaning(error: BaseException, kind: checks.Kind) -> None:
+    assert checks.classify_exception(error) == kind
+
+
+@pytest.mark.parametrize("error", [ApiError(), RuntimeError("no"), caused(KeyError("status"), ApiError(status=404))])
+def test_an_unknown_exception_asks_for_a_reader(error: Exception) -> None:
+    with pytest.raises(checks.UnknownErrorError, match="or pass classify="):
+        checks.classify_exception(error)
+
+
+# Clients
+
+
+def refused(make_client: Any, **options: Any) -> str:  # noqa: ANN401
+    with PetStoreMock() as petstore, pytest.raises(PetStoreMockError) as error:
+        checks.watched(make_client, petstore, **options)
+    return str(error.value)
+
+
+def test_a_client_without_a_method_is_refused() -> None:
+    assert "with list_pets, create_pet and get_pet" in refused(lambda _: object())
+    assert "make an instance of it" in refused(lambda _: HttpClientPets)
+
+
+def test_a_method_without_a_required_argument_is_refused() -> None:
+    client = SimpleNamespace(create_pet=lambda name: name)
+    assert "whose create_pet takes name and categoryId" in refused(lambda _: client)
+
+
+def test_wrong_methods_are_refused() -> None:
+    make_client = maker_of(HttpClientPets)
+    assert "did you mean" in refused(make_client, methods={"list_pet": "all"})
+    assert "target=7" in refused(make_client, methods={"list_pets": 7})
+
+
+def test_a_client_may_lack_methods() -> None:
+    with PetStoreMock() as petstore:
+        petstore.seed(id=7, name="Rex", categoryId=1)
+
+        def make_client(petstore: PetStoreMock) -> Any:  # noqa: ANN401
+            pets = HttpClientPets(petstore.url, petstore.api_key)
+            return SimpleNamespace(find=pets.get_pet, close=pets.close)
+
+        with checks.watched(make_client, petstore, methods={"get_pet": "find"}) as client:
+            assert client.get_pet(7)["name"] == "Rex"
+            assert not hasattr(client, "list_pets")
+            with pytest.raises(ClientError, match="404"):
+                client.get_pet(8)

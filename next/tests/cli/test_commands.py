@@ -1,0 +1,113 @@
+"""The command line without a server: arguments, the environment, and the commands that print."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from petstore_mock.cli import run
+
+
+def command(*arguments: str) -> tuple[int, str, str]:
+    """Run the command; return the exit code and what it printed."""
+    out, err = io.StringIO(), io.StringIO()
+    return run(arguments, out, err), out.getvalue(), err.getvalue()
+
+
+def test_help_names_every_command_and_option() -> None:
+    code, out, _ = command("--help")
+    assert (code, all(name in out for name in ("serve", "ready", "gaps", "openapi"))) == (0, True)
+    code, out, _ = command("serve", "--help")
+    assert (code, all(name in out for name in ("--port", "--api-key", "--set", "--control-token", "8080"))) == (0, True)
+    assert command("--version")[:2] == (0, "petstore-mock 0.1.0\n")
+
+
+WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((), "serve, ready, gaps, openapi"),
+    (("srve",), "did you mean serve?"),
+    (("serve", "--prt", "1"), "did you mean --port?"),
+    (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
+    (("serve", "--port", "x"), "--port: expected"),
+    (("serve", "--set", "list_order"), "GAP=VALUE"),
+    (("serve", "--set", "list_ordr=by_name"), "did you mean list_order?"),
+    (("serve", "--behaviour", "hostil"), "did you mean hostile?"),
+    (("serve", "--at", "soon"), "2030-12-06"),
+    (("serve", "--seed", "nowhere.json"), "does not exist"),
+    (("serve", "--api-key", "a b"), "RFC 6750"),
+    (("serve", "--log-format", "xml"), "text, json"),
+    (("serve", "--cors", "shop"), "--cors"),
+    (("serve", "--keep-requests", "0"), "at least 1"),
+    (("serve", "--control", "--no-control"), "--control or --no-control"),
+    (("serve", "--control-token", "a\tb"), "printable"),
+    (("serve", "--allowed-host", "http://a"), "Host"),
+    (("serve", "--tls-key", "x.pem"), "--tls-cert"),
+    (("serve", "--tls-ca-out", "x.pem"), "--tls"),
+    (("ready", "--url", "here"), "http://127.0.0.1:8080"),
+    (("ready", "--timeout", "0"), "positive"),
+    (("gaps", "--format", "xml"), "xml"),
+    (("openapi", "--server", "x"), "http://127.0.0.1:8080/v1"),
+)
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG)
+def test_an_argument_that_can_t_be_right_exits_with_2_and_one_sentence(arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out, err.count("\n"), err.startswith("petstore-mock: ")) == (2, "", 1, True)
+    assert words in err
+
+
+def test_the_environment_stands_in_for_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", "70000")
+    assert "PETSTORE_MOCK_PORT: expected a port" in command("serve")[2]
+    monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # of Kubernetes, for a service of that name
+    monkeypatch.setenv("PETSTORE_MOCK_QUIET", "perhaps")
+    assert "PETSTORE_MOCK_QUIET: expected true or false" in command("serve")[2]
+
+
+def test_a_misspelt_variable_is_one_line_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "PETSTORE_MOCK_PRT",
+        "PETSTORE_MOCK_SERVICE_HOST",
+        "PETSTORE_MOCK_PORT_8080_TCP",
+        "PETSTORE_MOCK_SERVICE_PORT",
+    ):
+        monkeypatch.setenv(name, "1")
+    code, _, err = command("gaps")
+    assert (code, err) == (
+        0,
+        "petstore-mock: the environment has PETSTORE_MOCK_PRT; did you mean PETSTORE_MOCK_PORT?\n",
+    )
+
+
+def test_gaps_are_printed_for_people_and_programs() -> None:
+    register = json.loads(command("gaps", "--format", "json")[1])
+    names = [gap["name"] for gap in register["gaps"]]
+    assert (len(names), set(register["presets"])) == (32, {"strict", "lenient", "helpful", "hostile"})
+    for form in ("table", "markdown"):
+        code, out, _ = command("gaps", "--format", form)
+        assert (code, all(name in out for name in names)) == (0, True)
+
+
+def test_openapi_prints_the_document_with_the_server_first() -> None:
+    document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
+    assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")
+
+
+def test_ready_waits_and_says_what_it_found() -> None:
+    with PetStoreMock(control=True) as petstore:
+        for url in (petstore.url, petstore.control_url, petstore.url.removesuffix("/v1")):
+            assert command("ready", "--url", url)[:2] == (0, f"ready: {url}\n")
+    code, out, _ = command("ready", "--url", unused_url(), "--timeout", "0.2")
+    assert (code, "not ready within 0.2 s" in out) == (1, True)
+    with PetStoreMock() as closed:  # it stops at once: no waiting makes this a stub
+        code, out, _ = command("ready", "--url", closed.url, "--timeout", "60")
+        assert (code, "status 404" in out) == (1, True)
+
+
+def unused_url() -> str:
+    """Return an address at which nothing listens any more."""
+    with PetStoreMock() as other:
+        return other.url

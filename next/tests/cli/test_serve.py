@@ -1,0 +1,192 @@
+"""``petstore-mock serve`` as a process: greeting, log, door, signals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from petstore_mock import PetStoreMockError, connect, faults
+from tests.live.stub import COMMAND, PATIENCE, Stub, stub
+from tests.platforms import POSIX_SIGNALS
+
+KEY = "key-of-the-test"
+
+
+def ask(url: str, key: str = KEY, method: str = "GET", body: bytes | None = None, **fields: str) -> int:
+    """Send a request; return the status, 0 where no response arrives."""
+    named = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    named |= {name.replace("_", "-"): value for name, value in fields.items()}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, named, method=method), timeout=PATIENCE) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def root_of(running: Stub) -> str:
+    return running.url.removesuffix("/v1")
+
+
+def test_the_greeting_has_the_address_the_key_and_a_line_to_paste() -> None:
+    with stub("--api-key", KEY, "--seed", "3") as running:
+        assert running.first[0].startswith(f"petstore-mock serves {running.url} ")
+        assert f"API key: {KEY}" in running.first
+        assert f"Control url: {root_of(running)}/__petstore/" in running.first
+        assert running.curl.endswith(f"{running.url}/pets")
+        assert ask(f"{running.url}/pets") == 200
+        code, _, err = running.end()
+    assert (code, err) == (0, "")
+
+
+def test_the_first_line_of_json_has_the_same() -> None:
+    with stub("--log-format", "json", "--control", "--tls", lines=1) as running:
+        told = json.loads(running.first[0])
+    assert set(told) == {"event", "url", "api_keys", "curl", "control_url", "control_token", "ca_path", "spki_hash"}
+    assert (told["event"], told["url"].startswith("https://")) == ("serving", True)
+
+
+def lost(running: Stub, at: Any) -> None:  # noqa: ANN401  # a commit point
+    with connect(running.url, world="default") as petstore:
+        petstore.inject(faults.reset(), on="createPet", times=1, at=at)
+    ask(f"{running.url}/pets", method="POST", body=b'{"name": "Rex", "categoryId": 1}')
+
+
+def test_the_log_tells_fault_and_outcome() -> None:
+    with stub("--api-key", KEY) as running:
+        lost(running, "before_commit")
+        lost(running, "after_commit")
+        with connect(running.url, world="default") as petstore:
+            petstore.inject(503, on="listPets", times=1)
+            petstore.inject(faults.delay(0.1), on="listPets", times=1)
+        for path in ("/pets", "/pets", "/pets?limit=0"):
+            ask(running.url + path)
+        _, out, _ = running.end()
+    lines = [line.partition(" ")[2] for line in out.splitlines()]
+    assert lines[0].startswith("POST /v1/pets reset before the commit ")
+    assert lines[1].startswith("POST /v1/pets reset after the commit: animal 1 created ")
+    assert lines[2].startswith("GET /v1/pets 503 (fault server_error) ")
+    assert lines[3].startswith("GET /v1/pets 200 (fault delay) 1")
+    assert lines[4].startswith("GET /v1/pets?limit=0 400 ")
+    assert len(lines) == 5
+
+
+def test_the_log_of_json_has_an_object_a_request() -> None:
+    with stub("--api-key", KEY, "--log-format", "json", lines=1) as running:
+        lost(running, "after_commit")
+        ask(f"{running.url}/pets?limit=0")
+        _, out, _ = running.end()
+    reset, refused = map(json.loads, out.splitlines())
+    assert (reset["status"], reset["outcome"], reset["fault"]) == (None, "reset", "reset()")
+    assert reset["result"] == "reset after the commit: animal 1 created"
+    assert (refused["event"], refused["status"], refused["condition"]) == ("request", 400, "invalid_query")
+    assert (refused["section"], refused["target"], refused["number"]) == ("4.1", "/v1/pets?limit=0", 2)
+
+
+def test_quiet_logs_no_requests() -> None:
+    with stub("--quiet", "--api-key", KEY) as running:
+        ask(f"{running.url}/pets")
+        assert running.end()[1] == ""
+
+
+def test_a_pipe_that_is_not_read_holds_up_nobody_and_the_count_is_told() -> None:
+    with stub("--api-key", KEY) as running:
+        for _ in range(600):  # some 64 KiB of lines
+            assert ask(f"{running.url}/pets?limit=0&{'x' * 100}") == 400
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(PATIENCE) == 0
+        assert running.process.stderr is not None
+        assert "missing in the log: nobody read it" in running.process.stderr.read()
+
+
+def test_a_token_is_asked_if_given_or_made_up() -> None:
+    with stub("--control-token", "secret", "--quiet") as running:
+        door = f"{root_of(running)}/__petstore"
+        assert (ask(f"{door}/world"), ask(f"{door}/health"), ask(f"{door}/")) == (401, 200, 200)
+        assert ask(f"{door}/world", Petstore_Control_Token="secret") == 200
+        with pytest.raises(PetStoreMockError, match="token"):
+            connect(running.url)
+        with connect(running.url, token="secret") as petstore:
+            assert petstore.pets == []
+
+
+@pytest.mark.parametrize("options", [("--no-control",), ("--host", "0.0.0.0")])
+def test_a_closed_door_tells_its_health_alone(options: tuple[str, ...]) -> None:
+    with stub(*options, "--log-format", "json", lines=1) as running:
+        assert "control_url" not in json.loads(running.first[0])
+        door = f"{root_of(running).replace('0.0.0.0', '127.0.0.1')}/__petstore"
+        assert (ask(f"{door}/health"), ask(f"{door}/world"), ask(f"{door}/")) == (200, 404, 404)
+        assert running.end()[1] == ""  # nothing under the door is logged
+
+
+def test_the_door_has_a_port_of_its_own_if_asked() -> None:
+    with stub("--control-port", "0", "--log-format", "json", lines=1) as running:
+        told = json.loads(running.first[0])
+        assert told["control_url"] != f"{root_of(running)}/__petstore/"
+        assert (ask(f"{told['control_url']}world"), ask(f"{told['control_url']}health")) == (200, 200)
+        assert (ask(f"{root_of(running)}/__petstore/world"), ask(f"{root_of(running)}/__petstore/health")) == (404, 200)
+        with connect(told["control_url"]) as petstore:
+            assert petstore.url.startswith(root_of(running))
+
+
+def test_the_environment_says_what_the_command_line_leaves_out() -> None:
+    environment = {
+        "PETSTORE_MOCK_API_KEY": f"{KEY} other",
+        "PETSTORE_MOCK_SEED": "2",
+        "PETSTORE_MOCK_NO_CONTROL": "yes",
+    }
+    with stub(environment=environment, lines=None) as running:
+        assert (ask(f"{running.url}/pets"), ask(f"{running.url}/pets", "other")) == (200, 200)
+        assert ask(f"{root_of(running)}/__petstore/world") == 404
+
+
+def test_worlds_are_bounded_and_end_without_requests() -> None:
+    with stub("--max-worlds", "1", "--world-ttl", "0.3", "--quiet") as running:
+        world = f"{root_of(running)}/w/{{}}/__petstore/world"
+        assert (ask(world.format("a"), method="PUT"), ask(world.format("b"), method="PUT")) == (201, 507)
+        deadline = time.monotonic() + PATIENCE
+        while ask(world.format("b"), method="PUT") != 201 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert ask(world.format("a")) == 404
+
+
+def test_a_stub_of_tls_is_ready_for_those_who_trust_it(tmp_path: Any) -> None:  # noqa: ANN401
+    ca = str(tmp_path / "ca.pem")
+    with stub("--tls", "--tls-ca-out", ca, "--quiet") as running:
+        asked = [*COMMAND, "ready", "--url", running.url, "--timeout", "20"]
+        assert subprocess.run([*asked, "--tls-ca", ca], check=False, capture_output=True).returncode == 0
+        assert subprocess.run(asked, check=False, capture_output=True).returncode == 1
+        with connect(running.url, ca_path=ca) as petstore:
+            assert petstore.tls.ca_path == ca
+            assert petstore.url.startswith("https://")
+
+
+@POSIX_SIGNALS
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_with_0_while_clients_hold_on(number: signal.Signals) -> None:
+    with stub() as running, socket.create_connection(running.address):
+        assert running.end(number)[::2] == (0, "")
+
+
+def test_a_taken_port_exits_with_2_and_one_sentence() -> None:
+    with stub("--quiet") as running:
+        other = [*COMMAND, "serve", "--port", str(running.address[1])]
+        found = subprocess.run(other, check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_reader_that_goes_ends_a_printing_command_quietly() -> None:
+    with subprocess.Popen([*COMMAND, "gaps"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode in {0, 1}, err) == (True, b"")

@@ -1,0 +1,66 @@
+"""A stub with a control door, and a way to ask it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A response of the door or the service."""
+
+    status: int
+    fields: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401  # a JSON value
+        return json.loads(self.body)
+
+    @property
+    def told(self) -> list[str]:
+        """The fields that a problem names."""
+        return [one["field"] for one in self.json.get("violations", [])]
+
+
+class Door:
+    """Asks a stub. A path without a leading slash is the door's; ``world`` names another world than the default."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self.petstore = petstore
+        self.address = petstore.url.removeprefix("http://").removesuffix("/v1")
+
+    def __call__(self, method: str, path: str, body: object = None, *, world: str = "", **fields: str) -> Reply:
+        mount = f"/w/{world}" if world else ""
+        target = f"{mount}{path}" if path.startswith("/") else f"{mount}/__petstore/{path}"
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in fields.items()}
+        named |= {} if content is None or "Content-Type" in named else {"Content-Type": "application/json"}
+        connection = http.client.HTTPConnection(self.address, timeout=30)
+        try:
+            connection.request(method, target, content, named)
+            response = connection.getresponse()
+            return Reply(response.status, dict(response.headers.items()), response.read())
+        finally:
+            connection.close()
+
+    def use(self, method: str = "GET", path: str = "/v1/pets", body: object = None, *, world: str = "") -> Reply:
+        """Send a request of a client, with the key of the world."""
+        key = self("GET", "world", world=world).json["api_key"]
+        return self(method, path, body, world=world, Authorization=f"Bearer {key}")
+
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    with PetStoreMock(control=True) as petstore:
+        yield Door(petstore)

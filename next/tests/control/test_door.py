@@ -1,0 +1,242 @@
+"""Routing, admission and refusals of the control door."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError
+
+if TYPE_CHECKING:
+    from tests.control.conftest import Door
+
+PROBLEM = "application/problem+json"
+
+
+def test_a_mock_has_a_door_if_asked(door: Door) -> None:
+    assert door.petstore.control_url == f"http://{door.address}/__petstore/"
+    with PetStoreMock() as other, pytest.raises(PetStoreMockError, match="control=True"):
+        assert other.control_url
+    with pytest.raises(PetStoreMockError, match="127"):
+        PetStoreMock(control=True, host="0.0.0.0")
+
+
+def test_health_says_status_version_and_uptime_alone(door: Door) -> None:
+    reply = door("GET", "health", Host="evil.example", Origin="http://evil.example")
+    assert (reply.status, set(reply.json), reply.json["status"]) == (200, {"status", "version", "uptime"}, "ok")
+    assert door("HEAD", "health").body == b""
+    door("PUT", "world", world="a")
+    assert "root only" in door("GET", "health", world="a").json["detail"]
+
+
+# Every path that a client can send, with the status and, for 405, the methods.
+ROUTES: tuple[tuple[str, str, int, str | None], ...] = (
+    ("GET", "wrld", 404, None),
+    ("GET", "world/", 404, None),
+    ("GET", "World", 404, None),
+    ("POST", "world", 405, "DELETE, GET, HEAD, OPTIONS, PUT"),
+    ("DELETE", "health", 405, "GET, HEAD, OPTIONS"),
+    ("PATCH", "pets", 405, "GET, HEAD, OPTIONS, POST"),
+    ("GET", "requests/wait", 405, "OPTIONS, POST"),
+    ("POST", "", 405, "GET, HEAD, OPTIONS"),
+    ("BREW", "world", 501, None),
+    ("OPTIONS", "world", 204, "DELETE, GET, HEAD, OPTIONS, PUT"),
+    ("HEAD", "world", 200, None),
+    ("HEAD", "events", 200, None),
+    ("GET", "/w/nowhere/__petstore/world", 404, None),
+    ("GET", "/w/nowhere/__petstore/", 404, None),
+    ("GET", "/w/default/__petstore/world", 404, None),
+    ("GET", "/__petstore", 308, None),
+)
+
+
+@pytest.mark.parametrize(("method", "path", "status", "allow"), ROUTES)
+def test_methods_and_paths_are_told_apart(door: Door, method: str, path: str, status: int, allow: str | None) -> None:
+    reply = door(method, path)
+    assert (reply.status, reply.fields.get("Allow")) == (status, allow)
+    if status >= 400:
+        assert reply.fields["Content-Type"] == PROBLEM
+        assert reply.json["status"] == status
+        assert {"title", "detail"} <= set(reply.json)
+        assert status != 405 or f"got {method}" in reply.json["detail"]
+
+
+def test_the_nearest_path_is_suggested(door: Door) -> None:
+    assert "did you mean world?" in door("GET", "wrld").json["detail"]
+
+
+@pytest.mark.parametrize("path", ["health", "openapi.json", "worlds", "leaks"])
+def test_what_concerns_all_worlds_stands_at_the_root_alone(door: Door, path: str) -> None:
+    door("PUT", "world", world="a")
+    assert door("GET", path, world="a").status == 404
+    assert door("GET", path).status == 200
+
+
+def test_browsers_are_led_to_the_console(door: Door) -> None:
+    reply = door("GET", "/", Accept="text/html,*/*")
+    assert (reply.status, reply.fields["Location"]) == (303, "/__petstore/")
+    assert [door("GET", path).status for path in ("/favicon.ico", "/robots.txt")] == [404, 404]
+    assert len(door.petstore.journal) == 0
+    assert door("GET", "/").status == 404
+    assert len(door.petstore.journal) == 1
+
+
+HEADERS: tuple[tuple[dict[str, str], int], ...] = (
+    ({}, 200),
+    ({"Origin": "http://ADDRESS"}, 200),
+    ({"Origin": "null"}, 403),
+    ({"Origin": "http://evil.example"}, 403),
+    ({"Origin": "https://ADDRESS"}, 403),
+    ({"Origin": "http://127.0.0.1:1"}, 403),
+    ({"Sec_Fetch_Site": "cross-site"}, 403),
+    ({"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "navigate"}, 403),
+    ({"Sec_Fetch_Site": "same-origin"}, 200),
+    ({"Host": "localhost:PORT"}, 200),
+    ({"Host": "[::1]:PORT"}, 200),
+    ({"Host": "127.0.0.1"}, 403),
+    ({"Host": "127.0.0.1.attacker.example:PORT"}, 403),
+    ({"Host": "127.1:PORT"}, 403),
+    ({"Host": "2130706433:PORT"}, 403),
+    ({"Host": "x.localhost:PORT"}, 403),
+)
+
+
+@pytest.mark.parametrize(("fields", "status"), HEADERS)
+def test_foreign_pages_and_rebound_hosts_stay_out(door: Door, fields: dict[str, str], status: int) -> None:
+    port = door.address.partition(":")[2]
+    given = {name: value.replace("ADDRESS", door.address).replace("PORT", port) for name, value in fields.items()}
+    assert door("GET", "world", **given).status == status
+    assert door("GET", "health", **given).status == 200
+
+
+def test_a_link_leads_to_the_page_from_anywhere(door: Door) -> None:
+    assert door("GET", "", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
+    assert door("GET", "console.css", Sec_Fetch_Site="cross-site").status == 403
+
+
+def test_responses_run_no_scripts_and_are_not_framed(door: Door) -> None:
+    for path in ("world", "requests.html", "nowhere"):
+        fields = door("GET", path).fields
+        assert "frame-ancestors 'none'" in fields["Content-Security-Policy"]
+        assert "script" not in fields["Content-Security-Policy"]
+        assert (fields["X-Content-Type-Options"], fields["Cache-Control"]) == ("nosniff", "no-store")
+        assert not any(name.startswith("Access-Control") for name in fields)
+
+
+# Bodies of POST pets that are refused, with the status and the fields that the problem names.
+BODIES: tuple[tuple[bytes, int, list[str]], ...] = (
+    (b"{", 400, []),
+    (b"\xff", 400, []),
+    (b"NaN", 400, []),
+    (b'{"name": "a", "name": "b"}', 400, ["body.name"]),
+    (b'"Rex"', 422, ["body"]),
+    (b'{"name": 5, "categoryId": "x"}', 422, ["body.categoryId", "body.name"]),
+    (b'{"nam": "Rex"}', 422, ["body.nam"]),
+    (b'[{"name": "a"}, {"name": 3}]', 422, ["body.1.name"]),
+    (b'{"count": -1}', 422, ["body.count"]),
+    (b'{"count": 1000001}', 422, ["body.count"]),
+    (b'{"status": "gone"}', 422, ["body.status"]),
+    (b'{"id": 1e400}', 422, ["body.id"]),
+)
+
+
+@pytest.mark.parametrize(("body", "status", "told"), BODIES)
+def test_a_body_that_can_t_be_right_is_refused_and_changes_nothing(
+    door: Door, body: bytes, status: int, told: list[str]
+) -> None:
+    reply = door("POST", "pets", body)
+    assert (reply.status, reply.fields["Content-Type"], reply.told) == (status, PROBLEM, told)
+    assert door.petstore.pets == []
+
+
+def test_every_unknown_member_gets_the_nearest_right_name(door: Door) -> None:
+    asked: tuple[tuple[str, str, Any, str], ...] = (
+        ("PUT", "world", {"sed": 1}, "seed"),
+        ("PUT", "world", {"behaviour": {"list_ordr": "by_name"}}, "list_order"),
+        ("POST", "faults", {"fault": 503, "tims": 1}, "times"),
+        ("POST", "faults", {"fault": {"kind": "delay", "second": 1}}, "seconds"),
+        ("POST", "faults", {"fault": {"kind": "resett"}}, "reset"),
+        ("POST", "faults", {"fault": 503, "where": {"nam": "Rex"}}, "name"),
+        ("PATCH", "behaviour", {"list_ordr": "by_name"}, "list_order"),
+        ("PATCH", "clock", {"advance": {"minute": 1}}, "minutes"),
+        ("POST", "requests/wait", {"operatoin": "listPets"}, "operation"),
+        ("POST", "pets", [{"nam": "Rex"}], "name"),
+    )
+    for method, path, body, meant in asked:
+        reply = door(method, path, body)
+        assert (reply.status, f"did you mean {meant}?" in reply.json["detail"]) == (422, True), reply.json
+    assert "did you mean last?" in door("GET", "requests?lst=1").json["detail"]
+
+
+def test_a_refusal_repeats_no_megabytes(door: Door) -> None:
+    reply = door("POST", "pets", json.dumps({"x" * 1_000_000: "y" * 1_000_000}).encode())
+    assert (reply.status, len(reply.body) < 20_000) == (422, True)
+    reply = door("POST", "pets", json.dumps([{"name": 5}] * 100_000).encode())
+    assert (reply.status, len(reply.body) < 20_000) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"), [("application/json; charset=utf-8", 201), ("text/plain", 415), ("", 415)]
+)
+def test_a_body_needs_its_type(door: Door, content_type: str, status: int) -> None:
+    reply = door("POST", "pets", b"{}", Content_Type=content_type)
+    assert reply.status == status
+    assert reply.fields.get("Accept") == ("application/json" if status == 415 else None)
+
+
+def test_without_a_body_no_type_is_asked(door: Door) -> None:
+    assert door("POST", "snapshots", Content_Type="text/plain").status == 201
+    assert door("POST", "pets").status == 422
+
+
+def test_an_announced_length_is_refused_before_the_body_arrives(door: Door) -> None:
+    host, _, port = door.address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as sock:
+        sock.sendall(
+            f"POST /__petstore/pets HTTP/1.1\r\nHost: {door.address}\r\nContent-Type: application/json\r\n"
+            "Content-Length: 70000000\r\n\r\n".encode()
+        )
+        response = http.client.HTTPResponse(sock)
+        response.begin()
+        assert (response.status, "70000000" in json.load(response)["detail"]) == (413, True)
+
+
+@pytest.mark.parametrize("line", ["GET /__petstore/world HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"])
+def test_nothing_under_the_door_is_journalled(door: Door, line: str) -> None:
+    host, _, port = door.address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as sock:
+        sock.sendall(line.encode())
+        response = http.client.HTTPResponse(sock)
+        response.begin()
+        assert (response.status, response.headers["Content-Type"]) == (400, PROBLEM)
+    door("GET", "nowhere")
+    door("POST", "pets", b"{")
+    assert len(door.petstore.journal) == 0
+
+
+def test_keys_show_in_no_entry(door: Door) -> None:
+    key = door.petstore.api_key
+    door.use(path=f"/v1/pets?api_key={key}")
+    for path in ("requests", "requests.har", "requests.html", "requests.txt", "faults"):
+        assert key.encode() not in door("GET", path).body
+
+
+def test_the_page_stands_at_every_world_and_loads_nothing_from_elsewhere(door: Door) -> None:
+    door("PUT", "world", world="a")
+    for world in ("", "a"):
+        for path in ("", "latest"):
+            page = door("GET", path, world=world)
+            nonce = page.fields["Content-Security-Policy"].partition("'nonce-")[2].partition("'")[0]
+            assert page.body.count(f'nonce="{nonce}"'.encode()) >= 2
+            assert b"http" not in page.body.replace(b"http-equiv", b"")
+    for name, media_type in (
+        ("main.js", "text/javascript"),
+        ("console.css", "text/css"),
+        ("icon.svg", "image/svg+xml"),
+    ):
+        assert door("GET", name).fields["Content-Type"].startswith(media_type)
+    assert [door("GET", name).status for name in ("index.html", "../door.py", "%2e%2e/door.py")] == [404] * 3

@@ -1,0 +1,349 @@
+"""Every code block of the documents is executed, every generated part is up to date, every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from petstore_mock import PetStoreMock
+from tests.live.stub import COMMAND, stub
+from tests.marks import not_in_the_old_tree
+from tests.platforms import HAS_SIGNALS, POSIX_SHELL
+from tools.documents import charts
+from tools.documents.blocks import DOCUMENTS, ROOT, Block, blocks, generated
+from tools.documents.parts import PARTS
+from tools.documents.tables import door_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+pytestmark = pytest.mark.untraced
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYTHON = [block for block in blocks("python") if not block.missing]
+SHELL = [
+    pytest.param(line, id=f"{block.where}+{number}")
+    for block in blocks("sh")
+    if block.file_name is None
+    for number, line in enumerate(block.text.splitlines())
+    if line.strip()
+]
+RECIPES = [
+    pytest.param(line.strip().removeprefix("- ").partition(" || ")[0], id=f"{block.where}+{number}")
+    for block in blocks("yaml")
+    for number, line in enumerate(block.text.splitlines())
+    if re.match(r"\s*(- )?petstore-mock ", line)
+]
+# Where the blocks of each language are run; `text` is what a program prints.
+RUN_BY = {
+    **dict.fromkeys(("python", "sh", "toml", "json", "dockerfile", "yaml"), "this module"),
+    **dict.fromkeys(("typescript", "java", "go"), "test_languages"),
+    **dict.fromkeys(("nginx", "haproxy"), "tests.live.test_scale_out"),
+    "text": "nothing",
+}
+# Whether a test of the documents works, few examples show.
+FEW_EXAMPLES = """
+from hypothesis import settings
+settings.register_profile("few", max_examples=10, database=None)
+settings.load_profile("few")
+"""
+# Hypothesis's plugin imports all of Hypothesis, which takes a second.
+NO_HYPOTHESIS = "-pno:hypothesispytest"
+# These parts of the old documents have other columns or other words.
+OF_THE_NEW_TREE = {"door", "checks", "learnable gaps", "clauses", "fidelity figures"}
+
+
+def each(found: Iterable[Block]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("block", list(found), ids=lambda block: block.where)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with every named file of the documents, as a reader would have it."""
+    for block in blocks("python", "sh", "toml", "json"):
+        if block.file_name is not None and not block.has_tests:
+            (tmp_path / block.file_name).write_text(block.text, encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PETSTORE_"))}
+    # In a folder of its own, Hypothesis would make its table of characters anew, which takes seconds.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
+    return subprocess.run(
+        command, cwd=folder, env={**environment, **more}, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def assert_passes(folder: Path, blocks_of_one_run: list[Block], *options: str) -> None:
+    expected = 0
+    for block in blocks_of_one_run:
+        (folder / f"test_{block.document.stem}_{block.line}.py").write_text(block.text, encoding="utf-8")
+        expected += len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE))
+    result = run(folder, sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", *options, ".")
+    passed = re.search(r"(\d+) passed", result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert passed, result.stdout
+    assert int(passed[1]) >= expected
+
+
+@each(blocks())
+def test_every_block_is_run_in_its_language(block: Block) -> None:
+    assert block.language in RUN_BY, "say above what runs it"
+    typed = re.match(
+        r"\$|(curl|pytest|pip|petstore-mock|python|sh|make|npm|go|import|from|def) (?!serves )", block.text
+    )
+    assert block.language != "text" or not typed, "it is more than what a program prints: name its language"
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="only where everything is installed")
+def test_what_the_blocks_import_is_installed() -> None:
+    assert not [f"{block.where}: {block.missing}" for block in blocks("python") if block.missing]
+
+
+@each(blocks("toml", "json", "yaml"))
+def test_every_block_of_data_can_be_read(block: Block) -> None:
+    read: dict[str, Callable[[str], object]] = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.safe_load}
+    assert isinstance(read[block.language](block.text), (dict, list))
+
+
+def test_every_python_block_that_has_tests_passes(folder: Path) -> None:
+    """One inner run for all blocks, each a module of its own."""
+    (folder / "conftest.py").write_text(FEW_EXAMPLES, encoding="utf-8")
+    assert_passes(folder, [one for one in PYTHON if one.has_tests and not one.is_session_wide and not one.is_slow])
+
+
+@pytest.mark.slow
+def test_every_python_block_that_runs_the_machine_passes(folder: Path) -> None:
+    assert_passes(folder, [block for block in PYTHON if block.is_slow])
+
+
+@each(block for block in PYTHON if block.is_session_wide)
+def test_block_that_sets_the_session_up_passes_alone(tmp_path: Path, block: Block) -> None:
+    assert_passes(tmp_path, [block], NO_HYPOTHESIS, "-pno:html", "-pno:allure_pytest", "-pno:respx")
+
+
+@each(block for block in PYTHON if not block.has_tests and not block.file_name)
+def test_python_block_without_tests_runs_as_a_script(folder: Path, block: Block) -> None:
+    result = run(folder, sys.executable, "-c", block.text)
+    assert result.returncode == 0, result.stderr
+
+
+# The command line
+
+
+@cache
+def help_of(*command: str) -> str:
+    return run(ROOT, *command, "--help").stdout
+
+
+def assert_exist(options: list[str], *command: str) -> None:
+    known = re.findall(r"(?<![\w-])--[\w-]+", help_of(*command))
+    assert known, command
+    assert {option.partition("=")[0] for option in options if option.startswith("--")} <= set(known)
+
+
+@each(blocks("dockerfile"))
+def test_every_dockerfile_starts_the_stub_by_options_that_exist(block: Block) -> None:
+    """No test can build it; its instructions are Docker's, and its command is ours."""
+    for line in block.text.splitlines():
+        assert re.match(r"(FROM|RUN|USER|EXPOSE|ENTRYPOINT|CMD|WORKDIR|ENV|COPY|HEALTHCHECK) \S", line), line
+    _, command, *options = json.loads(re.findall(r"^ENTRYPOINT (.*)$", block.text, re.MULTILINE)[0])
+    assert command == "serve"
+    assert_exist(options, *COMMAND, command)
+
+
+@pytest.mark.parametrize("line", RECIPES)
+def test_every_command_of_a_recipe_exists(line: str) -> None:
+    _, command, *options = shlex.split(line)
+    assert_exist(options, *COMMAND, command)
+
+
+def curl(options: list[str]) -> None:
+    response = run(ROOT, "curl", "--silent", "--fail-with-body", *options)
+    assert response.returncode == 0, response.stdout + response.stderr
+
+
+@pytest.mark.parametrize("line", SHELL)
+def test_every_shell_line_is_a_command_that_exists(line: str) -> None:
+    """What a line does is tested where it belongs; here, that program, command and options exist."""
+    match shlex.split(line, comments=True):
+        case ["make", target, *_]:
+            assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        case ["eval", inner]:
+            if not HAS_SIGNALS:
+                pytest.skip("it is a line for a POSIX shell")
+            script = run(ROOT, sys.executable, "-m", *inner.strip("$()").replace("-", "_", 1).split())
+            assert script.stdout
+            assert run(ROOT, "bash", "-n", "-c", script.stdout).returncode == 0, script.stderr
+        case ["petstore-mock", command, *options]:
+            assert_exist(options, *COMMAND, command)
+        case ["pip", "install", *wanted]:
+            for name in wanted:
+                found = re.fullmatch(r"([\w-]+)(?:\[(\w+)\])?", name)
+                assert found
+                assert found[1] == PROJECT["name"]
+                assert found[2] is None or found[2] in PROJECT["optional-dependencies"]
+        case ["curl", *options] if "http://127.0.0.1:8444" in line:  # the port of a door beside TLS
+            with stub("--tls", "--control-port", "0", "--log-format", "json", lines=1) as running:
+                door = json.loads(running.first[0])["control_url"].removesuffix("/__petstore/")
+                curl([word.replace("http://127.0.0.1:8444", door) for word in options])
+        case ["curl", *options]:
+            petstore = PetStoreMock(api_key="secret", seed=20, control=True).start()
+            try:
+                root = petstore.url.removesuffix("/v1")
+                curl([word.replace("http://127.0.0.1:8080", root) for word in options])
+                assert not petstore.journal.violations
+            finally:  # without a verification: a fault that one line plans, another meets
+                petstore.stop()
+        case ["pytest", *options]:
+            assert_exist(options, sys.executable, "-m", "pytest", NO_HYPOTHESIS)
+        case _:
+            pytest.fail(f"nothing checks {line!r}")
+
+
+# The scripts of the documents
+
+
+# A program that knows of the service what its environment says; it exits with the number of animals in its first page.
+OTHER_PROGRAM = """
+import os, sys
+from shop import PetClient, ShopError
+client = PetClient(os.environ["PETSTORE_URL"], os.environ["PETSTORE_API_KEY"])
+try:
+    sys.exit(len(client.list_pets()))
+except ShopError:
+    sys.exit(len(client.list_pets()) + 1)
+"""
+
+
+@pytest.fixture
+def with_command(folder: Path) -> str:
+    """A search path on which ``petstore-mock`` is, installed beside this Python or not."""
+    command = folder / "petstore-mock"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m petstore_mock "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@POSIX_SHELL
+def test_shell_script_serves_a_program_and_exits_as_it_does(folder: Path, with_command: str) -> None:
+    (folder / "stub.log").write_text("of an earlier run\n", encoding="utf-8")
+    result = run(folder, "sh", "with_stub.sh", sys.executable, "-c", OTHER_PROGRAM, PATH=with_command)
+    assert (result.returncode, result.stdout, result.stderr) == (20, "", "")
+    serving, request = map(json.loads, (folder / "stub.log").read_text(encoding="utf-8").splitlines())
+    assert (serving["event"], request["status"]) == ("serving", 200)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", urlsplit(serving["url"]).port))
+
+
+@POSIX_SHELL
+def test_shell_script_ends_when_the_stub_can_not_start(folder: Path, with_command: str) -> None:
+    script = folder / "with_stub.sh"
+    script.write_text(script.read_text(encoding="utf-8").replace("--seed 20", "--seed nothing"), encoding="utf-8")
+    result = run(folder, "sh", "with_stub.sh", "echo", "reached", PATH=with_command)
+    assert result.returncode != 0
+    assert "--seed" in result.stderr
+    assert result.stdout == ""
+
+
+PASSING = f"try:\n    exec({OTHER_PROGRAM!r})\nexcept SystemExit:\n    pass"
+UNFIRED = "the tests passed, but: "
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "begins"),
+    [
+        pytest.param(PASSING, 0, "", id="passed"),
+        pytest.param("", 1, UNFIRED, id="met no fault"),
+        # A program that fails before it sends a request meets no fault either.
+        pytest.param(OTHER_PROGRAM, 21, "", id="failed"),
+        pytest.param("import sys; sys.exit(21)", 21, "", id="failed at once"),
+    ],
+)
+def test_script_with_faults_exits_as_the_program_and_the_fake_say(
+    folder: Path, program: str, code: int, begins: str
+) -> None:
+    result = run(folder, sys.executable, "with_faults.py", sys.executable, "-c", program)
+    assert (result.returncode, bool(result.stderr)) == (code, bool(begins))
+    assert result.stderr.startswith(begins)
+    assert "Traceback" not in result.stderr
+
+
+# The documents themselves
+
+
+def test_the_page_of_the_door_names_what_is_internal() -> None:
+    """The door's own description marks it; everything else is a promise."""
+    marked: set[str] = set()
+
+    def look(part: object, name: str = "") -> None:
+        if isinstance(part, dict):
+            if part.get("x-internal") and "?record=true" not in str(part.get("description", "")):
+                marked.add(name)
+            for key, value in part.items():
+                look(value, str(part["name"]) if key == "schema" and "name" in part else str(key))
+        for value in part if isinstance(part, list) else ():
+            look(value, name)
+
+    look(door_document())
+    page = (ROOT / "docs" / "reference" / "door.md").read_text(encoding="utf-8")
+    told = page.partition("Internal, and free to change")[2]
+    assert {name for name in marked if not re.search(rf"`\??{name}\b", told)} == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name,
+            marks=[
+                *([getattr(pytest.mark, part.mark)] if part.mark else ()),
+                *([not_in_the_old_tree("41.4")] if name in OF_THE_NEW_TREE else ()),
+            ],
+        )
+        for name, part in PARTS.items()
+    ],
+)
+def test_generated_part_is_up_to_date(name: str) -> None:
+    if name == "failing example" and pytest.version_tuple < (9,):
+        pytest.skip("it is the report of pytest 9")
+    assert generated(PARTS[name].document, name) == PARTS[name].make(), "run `make generated`"
+
+
+@pytest.mark.parametrize("chart", charts.CHARTS, ids=lambda chart: chart.name)
+def test_chart_is_drawn_from_the_latest_results(chart: Path) -> None:
+    assert chart.read_text(encoding="utf-8") == charts.CHARTS[chart](), "run `make generated`"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert (document.parent / target).exists(), target
+
+
+def test_every_link_of_the_readme_leads_to_a_page_of_the_site() -> None:
+    """A package index shows the README as well: there, a relative link leads nowhere."""
+    site = PROJECT["urls"]["Documentation"]
+    pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    pictures = {f"_images/{one.name}" for one in (ROOT / "docs" / "pictures").iterdir()}  # where Sphinx puts them
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        page = link.removeprefix(f"{site}/").rstrip("/")
+        assert link.startswith(f"{site}/"), link
+        assert page in pages | pictures or f"{page}/index" in pages, link

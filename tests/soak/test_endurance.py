@@ -1,0 +1,202 @@
+"""Minutes of load leave memory, threads and descriptors where they were."""
+
+from __future__ import annotations
+
+import gc
+import http.client
+import re
+import socket
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from petstore_mock import PetStoreMock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell resident memory"),
+]
+
+REQUESTS = 1_000_000
+CYCLES = 10_000
+GROWTH = 10 << 20  # bytes
+CONNECTIONS = 8
+MORE_LOOKS = 3
+PIPELINED = 25
+
+ASKED = (
+    ("GET", "/v1/pets", b"200"),
+    ("GET", "/v1/pets/1", b"200"),
+    ("GET", "/v1/pets?limit=3&status=sold", b"200"),
+    ("GET", "/v1/pets/999", b"404"),
+    ("GET", "/v1/pets?limit=0", b"400"),
+)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a process holds."""
+
+    memory: int
+    threads: int
+    descriptors: int
+
+    @classmethod
+    def now(cls) -> Footprint:
+        gc.collect()
+        lines = Path("/proc/self/status").read_text().splitlines()
+        resident = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+        return cls(resident * 1024, threading.active_count(), len(list(Path("/proc/self/fd").iterdir())))
+
+
+@pytest.fixture
+def petstore() -> Iterator[PetStoreMock]:
+    with PetStoreMock(seed=20) as petstore:
+        yield petstore
+
+
+def assert_flat(before: Footprint, after: Footprint) -> None:
+    assert after.threads == before.threads
+    assert after.descriptors == before.descriptors
+    assert after.memory - before.memory <= GROWTH, f"{(after.memory - before.memory) / (1 << 20):.1f} MiB more"
+
+
+def port_of(petstore: PetStoreMock) -> int:
+    return int(urlsplit(petstore.url).port or 0)
+
+
+def connect(petstore: PetStoreMock) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port_of(petstore)), timeout=30)
+
+
+class Pipeline:
+    """A kept connection on which all of ``ASKED`` goes out in one write, many times over."""
+
+    def __init__(self, petstore: PetStoreMock, client: socket.socket) -> None:
+        self.socket = client
+        head = f"Host: soak\r\nAuthorization: Bearer {petstore.api_key}\r\n\r\n"
+        self.requests = "".join(f"{method} {target} HTTP/1.1\r\n{head}" for method, target, _ in ASKED).encode()
+        # What is answered is the same each time but for its Date, whose length never changes.
+        self.socket.sendall(self.requests)
+        first = b""
+        while first.count(b"HTTP/1.1 ") < len(ASKED) or not first.endswith(b"}"):
+            first += self.socket.recv(65536)
+        assert re.findall(rb"HTTP/1.1 ([0-9]+) ", first) == [status for _, _, status in ASKED]
+        self.length = len(first)
+
+    def send(self) -> None:
+        self.socket.sendall(self.requests * PIPELINED)
+
+    def read(self) -> int:
+        left = self.length * PIPELINED
+        while left:
+            came = len(self.socket.recv(min(left, 1 << 20)))
+            assert came, "the connection was closed"
+            left -= came
+        return PIPELINED * len(ASKED)
+
+
+def load(pipelines: list[Pipeline], requests: int) -> int:
+    """Send at least so many requests; return how many it were."""
+    sent = 0
+    while sent < requests:
+        for pipeline in pipelines:
+            pipeline.send()
+        sent += sum(pipeline.read() for pipeline in pipelines)
+    return sent
+
+
+def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(petstore: PetStoreMock) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
+        pipelines = [Pipeline(petstore, client) for client in clients]
+        load(pipelines, 50_000)  # the journal holds as much as it ever will
+        before, answered = Footprint.now(), petstore.journal[-1].number
+        sent = load(pipelines, REQUESTS)
+        assert petstore.journal[-1].number - answered == sent
+        # What the allocator holds free comes and goes by some MiB; what leaks stays.
+        after = [Footprint.now()]
+        for _ in range(MORE_LOOKS):
+            load(pipelines, 50_000)
+            after.append(Footprint.now())
+        assert_flat(before, min(after, key=lambda footprint: footprint.memory))
+
+
+def test_a_million_requests_without_the_collector_leave_no_cycles(petstore: PetStoreMock) -> None:
+    with ExitStack() as stack:
+        pipelines = [Pipeline(petstore, stack.enter_context(connect(petstore))) for _ in range(CONNECTIONS)]
+        load(pipelines, 1000)  # what is made once
+        gc.collect()
+        gc.disable()
+        stack.callback(gc.enable)
+        load(pipelines, REQUESTS)
+        petstore.reset()  # the journal lets its entries go
+        assert gc.collect() == 0
+
+
+def cycle(petstore: PetStoreMock) -> None:
+    """Begin anew, and do what a small test does."""
+    petstore.reset()
+    assert [pet["id"] for pet in petstore.pets] == list(range(1, 21))
+    petstore.inject(503, on="listPets", times=1)
+    connection = http.client.HTTPConnection("127.0.0.1", port_of(petstore), timeout=30)
+    try:
+        headers = {**petstore.headers, "Content-Type": "application/json"}
+        body = '{"name": "Rex", "categoryId": 1, "status": "sold"}'
+        for method, target, sent, status in (
+            ("POST", "/v1/pets", body, 201),
+            ("GET", "/v1/pets", None, 503),
+            ("GET", "/v1/pets?status=sold", None, 200),
+            ("POST", "/v1/pets", "{}", 400),
+        ):
+            connection.request(method, target, body=sent, headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+    finally:
+        connection.close()
+    assert len(petstore.journal) == 4
+    petstore.verify()
+
+
+def footprint_at_rest() -> Footprint:
+    """Wait for the listener to notice that the last client has gone, and to close its end."""
+    pause = threading.Event()
+    footprint, earlier = Footprint.now(), None
+    while earlier is None or footprint.descriptors < earlier.descriptors:
+        pause.wait(0.5)
+        footprint, earlier = Footprint.now(), footprint
+    return footprint
+
+
+def test_ten_thousand_cycles_of_a_test_leave_memory_threads_and_descriptors_as_they_were(
+    petstore: PetStoreMock,
+) -> None:
+    for _ in range(500):
+        cycle(petstore)
+    before = footprint_at_rest()
+    for _ in range(CYCLES):
+        cycle(petstore)
+    assert_flat(before, footprint_at_rest())
+
+
+def test_starting_and_stopping_a_thousand_times_leaves_threads_and_descriptors_as_they_were() -> None:
+    def once() -> None:
+        with PetStoreMock() as petstore, connect(petstore) as client:
+            client.sendall(b"GET /v1/pets HTTP/1.1\r\nHost: soak\r\n\r\n")
+            assert client.recv(65536).startswith(b"HTTP/1.1 401 ")
+
+    for _ in range(20):
+        once()
+    before = Footprint.now()
+    for _ in range(1000):
+        once()
+    assert_flat(before, Footprint.now())

@@ -1,0 +1,20 @@
+"""``make generated``: write the parts of the documents that are made from the package, and draw the charts."""
+
+from __future__ import annotations
+
+import sys
+
+from tools.documents import charts
+from tools.documents.blocks import write
+from tools.documents.parts import PARTS
+
+
+def main() -> None:
+    """Write the named parts, or all but those that take minutes."""
+    charts.draw()
+    for name in sys.argv[1:] or [name for name, part in PARTS.items() if part.mark != "slow"]:
+        if PARTS[name].document.exists():  # the old documents lack a page
+            write(PARTS[name].document, name, PARTS[name].make())
+
+
+main()

@@ -1,0 +1,104 @@
+"""Finds the code blocks of the documents, so that each can be executed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS: Final = (
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT")),
+    *PAGES,
+)
+
+# The language; or the directive of the site's, in braces, whose end must not be taken for the beginning of a block.
+_FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(r"^ *(?:import|from) ([\w.]+)", re.MULTILINE)
+_FILE_NAME = re.compile(r"# (\w+\.(?:py|sh|toml|json))\n")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document."""
+
+    document: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """The document and the line."""
+        return f"{self.document.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def file_name(self) -> str | None:
+        """The name in its first line, if it says where the reader is to save it."""
+        match = _FILE_NAME.match(self.text)
+        return match[1] if match else None
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether it defines tests."""
+        return re.search(r"^ *(async )?def test_", self.text, re.MULTILINE) is not None
+
+    @property
+    def is_session_wide(self) -> bool:
+        """Whether its tests need a run of their own, since they set up the whole session."""
+        return self.has_tests and "def petstore_options" in self.text
+
+    @property
+    def missing(self) -> list[str]:
+        """The packages that it imports and that are not installed; its own folder's are no packages."""
+        imported = {name.partition(".")[0] for name in _IMPORT.findall(self.text)}
+        return sorted(name for name in imported - _modules() if find_spec(name) is None)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it runs the machine on a client: some seconds."""
+        return "check_client(" in self.text
+
+
+def blocks(*languages: str) -> list[Block]:
+    """Return the blocks of all documents in one of ``languages``, in order; without any, all of them."""
+    found: list[Block] = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        found += [
+            Block(document, text.count("\n", 0, match.start()) + 1, match[1], match[2])
+            for match in _FENCE.finditer(text)
+            if not match[1].startswith("{") and (not languages or match[1] in languages)
+        ]
+    return found
+
+
+@cache
+def _modules() -> set[str]:
+    """Return the names of the modules that the documents have the reader save."""
+    return {block.file_name.removesuffix(".py") for block in blocks("python") if block.file_name}
+
+
+def generated(document: Path, name: str) -> str:
+    """Return the generated part of a document."""
+    return _split(document, name)[1].strip("\n")
+
+
+def write(document: Path, name: str, text: str) -> None:
+    """Put a text in the place of a generated part."""
+    before, _, after = _split(document, name)
+    document.write_text(f"{before}{text}{after}", encoding="utf-8")
+
+
+def _split(document: Path, name: str) -> tuple[str, str, str]:
+    """Return what stands before a part, the part, and what stands after it; the markers are outside."""
+    text = document.read_text(encoding="utf-8")
+    begin = re.search(rf"<!-- {name}: made by [^\n]* -->\n", text)
+    end = text.find(f"\n<!-- end of {name} -->")
+    assert begin, f"{document} has no part {name!r}"
+    assert end >= begin.end() - 1, f"{document} has no end of part {name!r}"
+    return text[: begin.end()], text[begin.end() : end], text[end:]

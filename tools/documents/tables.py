@@ -1,0 +1,243 @@
+"""The tables of the reference, made from what every user can see: commands, the door, docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_mock import PetStoreMock
+from petstore_mock.verify import learn, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from petstore_mock.verify import Learned
+
+_COMMAND: Final = (sys.executable, "-m", "petstore_mock")
+_PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest")
+_METHODS: Final = ("get", "put", "post", "patch", "delete")
+_FAST: Final = 1e6  # requests a second
+
+
+def table(*head: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(head)}", *lines[1:]])
+
+
+def output_of(*command: str, folder: str | None = None) -> str:
+    """Return what a command prints on a very wide terminal; an error of the command is one here."""
+    environment = {**os.environ, "COLUMNS": "1000"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _cell(text: str) -> str:
+    text = re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", " ".join(text.split()))  # of reStructuredText
+    text = re.sub(r"(?<![`\w-])(--[a-z][\w-]+)", r"`\1`", text)  # a page would make one dash of the two
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+# The command line
+
+
+def _options(text: str) -> Iterator[tuple[str, str]]:
+    """Give each option or argument in the help of argparse, with its words."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        if re.match(r"  \S", line):
+            found.append(re.split(r"  +", line.strip(), maxsplit=1))
+        elif re.match(r"   +\S", line) and found:
+            found[-1].append(line.strip())
+    yield from ((form, " ".join(words)) for form, *words in found)
+
+
+def _form(text: str) -> str:
+    """Return an option as documents show it; versions of argparse differ in how often they repeat the value."""
+    names = re.findall(r"(?<!\S)--?[\w-]+", text)
+    value = re.sub(r"(?<!\S)--?[\w-]+[=,]?", "", text.rpartition(", ")[2]).strip(" =")
+    value = value.strip("{}").replace(",", "|").replace("|", "\\|")
+    return f"`{' '.join(filter(None, (', '.join(names), value)))}`"
+
+
+def commands() -> str:
+    """Return every command with its options, as the help shows them."""
+    listed = output_of(*_COMMAND, "--help").partition("\ncommands:\n")[2]
+    parts: list[str] = []
+    for name in re.findall(r"^    (\w+) ", listed, re.MULTILINE):
+        shown = output_of(*_COMMAND, name, "--help").partition("\n\n")[2]
+        before, _, options = shown.partition("options:\n")
+        words, _, arguments = before.partition("positional arguments:\n")
+        options, _, more = options.partition("\n\n")
+        parts.append(f"## petstore-mock {name}\n\n{_cell(words)}")
+        if more.strip():
+            parts.append(_cell(more))
+        rows = [(_form(form), _cell(text)) for form, text in (*_options(arguments), *_options(options))]
+        rows = [row for row in rows if "--help" not in row[0]]
+        if rows:
+            parts.append(table("option", "what it does", rows=rows))
+    return "\n\n".join(parts)
+
+
+def gaps() -> str:
+    """Return the register of gaps, as the command prints it."""
+    return output_of(*_COMMAND, "gaps", "--format", "markdown").strip("\n")
+
+
+def count_of_gaps() -> int:
+    """Say how many gaps there are."""
+    return len(json.loads(output_of(*_COMMAND, "gaps", "--format", "json"))["gaps"])
+
+
+# pytest's plugin
+
+
+def settings() -> str:
+    """Return the settings, options and markers of the plugin, as pytest's help shows them."""
+    with tempfile.TemporaryDirectory() as empty:
+        shown = output_of(*_PYTEST, "--help", folder=empty)
+        markers = output_of(*_PYTEST, "--markers", folder=empty)
+    options = [(_form(form), _cell(words)) for form, words in _options(shown) if form.startswith("--petstore")]
+    marks = re.findall(r"^@pytest\.mark\.(petstore[^:]*): (.*)$", markers, re.MULTILINE)
+    found: list[tuple[str, str, str]] = []
+    for form, words in _options(shown):
+        if form.startswith("petstore_"):
+            said, _, variable = words.rstrip(".").rstrip(")").partition(" (or ")
+            found.append((f"`{form.partition(' ')[0]}`", f"`{variable}`" if variable else "", _cell(said)))
+    return "\n\n".join(
+        (
+            table("setting", "environment", "what it is", rows=found),
+            table("command line", "what it does", rows=options),
+            table("marker", "what it does", rows=[(f"`{form}`", _cell(words)) for form, words in marks]),
+        )
+    )
+
+
+def keywords() -> str:
+    """Return the keywords of ``PetStoreMock``, with their defaults and what its docstring says of each."""
+    arguments = (inspect.getdoc(PetStoreMock) or "").partition("\nArgs:\n")[2].partition("\n\n")[0] + "\n"
+    told = dict(re.findall(r"^    (\w+): ((?:.*\n(?:        .*\n)*))", arguments, re.MULTILINE))
+    rows = [
+        (f"`{one.name}`", f"`{one.default!r}`", _cell(told[one.name]))
+        for one in inspect.signature(PetStoreMock).parameters.values()
+        if one.kind is one.KEYWORD_ONLY
+    ]
+    return table("keyword", "default", "what it is", rows=rows)
+
+
+# The control door
+
+
+@cache
+def door_document() -> dict[str, Any]:
+    """Return the document by which the door describes itself."""
+    with PetStoreMock(control=True) as petstore:
+        address = f"{petstore.control_url}openapi.json"
+        with urllib.request.urlopen(address) as found:  # noqa: S310  # of our own listener
+            document: dict[str, Any] = json.load(found)
+    return document
+
+
+def door() -> str:
+    """Return every request of the door, with what it takes and does."""
+    paths = door_document()["paths"]
+    rows: list[tuple[str, str, str]] = []
+    for path, operations in paths.items():
+        for method in _METHODS if not path.startswith("/w/") else ():
+            if method not in operations:
+                continue
+            operation = operations[method]
+            asked = [
+                one["name"]
+                for one in operation.get("parameters", [])
+                if one["in"] == "query" and "x-internal" not in one["schema"]
+            ]
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            takes = [f"`?{'&'.join(f'{name}=' for name in asked)}`"] if asked else []
+            takes += [f"`{name}`" for name in _members(body)]
+            short = path.removeprefix("/__petstore/") or "(the page)"
+            everywhere = "" if f"/w/{{world}}{path}" in paths else " Root only."
+            rows.append((f"`{method.upper()} {short}`", ", ".join(takes), _cell(operation["summary"]) + everywhere))
+    return table("request", "takes", "does", rows=rows)
+
+
+def _members(schema: dict[str, Any]) -> list[str]:
+    """Return the members of a body, or the name of its schema where it has others."""
+    if "$ref" in schema:
+        return [schema["$ref"].rpartition("/")[2]]
+    members = list(schema.get("properties", {}))
+    return members or [name for one in schema.get("anyOf", ()) for name in _members(one)]
+
+
+def checks() -> str:
+    """Return every check, with the rule that it follows from."""
+    known = importlib.import_module("petstore_mock.checks").CHECKS  # the package under next/ has it
+    rows = [(f"`{name}`", one.section, _cell(one.words), ", ".join(sorted(one.needs))) for name, one in known.items()]
+    return table("check", "§ or RFC", "what it says", "looks at", rows=rows)
+
+
+# What `verify` and `learn` show
+
+
+@cache
+def clauses() -> tuple[tuple[str, str], ...]:
+    """Return the id and the words of each clause."""
+    with PetStoreMock(seed=3) as petstore:
+        verdict = verify(petstore.url, api_key=petstore.api_key, rate=_FAST)
+    return tuple((clause.id, clause.words) for clause in verdict.clauses)
+
+
+def clauses_table() -> str:
+    """Return the clauses of the interface."""
+    rows = [(f"`{name}`", words.replace("<", "&lt;").replace("|", "\\|")) for name, words in clauses()]
+    return table("clause", "what the interface says", rows=rows)
+
+
+@cache
+def mutants() -> tuple[dict[str, str], ...]:
+    """Return the mutants, as a run of pytest reports them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_nothing.py").write_text("def test_nothing(petstore): pass\n", encoding="utf-8")
+        output_of(*_PYTEST, "--petstore-mutants=all", "--petstore-mutants-json=found.json", folder=folder)
+        found = json.loads(Path(folder, "found.json").read_text(encoding="utf-8"))
+    return tuple(found["mutants"])
+
+
+def mutants_table() -> str:
+    """Return the mutants as a Markdown table."""
+    rows = [(f"`{one['clause']}`", f"`{one['name']}`", one["does"]) for one in mutants()]
+    return table("clause", "mutant", "what the service does", rows=rows)
+
+
+def learnable() -> str:
+    """Return what ``learn`` tells of each gap: measured by learning from the fake, and from a recording of it."""
+    with PetStoreMock(seed=30, at="2030-12-06") as petstore, tempfile.TemporaryDirectory() as folder:
+        reading, creating = (
+            learn(petstore.url, api_key=petstore.api_key, allow_create=allowed, rate=_FAST) for allowed in (0, 40)
+        )
+        petstore.journal.to_har(Path(folder, "recording.har"))
+        recorded = learn(har=Path(folder, "recording.har"))
+    head = ("gap", "by GET alone", "with `--allow-create`", "from a recording", "what is said where it can't be told")
+    rows: list[tuple[str, ...]] = []
+    for name in reading.gaps:
+        told = ["yes" if name in learned.choices else "" for learned in (reading, creating, recorded)]
+        rows.append((f"`{name}`", *told, _why(name, reading, creating, recorded)))
+    return table(*head, rows=rows)
+
+
+def _why(name: str, *learned: Learned) -> str:
+    """Return why a gap can't be told, in the words of the first run that can't tell it."""
+    return next((one.gaps[name].evidence for one in learned if one.gaps[name].choice is None), "")
