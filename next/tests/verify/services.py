@@ -27,7 +27,9 @@ def ask(url: str, api_key: Anything = KEY, **options: Anything) -> Verdict:
     return verify(url, api_key=api_key, **{"rate": QUICK, "timeout": 2.0, **options})
 
 
-def ask_fake(behaviour: Behaviour | None = None, *, seed: int = 30, at: str | None = None, **options: Anything) -> Verdict:
+def ask_fake(
+    behaviour: Behaviour | None = None, *, seed: int = 30, at: str | None = None, **options: Anything
+) -> Verdict:
     with PetStoreMock(seed=seed, behaviour=behaviour, at=at) as petstore:
         keys = [petstore.api_key, petstore.issue_key()]
         return ask(petstore.url, keys, **{"allow_create": ENOUGH, **options})
@@ -121,7 +123,9 @@ class Turn:
 
 
 @contextlib.contextmanager
-def changed(change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None) -> Iterator[Anything]:
+def changed(
+    change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None
+) -> Iterator[Anything]:
     """Serve the fake with changed responses; ``refuses`` may refuse a request before the fake sees it."""
     import io  # noqa: PLC0415
 

@@ -124,7 +124,11 @@ def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> Non
 
 def test_learn_writes_a_behaviour_from_a_run_and_from_its_recording(tmp_path: Path) -> None:
     behaviour = Behaviour.preset("hostile").replace(
-        list_order="by_name", connection="kept", header_names="canonical", json_style="compact", answer_framing="content_length"
+        list_order="by_name",
+        connection="kept",
+        header_names="canonical",
+        json_style="compact",
+        answer_framing="content_length",
     )
     har, file = tmp_path / "traffic.har", tmp_path / "service.toml"
     with PetStoreMock(seed=30, behaviour=behaviour, at="2030-12-06") as petstore:
@@ -148,7 +152,10 @@ def test_learn_keeps_what_it_knows_of_a_service_that_is_not_there(tmp_path: Path
     known.write_text('list_order = "by_name"\n', encoding="utf-8")
     code, out, err = command("learn", "http://127.0.0.1:1/v1", "--api-key", "x", *QUICK, "-o", known)
     assert (code, out) == (3, "")
-    assert f"nothing could be learned: It ended early: nothing readable came: no connection: Connection refused; {known}" in err
+    assert (
+        f"nothing could be learned: It ended early: nothing readable came: no connection: Connection refused; {known}"
+        in err
+    )
     assert known.read_text(encoding="utf-8") == 'list_order = "by_name"\n'
 
 
@@ -166,7 +173,10 @@ def test_drift_exits_1_and_is_in_the_record(service: PetStoreMock, tmp_path: Pat
 @POSIX_SIGNALS
 def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock) -> None:
     # A shell starts what runs in the background with SIGINT ignored, and a child takes that over.
-    code = "import signal, runpy; signal.signal(2, signal.default_int_handler); runpy.run_module('petstore_mock', alter_sys=True)"
+    code = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "runpy.run_module('petstore_mock', run_name='__main__', alter_sys=True)"
+    )
     line = [sys.executable, "-c", code, "verify", service.url, "--api-key", service.api_key, "--rate", "20"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
     service.journal.wait_for(times=10, timeout=20)

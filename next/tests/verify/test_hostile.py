@@ -144,7 +144,9 @@ def test_a_hanging_operation_costs_three_timeouts_and_is_one_finding() -> None:
     assert "did not respond in time" in str(verdict)
 
 
-@pytest.mark.parametrize("fault", [faults.hang(), faults.reset(), faults.truncate(), faults.malformed_chunk(), 503], ids=str)
+@pytest.mark.parametrize(
+    "fault", [faults.hang(), faults.reset(), faults.truncate(), faults.malformed_chunk(), 503], ids=str
+)
 def test_a_request_that_fails_once_breaks_nothing(fault: Anything) -> None:
     with PetStoreMock(seed=30) as petstore:
         petstore.inject(fault, on="getPet", times=1)
@@ -166,7 +168,9 @@ def test_a_5xx_that_comes_again_breaks_the_clause_of_its_operation(operation: st
 
 
 @pytest.mark.parametrize("fault", [faults.reset(), faults.truncate(), faults.hang(), 503], ids=str)
-def test_a_create_whose_response_was_lost_is_never_sent_again_and_is_in_the_receipt(fault: Anything, tmp_path: Path) -> None:
+def test_a_create_whose_response_was_lost_is_never_sent_again_and_is_in_the_receipt(
+    fault: Anything, tmp_path: Path
+) -> None:
     receipt = tmp_path / "receipt.jsonl"
     with PetStoreMock(seed=30) as petstore:
         petstore.inject(fault, on="createPet", at="after_commit", times=1)
