@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.common.refusing import refuse, shown
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
     from petstore_mock.verify import Verdict
 
 DESCRIPTION: Final = (
@@ -44,7 +45,8 @@ def add_shared_options(parser: ArgumentParser) -> None:
         parser.add_argument(name, metavar=metavar, default=default, type=_number, help=words)
     parser.add_argument("--receipt", metavar="FILE", help="a file that gets a line for each created animal")
     parser.add_argument("--plan", action="store_true", help="print every request, and send none")
-    parser.add_argument("--behaviour", metavar="FILE.toml", help="choices that the service is to make still: else drift")
+    words = "choices that the service is to make still: else drift"
+    parser.add_argument("--behaviour", metavar="FILE.toml", help=words)
     parser.add_argument("--json", metavar="FILE", help="write the record, whatever the exit code")
     parser.add_argument("--junit", metavar="FILE", help="write a report for CI")
 

@@ -145,7 +145,8 @@ def _drift(gaps: Mapping[str, Finding], recorded: Mapping[str, str]) -> Iterator
     for name, expected in recorded.items():
         finding = gaps[name]
         if finding.kind not in {"not_observable", "not_looked_at"} and finding.choice != expected:
-            yield Drift(name, expected, f"{finding.choice} ({finding.evidence})" if finding.choice else finding.evidence)
+            came = f"{finding.choice} ({finding.evidence})" if finding.choice else finding.evidence
+            yield Drift(name, expected, came)
 
 
 def _notes(run: Run) -> Iterator[str]:
