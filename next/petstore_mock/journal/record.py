@@ -157,9 +157,7 @@ def _is_deep(value: Any) -> bool:  # noqa: ANN401  # a JSON value
     """Return whether a value is nested so deeply that a JSON library may fail on it."""
     layer = [value]
     for _ in range(_DEEPEST):
-        layer = [
-            part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())
-        ]
+        layer = [part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())]
     return bool(layer)
 
 
