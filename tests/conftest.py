@@ -92,8 +92,8 @@ _OF_ONE_WORKER: Final = frozenset(
     {
         "tests/live/test_clients_java.py",
         "tests/inside/live/test_tls_clients.py",
-        "tests/inside/peers/test_generated_clients.py",
-        "tests/inside/release/test_wheel.py",
+        "tests/peers/test_generated_clients.py",
+        "tests/release/test_wheel.py",
     }
 )
 
