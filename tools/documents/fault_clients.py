@@ -47,28 +47,28 @@ class Call:
 # The clients: each reads the whole body and decodes it as JSON, as clients of the interface do.
 
 
-def by_requests(call: Call) -> object:
+def _by_requests(call: Call) -> object:
     with requests.Session() as session:
         answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=call.timeout)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
-def by_httpx(call: Call) -> object:
+def _by_httpx(call: Call) -> object:
     with httpx.Client(timeout=call.timeout) as client:
         answer = client.request(call.method, call.url, headers=call.headers, content=call.body)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
-def by_urllib3(call: Call) -> object:
+def _by_urllib3(call: Call) -> object:
     with urllib3.PoolManager(retries=False, timeout=call.timeout) as pool:
         answer = pool.request(call.method, call.url, headers=call.headers, body=call.body)
         call.seen.append(answer.status)
         return answer.json()
 
 
-def by_aiohttp(call: Call) -> object:
+def _by_aiohttp(call: Call) -> object:
     async def run() -> object:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=call.timeout)) as session,
@@ -80,7 +80,7 @@ def by_aiohttp(call: Call) -> object:
     return asyncio.run(run())
 
 
-def by_http_client(call: Call) -> object:
+def _by_http_client(call: Call) -> object:
     parts = urlsplit(call.url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=call.timeout)
     try:
@@ -96,7 +96,7 @@ class EndedError(Exception):
     """The connection ended; says after what."""
 
 
-def by_socket(call: Call) -> object:
+def _by_socket(call: Call) -> object:
     """Read bytes as they come; what is no answer is told as it is."""
     parts = urlsplit(call.url)
     fields = {"Host": parts.netloc, **call.headers, "Content-Length": str(len(call.body or b""))}
@@ -130,12 +130,12 @@ def _body(connection: socket.socket, call: Call) -> bytes:
 
 
 CLIENTS: Final[dict[str, Callable[[Call], object]]] = {
-    "raw socket": by_socket,
-    "http.client": by_http_client,
-    "requests": by_requests,
-    "httpx": by_httpx,
-    "urllib3": by_urllib3,
-    "aiohttp": by_aiohttp,
+    "raw socket": _by_socket,
+    "http.client": _by_http_client,
+    "requests": _by_requests,
+    "httpx": _by_httpx,
+    "urllib3": _by_urllib3,
+    "aiohttp": _by_aiohttp,
 }
 
 

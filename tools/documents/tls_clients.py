@@ -45,24 +45,24 @@ try {
 """
 
 
-def by_requests(petstore: PetStoreMock, timeout: float) -> str:
+def _by_requests(petstore: PetStoreMock, timeout: float) -> str:
     with requests.Session() as session:
         session.trust_env = False  # else REQUESTS_CA_BUNDLE, where it is set, beats the session's own
         session.verify = petstore.tls.ca_path
         return str(session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=timeout).status_code)
 
 
-def by_httpx(petstore: PetStoreMock, timeout: float) -> str:
+def _by_httpx(petstore: PetStoreMock, timeout: float) -> str:
     with httpx.Client(verify=petstore.tls.client_context(), timeout=timeout) as client:
         return str(client.get(f"{petstore.url}/pets", headers=petstore.headers).status_code)
 
 
-def by_urllib3(petstore: PetStoreMock, timeout: float) -> str:
+def _by_urllib3(petstore: PetStoreMock, timeout: float) -> str:
     with urllib3.PoolManager(ca_certs=petstore.tls.ca_path, retries=False, timeout=timeout) as pool:
         return str(pool.request("GET", f"{petstore.url}/pets", headers=petstore.headers).status)
 
 
-def by_aiohttp(petstore: PetStoreMock, timeout: float) -> str:
+def _by_aiohttp(petstore: PetStoreMock, timeout: float) -> str:
     async def run() -> str:
         limit = aiohttp.ClientTimeout(total=timeout)
         async with (
@@ -74,7 +74,7 @@ def by_aiohttp(petstore: PetStoreMock, timeout: float) -> str:
     return asyncio.run(run())
 
 
-def by_curl(petstore: PetStoreMock, timeout: float) -> str:
+def _by_curl(petstore: PetStoreMock, timeout: float) -> str:
     options = ["--silent", "--noproxy", "*", "--max-time", str(timeout), "--output", os.devnull]
     command = ["curl", *options, "--write-out", "%{http_code}", "--cacert", petstore.tls.ca_path]
     key = f"Authorization: Bearer {petstore.api_key}"
@@ -84,7 +84,7 @@ def by_curl(petstore: PetStoreMock, timeout: float) -> str:
     return done.stdout if done.returncode == 0 else f"exit {done.returncode}"
 
 
-def by_node(petstore: PetStoreMock, timeout: float) -> str:
+def _by_node(petstore: PetStoreMock, timeout: float) -> str:
     command = ["node", "--input-type=module", "-e", _FETCH, f"{petstore.url}/pets", petstore.api_key, str(timeout)]
     environment = {**os.environ, **petstore.tls.environ()}
     return subprocess.run(
@@ -103,10 +103,10 @@ CLIENTS: Final = (
     "Go's net/http",
 )
 _PYTHON: Final[dict[str, Client]] = {
-    "requests": by_requests,
-    "httpx": by_httpx,
-    "urllib3": by_urllib3,
-    "aiohttp": by_aiohttp,
+    "requests": _by_requests,
+    "httpx": _by_httpx,
+    "urllib3": _by_urllib3,
+    "aiohttp": _by_aiohttp,
 }
 _PROGRAMS: Final = {"curl": "curl", "Node's fetch": "node", "Java's HttpClient": "javac", "Go's net/http": "go"}
 
@@ -134,9 +134,9 @@ def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
         elif shutil.which(_PROGRAMS[client]) is None:
             yield None
         elif client == "curl":
-            yield by_curl
+            yield _by_curl
         elif client == "Node's fetch":
-            yield by_node
+            yield _by_node
         elif client == "Go's net/http":
             program = go_program(stack.enter_context(TemporaryDirectory()))
             ask = stack.enter_context(lines_of(program, petstore.tls.ca_path))
