@@ -67,6 +67,7 @@ lint: $(LINT)  ## rules, format, types and layers, without running anything
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(if $(shell grep -F '[tool.pyright]' pyproject.toml),$(BIN)/pyright)
 	$(BIN)/lint-imports
 	$(BIN)/zizmor --offline --quiet .github
 

@@ -156,7 +156,7 @@ def test_no_gap_applies_to_seeds(petstore: Face, client: Client) -> None:
     ("text", "named"),
     [
         ('[{"name": "Tom"},\n{"name": "A", "name": "B"}]', r"\[1\].*'name'"),
-        ('[{"name": "Tom"},\n7]', r"\[1\]"),
+        ('[{"name": "Tom"},\n7]', r"\[1\]|seed\.1\b"),
         ('{"name": "Tom"}', "array"),
         ("[", "JSON"),
         ("[" * 100_000, "JSON"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -177,10 +178,7 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses(evicted: An
         lambda journal: journal[0],
         lambda journal: journal[:2],
         lambda journal: journal.for_operation("listPets"),
-        lambda journal: journal.assert_called("getPet"),
-        lambda journal: journal.assert_called("listPets", times=5),
         lambda journal: journal.assert_called("createPet", times=0, name="Tom"),
-        lambda journal: journal.assert_not_called("getPet"),
         lambda journal: journal.wait_for("getPet", timeout=0),
         lambda journal: journal.to_har("never-written.har"),
     ):
@@ -190,6 +188,16 @@ def test_requests_that_are_gone_are_counted_and_no_assertion_guesses(evicted: An
         journal.assert_called("listPets", times=1)
     with pytest.raises(VerificationError):
         journal.assert_not_called("listPets")
+
+
+@not_in_the_old_tree("04.1")
+def test_counts_by_operation_outlive_the_requests(evicted: Any) -> None:  # noqa: ANN401
+    evicted.journal.assert_called("listPets", times=5)
+    evicted.journal.assert_not_called("getPet")
+    with pytest.raises(VerificationError):
+        evicted.journal.assert_called("getPet")
+    with pytest.raises(VerificationError):
+        evicted.journal.assert_called("listPets", times=3)
 
 
 @not_in_the_old_tree("04.1")
@@ -230,10 +238,20 @@ def test_an_entry_is_the_same_elsewhere_as_at_home(stub: PetStoreMock) -> None:
             if fault is not None:
                 stub.inject(fault, times=1)
             client.bare(method, target, fields, body)
-        for home, elsewhere in zip(stub.journal, petstore.journal, strict=True):
+        for own, elsewhere in zip(stub.journal, petstore.journal, strict=True):
+            home = copy.copy(own)  # keys are masked, as everywhere outside the process
             for name in SAID.split():
                 assert getattr(elsewhere, name) == getattr(home, name), (home, name)
             assert repr(elsewhere) == repr(home)
+
+
+@not_in_the_old_tree("a known bug")
+def test_a_deeply_nested_body_is_seen_as_text(stub: PetStoreMock) -> None:
+    with connect(stub.url, world="default") as petstore, Client(stub) as client:
+        body = b'{"name": ' + b"[" * 400 + b"]" * 400 + b"}"
+        assert client.authed("POST", "/v1/pets", body, JSON).status == 400
+        entry = petstore.journal.last
+        assert (entry.body, entry.status) == (body, 400)
 
 
 def test_more_requests_than_a_page_of_the_door_holds_are_seen(stub: PetStoreMock) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from petstore_mock import PetStoreMockError, VerificationError, faults
 from tests.client import Client
-from tests.marks import on_a_socket
+from tests.marks import not_in_the_old_tree, on_a_socket
 
 if TYPE_CHECKING:
     Face = Any  # PetStoreMock or RemotePetStore: what both have is what is tested
@@ -292,13 +292,16 @@ def test_delays_before_and_after_the_commit_add_up(petstore: Face, client: Clien
         petstore.journal.assert_called("createPet", times=1, fault=fault)
 
 
-@pytest.mark.parametrize(("at", "kept"), [("before_commit", 0), ("after_commit", 1)])
+@pytest.mark.parametrize(
+    ("at", "kept"),
+    [("before_commit", 0), pytest.param("after_commit", 1, marks=not_in_the_old_tree("04.1, the final status"))],
+)
 def test_a_reset_lets_a_held_response_go(petstore: Face, client: Client, at: str, kept: int) -> None:
     petstore.inject(faults.delay(600), on="createPet", at=at)
     thread = threading.Thread(target=client.status, args=["createPet"])
     thread.start()
     (entry,) = petstore.journal.wait_for("createPet", timeout=30)
-    assert (len(petstore.pets), entry.status) == (kept, 201 if kept else None)
+    assert (len(petstore.pets), entry.status) == (kept, None)
     petstore.reset()
     thread.join(30)
     assert not thread.is_alive()
@@ -361,7 +364,7 @@ def test_a_handle_reads_as_the_call_and_shows_no_key(petstore: Face) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"on": "listPet"}, "'listPets'"),
+    ({"on": "listPet"}, "you mean listPets"),
     ({"on": "pets"}, "listPets, createPet, getPet"),
     ({"fault": 404, "on": "listPets"}, "off_contract"),
     ({"fault": 404}, "getPet"),
@@ -375,9 +378,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"on": "listPets", "at": "after_commit"}, "createPet"),
     ({"probability": 0}, "probability"),
     ({"probability": 1.5}, "probability"),
-    ({"where": "Rex"}, "where"),
-    ({"where": {1: 2}}, "where"),
-    ({"where": {"nam": 1}}, "'name'"),
+    ({"where": "Rex"}, "criteria"),
+    ({"where": {1: 2}}, "criteria"),
+    ({"where": {"nam": 1}}, "you mean name"),
     ({"on": "listPets", "where": {"name": 1}}, "limit"),
     ({"where": {"status": 503}}, "503"),
     ({"where": {"fault": "reset"}}, "fault"),
@@ -386,7 +389,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"fault": "rest"}, "faults.reset()"),
     ({"fault": faults.reset}, "faults.reset()"),
     ({"fault": 99}, "99"),
-    ({"tims": 1}, "'times'"),
 ]
 
 
@@ -394,7 +396,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_inject_refuses_what_can_t_be_right(petstore: Face, client: Client, wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(PetStoreMockError) as refused:
         petstore.inject(**{"fault": 503, **wrong})
-    assert named in str(refused.value)
+    assert named in str(refused.value).replace("'", "")
     assert client.status() == 200
 
 

@@ -48,10 +48,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"seed": "\0"}, "'\\x00'"),
     ({"behaviour": "hostil"}, "'hostile'"),
     ({"behaviour": 5}, "5"),
-    ({"behaviour": {"list_order": "by_name"}}, "by_name"),
     ({"behaviour": "absent.toml"}, "absent.toml"),
     ({"mutant": "list-wraped"}, "'list-wrapped'"),
-    ({"behavior": "strict"}, "'behaviour'"),
 ]
 
 

@@ -307,10 +307,10 @@ def test_configure_chooses_alternatives_until_a_reset(petstore: Face, client: Cl
         assert petstore.behaviour == Behaviour(list_order="by_name")
     petstore.reset()
     assert petstore.behaviour == Behaviour()
-    for arguments, named in (({"list_ordr": "by_name"}, "'list_order'"), ({"list_order": "by_nam"}, "'by_name'")):
-        with pytest.raises(PetStoreMockError, match=named):
+    for arguments, named in (({"list_ordr": "by_name"}, "list_order"), ({"list_order": "by_nam"}, "by_name")):
+        with pytest.raises(PetStoreMockError, match=rf"you mean '?{named}"):
             petstore.configure(**arguments)
-    with pytest.raises(PetStoreMockError, match="'helpful'"):
+    with pytest.raises(PetStoreMockError, match=r"you mean '?helpful"):
         petstore.configure("helpfull")
     assert petstore.behaviour == Behaviour()
 
@@ -382,7 +382,6 @@ def test_what_is_no_moment_is_refused(petstore: Face, wrong: object) -> None:
         {"seconds": float("nan")},
         {"hours": float("inf")},
         {"minutes": "1"},
-        {"minute": 1},
     ],
     ids=str,
 )

@@ -128,6 +128,11 @@ class AdaptedClient:
         results = self.on_loop(_gathered(made))
         return [_of(call, value) for call, value in zip(calls, results, strict=True)]
 
+    def is_async(self, operation: str) -> bool:
+        """Whether the client's method for an operation is ``async def``."""
+        method = self.method(OPERATIONS[operation])
+        return inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
+
     def _method_of(self, call: Call) -> Callable[..., Any]:
         method = self.method(call.row)
         if method is None:  # it went away since the first look

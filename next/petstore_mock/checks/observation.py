@@ -35,6 +35,16 @@ class Call:
     operation: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @staticmethod
+    def of(row: Operation, positional: Sequence[Any], given: Mapping[str, Any]) -> Call:
+        """Return the call that the Python arguments of a client's method make."""
+        names = {field.python: field.name for field in FIELDS.values()}
+        names |= {parameter.python: parameter.name for parameter in row.parameters}
+        arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
+        if row.path_parameter is not None and positional:
+            arguments[row.path_parameter.name] = positional[0]
+        return Call(row.name, arguments)
+
     def __str__(self) -> str:
         return self._written(shortened)
 
@@ -123,6 +133,10 @@ class Kept:
         self.call = call
         self.value = value
         self._read = read
+        self.renew()
+
+    def renew(self) -> None:
+        """Copy it anew: its caller may have changed it."""
         self._copy = self._copied()
 
     def _copied(self) -> Any:  # noqa: ANN401

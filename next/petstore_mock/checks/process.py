@@ -229,7 +229,9 @@ def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
 
     A cycle may hold a connection. The young cycles are collected first, which is quick, and all before the last wait.
     """
-    for generation, patience in ((0, _PAUSE), (1, min(seconds, _MOMENT)), (2, seconds)):
+    for generation, patience in ((None, _PAUSE), (1, min(seconds, _MOMENT)), (2, seconds)):
+        if generation is not None:
+            gc.collect(generation)
         deadline = monotonic() + patience
         while not holds():
             if monotonic() > deadline:
@@ -237,7 +239,4 @@ def settled(holds: Callable[[], bool], seconds: float = _ENDS) -> bool:
             sleep(_PAUSE)
         else:
             return True
-        gc.collect(generation)
-        if patience == seconds:
-            break
     return holds()

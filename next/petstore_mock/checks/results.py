@@ -42,6 +42,8 @@ def every_call_asks(seen: Observation) -> str | Broken | None:
     call, outcome = seen.call, seen.outcome
     if call is None or outcome is None or outcome.ended is not None:
         return None
+    if seen.flaw is not None and outcome.error is not None:  # nothing is sent over a connection with a flaw
+        return None
     if seen.exchanges:
         asked = {one.operation for one in seen.exchanges if not is_ping(one)}
         fits = call.operation in asked or (asked and call.row.replacement) or outcome.error is not None

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextvars import copy_context
 from functools import partial
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakKeyDictionary, WeakSet
 
 from petstore_mock.checks import process, requests, results
 from petstore_mock.checks.adapting import AdaptedClient
+from petstore_mock.checks.attending import PLAYER_THREAD, Job, Limits, Player, UnderWay, attend, client_threads
 from petstore_mock.checks.check import Check
 from petstore_mock.checks.classify import classify_exception
 from petstore_mock.checks.observation import Call, Kept, Observation, Outcome, Process, attempt
 from petstore_mock.checks.process import MOST_CONNECTIONS, Watch, settled
 from petstore_mock.checks.reading import read_pet
-from petstore_mock.common.real import Thread, monotonic
-from petstore_mock.interface.table import FIELDS, OPERATIONS, Operation
+from petstore_mock.checks.together import halves, meet
+from petstore_mock.common.real import monotonic
+from petstore_mock.interface.table import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,9 +34,9 @@ CHECKS: Final[dict[str, Check]] = {
 """Every check of the package by its name, in the order in which they are tried."""
 
 _UNDER_WAY: Final = 0.05  # seconds that a request, or the end of a connection, may be under way
-_STANDSTILL: Final = 5.0  # seconds that a call may take beyond its patience
-_RUNAWAY: Final = 200  # requests of a call that goes on
-_LOOK: Final = 0.1  # seconds between two looks at a call that goes on
+_STANDSTILL: Final = 5.0  # seconds that a call may take without a request
+_open: Final[WeakSet[WatchedClient]] = WeakSet()
+_looked_at: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()  # requests of other mocks, by mock
 _KEPT: Final = 2  # results that are compared with their copies
 
 
@@ -52,6 +54,8 @@ class WatchedClient:
         methods: the client's own names of the methods, such as ``{"list_pets": "pets.all"}``.
         quiet: whether a call returns None instead of raising an error that the checks allow, as in a pasted test.
         patience: the seconds that a call may wait for a response that never comes.
+        longest_wait: the longest wait that the client grants a ``Retry-After``, in seconds; None for any.
+        others: mocks of other services, to which the client sends nothing but what it is redirected to.
 
     Raises:
         PetStoreMockError: an argument does not fit.
@@ -69,20 +73,25 @@ class WatchedClient:
         methods: Methods | None = None,
         quiet: bool = False,
         patience: float = 2.0,
+        longest_wait: float | None = None,
+        others: Iterable[PetStore] = (),
     ) -> None:
         __tracebackhide__ = True
         self._petstore, self._classify, self._read_pet = petstore, classify, read_pet
-        self._quiet, self._patience, self._keys = quiet, patience, [petstore.api_key]
+        self._quiet, self._limits, self._keys = quiet, Limits(patience, longest_wait, _STANDSTILL), [petstore.api_key]
+        self._others = tuple(others)
+        _looked_at.update((other, len(other.journal)) for other in self._others)
         self._checks = tuple(CHECKS.values() if checks is None else checks)
         self._results: list[Kept] = []
-        self._seen, self._before = len(petstore.journal), _connections(petstore)
-        self._worker, self._watch = _Worker(), Watch()
+        self._seen, self._before = len(petstore.journal), open_connections(petstore)
+        self._job, self._watch = Job(Player()), Watch([PLAYER_THREAD])
         try:
             self._client = AdaptedClient(make_client, petstore, methods=methods)
             self._judge(self._process(), doing="make_client")
         except BaseException:
             self._watch.end()
             raise
+        _open.add(self)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a method of the interface
         row = next((row for row in OPERATIONS.values() if row.client_method == name), None)
@@ -100,15 +109,10 @@ class WatchedClient:
 
     def _call(self, row: Operation, *positional: Any, **given: Any) -> Any:  # noqa: ANN401
         __tracebackhide__ = True
-        names = {field.python: field.name for field in FIELDS.values()}
-        names |= {parameter.python: parameter.name for parameter in row.parameters}
-        arguments = {names.get(name, name): value for name, value in given.items() if value is not None}
-        if row.path_parameter is not None and positional:
-            arguments[row.path_parameter.name] = positional[0]
-        call = Call(row.name, arguments)
-        outcome = self._worker.run(partial(attempt, partial(self._client.call, call), self._classify), self._ended)
-        if outcome.error is not None:
-            settled(lambda: len(self._petstore.journal) > self._seen, _UNDER_WAY)
+        call = Call.of(row, positional, given)
+        for kept in self._results:
+            kept.renew()  # their caller may have changed them since
+        outcome = self._attempt(partial(self._client.call, call))
         self._judge(self._process(), call=call, outcome=outcome, earlier_results=self._results)
         error, outcome.error = outcome.error, None  # its traceback holds the outcome, and an open connection perhaps
         if error is None:
@@ -117,13 +121,44 @@ class WatchedClient:
             raise error
         return outcome.value
 
-    def _ended(self, seconds: float) -> Outcome | None:
-        """Return the outcome of a call that has run for so long and does not end; None while it may go on."""
-        sent = len(self._petstore.journal) - self._seen
-        if sent and self._petstore.journal.last.outcome == "hang" and seconds > self._patience:
-            return Outcome(seconds=seconds, ended="hung")
-        is_endless = sent > _RUNAWAY or seconds > _STANDSTILL + self._patience
-        return Outcome(seconds=seconds, ended="stood still") if is_endless else None
+    def at_once(self, first: Call, second: Call, *, hold: int = 1, then: int | None = None) -> None:
+        """Make two calls at once, as ``stateful.at_once`` does, and check both; their errors are not raised.
+
+        Args:
+            first: a call.
+            second: another call.
+            hold: the line of the client's own code before which the first call is held.
+            then: the line before which the second call is held; None for none.
+
+        Raises:
+            AssertionError: one of the calls did wrong.
+        """
+        __tracebackhide__ = True
+        calls = (first, second)
+        whole = self._attempt(partial(meet, self._client, calls, hold, then, self._classify))
+        outcomes = [whole, whole] if whole.value is None else whole.value
+        both = self._observed(self._process())
+        for seen in halves(both, calls, outcomes):
+            self._find(seen)
+        for outcome in outcomes:
+            outcome.error = None
+
+    def _attempt(self, function: Callable[[], Any]) -> Outcome:
+        """Call the client in a thread, so that a call that never ends does not hang the test."""
+        journal, job, context, began = self._petstore.journal, self._job, copy_context(), monotonic()
+        threads = client_threads()
+        job.under_way = under_way = UnderWay(journal, self._limits, handshake=_flaw(self._petstore) is not None)
+        job.future = job.player.play(lambda: context.run(attempt, function, self._classify))
+        attend([job])
+        job.under_way = None
+        if job.lost is not None:
+            ended = "stood still" if under_way.ended == "ran away" else under_way.ended
+            return Outcome(seconds=monotonic() - began, ended=ended)
+        outcome: Outcome = job.future.result()
+        settled(lambda: client_threads() <= threads, _UNDER_WAY)  # threads may send requests of the call, too
+        if outcome.error is not None:
+            settled(lambda: len(journal) > self._seen, _UNDER_WAY)
+        return outcome
 
     def close(self) -> None:
         """Close the client.
@@ -132,35 +167,50 @@ class WatchedClient:
             AssertionError: the close failed, or left something behind.
         """
         __tracebackhide__ = True
-        self._worker.stop()
-        if self._worker.is_stuck:
+        _open.discard(self)
+        if self._job.lost is not None:
             self._watch.end()
             return
+        self._job.player.end()
         closed = self._client.closing is not None
         outcome = attempt(self._client.close, self._classify)
-        facts = Process(shown=self._watch.take(), allowed_connections=self._before, tasks=self._client.tasks_left)
+        most = self._before + MOST_CONNECTIONS * len(_open)  # of other clients, on the same listener
+        facts = Process(shown=self._watch.take(), allowed_connections=most, tasks=self._client.tasks_left)
         self._results.clear()
         facts.threads = self._watch.threads_left(partial(vars(self).pop, "_client"), closed=closed)
-        settled(lambda: _connections(self._petstore) <= self._before)
-        facts.connections = _connections(self._petstore)
+        settled(lambda: open_connections(self._petstore) <= most)
+        facts.connections = open_connections(self._petstore)
         facts.settings = self._watch.end()
         self._judge(facts, doing="close()", outcome=outcome)
 
     def _process(self) -> Process:
-        most = self._before + MOST_CONNECTIONS
-        settled(lambda: _connections(self._petstore) <= most, _UNDER_WAY)
-        return Process(self._client.client, self._watch.take(), _connections(self._petstore), most)
+        most = self._before + MOST_CONNECTIONS * max(1, len(_open))
+        settled(lambda: open_connections(self._petstore) <= most, _UNDER_WAY)
+        return Process(self._client.client, self._watch.take(), open_connections(self._petstore), most)
 
     def _judge(self, facts: Process, **given: Any) -> None:  # noqa: ANN401  # of an observation
         """Look with every check at what happened since the last look."""
         __tracebackhide__ = True
+        self._find(self._observed(facts, **given))
+
+    def _observed(self, facts: Process, **given: Any) -> Observation:  # noqa: ANN401
         petstore, journal, before = self._petstore, self._petstore.journal, self._seen
         self._seen = len(journal)
         seen = Observation(journal[before:], process=facts, earlier=journal[:before], keys=self._keys, **given)
         seen.url, seen.flaw = _url(petstore), _flaw(petstore)
         seen.pets = {pet["id"]: pet for pet in petstore.pets}
         seen.unsettled = seen.pets if petstore.behaviour.visibility == "delayed" else ()
-        seen.patience, seen.read_pet = self._patience, self._read_pet
+        seen.patience, seen.longest_wait, seen.read_pet = (
+            self._limits.patience,
+            self._limits.longest_wait,
+            self._read_pet,
+        )
+        seen.foreign = [one for other in self._others for one in other.journal[_looked_at[other] :]]
+        _looked_at.update((other, len(other.journal)) for other in self._others)
+        return seen
+
+    def _find(self, seen: Observation) -> None:
+        __tracebackhide__ = True
         for one in self._checks:
             found = one.find(seen)
             if found is not None:
@@ -170,40 +220,11 @@ class WatchedClient:
 watched = WatchedClient
 
 
-class _Worker:
-    """A thread that makes the calls of a client, so that a call that never ends does not hang the test."""
-
-    def __init__(self) -> None:
-        self._asked: SimpleQueue[Callable[[], Outcome] | None] = SimpleQueue()
-        self._done: SimpleQueue[Outcome] = SimpleQueue()
-        self.is_stuck = False
-        Thread(target=self._work, name="petstore-mock-watched", daemon=True).start()
-
-    def _work(self) -> None:
-        while (function := self._asked.get()) is not None:
-            self._done.put(function())
-
-    def stop(self) -> None:
-        self._asked.put(None)
-
-    def run(self, function: Callable[[], Outcome], ended: Callable[[float], Outcome | None]) -> Outcome:
-        """Return the outcome of ``function``, or the first that ``ended`` returns while it runs."""
-        began = monotonic()
-        self._asked.put(partial(copy_context().run, function))
-        while True:
-            try:
-                return self._done.get(timeout=_LOOK)
-            except Empty:
-                outcome = ended(monotonic() - began)
-            if outcome is not None:
-                self.is_stuck = True
-                return outcome
-
-
 # Facts about a mock. One in another process has no service here.
 
 
-def _connections(petstore: Any) -> int:  # noqa: ANN401
+def open_connections(petstore: Any) -> int:  # noqa: ANN401
+    """Return how many connections are open to the listener of a mock; 0 where it has none here."""
     service = getattr(petstore, "service", None)
     return service.server.open_connections if service is not None and service.is_listening else 0
 

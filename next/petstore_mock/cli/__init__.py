@@ -26,6 +26,8 @@ COMMANDS: Final = {
     "ready": "wait until a stub serves: exit with 0, or with 1 if it does not",
     "gaps": "print what the interface leaves open, and the alternatives",
     "openapi": "print the interface as an OpenAPI 3.1 document",
+    "verify": "ask a service whether it keeps the contract",
+    "learn": "find out which choices a service makes, and write them for the fixture and the stub",
 }
 
 

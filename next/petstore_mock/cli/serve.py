@@ -31,7 +31,7 @@ from petstore_mock.transport.tls import ServerTls, own_context
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 DESCRIPTION: Final = (
     "Respond to requests in the foreground until Ctrl-C or SIGTERM. The environment stands in for options that are not "
@@ -116,11 +116,11 @@ class _Stub:
         cors_of(options["allowed_origin"])  # the same rules for what an origin is
         admission = Admission(token=token, allowed_hosts=hosts, allowed_origins=options["allowed_origin"])
         is_open = not options["no_control"] and (token is not None or _is_local(options["host"]))
-        has_own_port = is_open and options["control_port"] is not None
-        self.service.mount(admission, is_open=is_open and not has_own_port)
-        if has_own_port:
+        port: int | None = options["control_port"]
+        self.service.mount(admission, is_open=is_open and port is None)
+        if is_open and port is not None:
             door = Door(self.service.worlds, lambda: own, admission, service=lambda: self.service.server)
-            own = self._own_port = Server(door, options["host"], options["control_port"])
+            own = self._own_port = Server(door, options["host"], port)
 
     # TLS
 
@@ -206,7 +206,7 @@ def _origin(server: Server, *, secure: bool) -> str:
 
 
 @contextmanager
-def _until_signalled(ended: threading.Event) -> Iterator[None]:
+def _until_signalled(ended: threading.Event) -> Generator[None]:
     """Set an event at the first SIGINT or SIGTERM; a second one of the same kind meets the former handler."""
     former: dict[int, Any] = {}
 

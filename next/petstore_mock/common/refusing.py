@@ -15,7 +15,7 @@ _SHOWN: Final = 200  # characters of a value
 
 def refuse(message: str) -> NoReturn:
     """Raise PetStoreMockError. Use it where a type must be narrowed."""
-    raise PetStoreMockError(message)
+    raise PetStoreMockError(message) from None  # the message says what its context would
 
 
 def require(holds: object, expected: str, **got: object) -> None:
@@ -40,9 +40,9 @@ def one_of(name: object, known: Iterable[str], kind: str) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return " (did you mean x?)", or nothing where no name is near."""
+    """Return " (did you mean 'x'?)", or nothing where no name is near."""
     meant = nearest(name, known)
-    return "" if meant is None else f" (did you mean {meant}?)"
+    return "" if meant is None else f" (did you mean {meant!r}?)"
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:

@@ -49,22 +49,13 @@ def check_host(host: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What a request needs.
-
-    Attributes:
-        token: the value of ``Petstore-Control-Token``; None where the door is open without a token.
-        loopback: whether the door listens on loopback alone: then the Host must be one of loopback's.
-        port: the port at which the door listens.
-        scheme: how the door is addressed.
-        allowed_hosts: further values of Host, with or without a port.
-        allowed_origins: further values of Origin.
-    """
+    """What a request needs."""
 
     token: str | None = None
-    loopback: bool = True
+    loopback: bool = True  # whether only this machine reaches the door: then the Host must be one of loopback's
     port: int = 0
     scheme: str = "http"
-    allowed_hosts: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()  # with or without a port
     allowed_origins: tuple[str, ...] = ()
 
     def check_source(self, request: ApiRequest, *, to_page: bool) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import parse_qs, unquote
 
-import petstore_mock
+from petstore_mock import __version__
 from petstore_mock.common.dates import http_date
 from petstore_mock.common.masking import cut
 from petstore_mock.common.real import monotonic, time
@@ -21,7 +21,7 @@ from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
 from petstore_mock.control.problems import ProblemError, invalid, problem_of
 from petstore_mock.control.schemas import Schema, in_place, shape_of
-from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking
@@ -64,12 +64,8 @@ class HealthData(TypedDict):
 class Door:
     """The control door: a ``Handler``, to which a service hands the requests that :meth:`serves` claims.
 
-    Args:
-        worlds: the worlds that it steers.
-        server: returns the server that it stands behind.
-        admission: who may use it, but for what the server knows once it listens.
-        is_open: whether it does more than tell its health.
-        service: returns the server of the service, where the door has a port of its own.
+    The server knows where it listens once it does. ``service`` returns that of the service, where the door has a port
+    of its own. A door that is not open tells its health alone.
     """
 
     def __init__(
@@ -97,11 +93,11 @@ class Door:
     def health(self, _: Worlds, __: Nothing) -> HealthData:
         """Say that the stub serves."""
         uptime = round(monotonic() - self._started, 3)
-        return {"status": "ok", "version": petstore_mock.__version__, "uptime": uptime}
+        return {"status": "ok", "version": __version__, "uptime": uptime}
 
     def openapi(self, _: Worlds, arguments: WithOrigin) -> dict[str, Any]:
         """Describe the door as an OpenAPI 3.1 document."""
-        return door_document(self._verbs, arguments.get("origin", ""), petstore_mock.__version__)
+        return door_document(self._verbs, arguments.get("origin", ""), __version__)
 
     @property
     def _admission(self) -> Admission:
@@ -179,6 +175,8 @@ class Door:
         if page is None:
             self._admission.check_token(request)
         if name == DEFAULT_WORLD:
+            if request.method == "PUT":
+                check_name(name)  # which refuses it, as any that no world can have
             raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
         if page is not None:
             self._worlds.find(name or DEFAULT_WORLD)

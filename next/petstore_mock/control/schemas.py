@@ -25,9 +25,12 @@ from petstore_mock.core.options import WorldOptions, options_at
 from petstore_mock.faults.fault import schema_of as fault_schema
 from petstore_mock.faults.kinds import KINDS
 from petstore_mock.interface import schemas
+from petstore_mock.interface.behaviour import gap_register
 from petstore_mock.interface.gaps import GAPS, PRESETS
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.criteria import GENERAL
+from petstore_mock.journal.har import har_document
+from petstore_mock.journal.outcomes import Coverage
 from petstore_mock.verbs.verb import Keywords, Nothing, Origin, WorldName
 
 if TYPE_CHECKING:
@@ -45,26 +48,19 @@ _PLAIN: Final[Mapping[object, str]] = {
 }
 _OF_TYPES: Final = frozenset({Union, UnionType, list, dict, Mapping})
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
-_UNTOLD: Final = dict.fromkeys(("Behaviour", "date", "datetime"), object)  # types that only a type checker imports
+# Types that only a type checker imports.
+_UNTOLD: Final[Mapping[str, Any]] = dict.fromkeys(("Behaviour", "date", "datetime"), object)
 _CHECKED_BY_CORE: Final = frozenset({"Fault", "Criteria"})  # its words are better than those for a union of forms
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a request for a verb may say, and what it gets.
-
-    Attributes:
-        path: the schemas of the arguments in the path.
-        query: the schema of the query parameters.
-        body: the schema of the body; None for a verb without one.
-        carried: the arguments that the carrier adds.
-        result: the schema of the result.
-    """
+    """What a request for a verb may say, and what it gets."""
 
     path: Mapping[str, Schema]
     query: Schema
     body: Schema | None
-    carried: frozenset[str]
+    carried: frozenset[str]  # the arguments that the carrier adds
     result: Schema
 
 
@@ -187,13 +183,15 @@ def _criteria() -> Schema:
     return {name: {} for name in (*arguments, *GENERAL)}
 
 
-def _of(properties: Schema) -> Schema:
-    return _object(properties, set(), closed=False)
+def _like(value: Any) -> Schema:  # noqa: ANN401  # a JSON value
+    """Return the schema of values that have the members of this one."""
+    if is_object(value):
+        return _object({name: _like(part) for name, part in value.items()}, set(), closed=False)
+    if is_array(value):
+        return {"type": "array", "items": _like(value[0]) if value else {}}
+    return {"type": _PLAIN[type(value)]}
 
 
-_TEXT: Final = {"type": "string"}
-_TEXTS: Final = {"type": "array", "items": _TEXT}
-_WHOLE: Final = {"type": "integer"}
 _PRESET: Final = {"type": "string", "enum": list(PRESETS)}
 _GAPS: Final = {"type": "object", "properties": {**_chosen(), "preset": _PRESET}, "additionalProperties": False}
 
@@ -205,30 +203,9 @@ COMPONENTS: Final[dict[str, Schema]] = {
     "Behaviour": {"type": "object", "properties": _chosen(), "required": list(GAPS)},
     "BehaviourChoice": {"anyOf": [_PRESET, _GAPS, {"type": "null"}]},
     "GapChoices": _GAPS,
-    "Gaps": _of(
-        {
-            "gaps": {
-                "type": "array",
-                "items": _of(
-                    {
-                        **dict.fromkeys(("name", "step", "section", "sentence", "default", "do_not_assume"), _TEXT),
-                        "alternatives": _TEXTS,
-                    }
-                ),
-            },
-            "presets": {"type": "object"},
-        }
-    ),
-    "Coverage": _of(
-        {
-            "outcomes": {"type": "array", "items": _of({"operation": _TEXT, "outcome": _TEXT, "shown": _WHOLE})},
-            "faults": {
-                "type": "array",
-                "items": _of({"fault": _TEXT, "shown": _WHOLE, "operations": {"type": "object"}}),
-            },
-        }
-    ),
-    "Archive": _of({"log": {"type": "object"}}),
+    "Gaps": _like(gap_register()),
+    "Coverage": _like(Coverage().to_data()),
+    "Archive": _like(har_document([])),
     "Fault": _fault(),
     **{f"Fault.{kind}": fault_schema(kind) for kind in KINDS},
 }

@@ -95,20 +95,28 @@ class Worlds:
         self._keep = keep  # requests of each of them
         self._listener = listener  # called with their exchanges; it must be quick
         self._lock = RLock()
-        self._stack: list[World] = []
+        self._stack: list[World] = []  # replaced, never changed
 
     # The worlds at the root
 
     @property
     def default(self) -> World:
-        return self._stack[0]
+        """The first world at the root; those of ``fresh()`` come later."""
+        return self._default
 
     @property
     def current(self) -> World:
         """The world of requests that have no address and no key of another."""
         return self._stack[-1]
 
+    @property
+    def at_root(self) -> list[World]:
+        """The worlds at the root, the current one last."""
+        return self._stack
+
     def push(self, world: World) -> None:
+        if not self._stack:
+            self._default = world
         self._stack = [*self._stack, world]
 
     def remove(self, world: World) -> None:
@@ -276,7 +284,7 @@ class Worlds:
 
     def _leaked(self, world: World, request: ApiRequest, owner: str) -> Response:
         present = any(one.owner == owner for one in self._stack)
-        refusal = Refusal("retired_key", detail=f"it was issued to {_whose(owner, present=present)}")
+        refusal = Refusal("retired_key", detail=f"it was issued to {whose(owner, present=present)}")
         response = pipeline.refuse_leftover(world, refusal, request)
         self._note(Leak(owner, _line(request), response.status))
         return response
@@ -365,7 +373,7 @@ def _line(request: ApiRequest) -> str:
     return request_line(request.method, request.target, request.credentials)
 
 
-def _whose(owner: str, *, present: bool) -> str:
+def whose(owner: str, *, present: bool) -> str:
     """Return the owner of a retired key in words, with what its client needs."""
     needs = "needs a fixed key: set petstore_api_key"
     if present:  # then a world of the test is over, and the test is not

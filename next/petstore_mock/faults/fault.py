@@ -41,7 +41,7 @@ class Fault:
     arguments: Mapping[str, Any]
 
     def __hash__(self) -> int:
-        return hash((self.kind, repr(self.arguments)))
+        return hash((self.kind, repr(dict(self.arguments))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Fault, (self.kind, dict(self.arguments))  # a mapping proxy can't be pickled

@@ -9,7 +9,7 @@ from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from petstore_mock.common.refusing import did_you_mean, one_of, refuse, shown
 from petstore_mock.common.values import as_path
@@ -61,9 +61,6 @@ class Behaviour(Mapping[str, str]):
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a behaviour does not change: replace({name}={value!r}) returns another")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a behaviour does not change: {name} stays")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *GAPS})
@@ -149,8 +146,7 @@ def _checked(name: str, value: object) -> str:
 
 
 def _line_of(text: str, key: str) -> int:
-    # A key stands before "=" or, as the name of a table, in brackets; quotes and a dotted rest do not matter.
-    found = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]")
+    found = re.compile(rf"\W*{re.escape(key)}\W")  # before "=" or, as the name of a table, in brackets
     return next((number for number, line in enumerate(text.splitlines(), 1) if found.match(line)), 1)
 
 
@@ -196,14 +192,11 @@ def policies(behaviour: Behaviour) -> Policies:
     return Policies(**{name: gap.alternatives[behaviour[name]] for name, gap in GAPS.items()})
 
 
-_SHOWN: Final = ("name", "step", "section", "sentence", "default")
-
-
 def gap_register() -> dict[str, Any]:
     """Return the gaps and the presets as a JSON value."""
     gaps = [
         {
-            **{name: getattr(gap, name) for name in _SHOWN},
+            **{name: getattr(gap, name) for name in ("name", "step", "section", "sentence", "default")},
             "do_not_assume": gap.lesson,
             "alternatives": list(gap.alternatives),
         }

@@ -30,20 +30,17 @@ class Condition:
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields that HTTP demands with it and that do not depend on the request."""
-        match self.status:
-            case 401 if self.name == "missing_key":  # RFC 6750 §3.1: no error code where no credentials were sent
-                return (("WWW-Authenticate", _CHALLENGE),)
-            case 401:
-                error = 'error="invalid_token", error_description="The API key is not valid"'
-                return (("WWW-Authenticate", f"{_CHALLENGE}, {error}"),)
-            case 407:  # RFC 9110 §15.5.8, with the scheme that clients know of proxies (RFC 7617 §2)
-                return (("Proxy-Authenticate", f'Basic realm="{REALM}"'),)
-            case 415:  # RFC 9110 §12.5.1
-                return (("Accept", "application/json"),)
-            case 426:  # the example of RFC 9110 §15.5.22
-                return (("Upgrade", "HTTP/3.0"),)
-            case _:
-                return ()
+        if self.name == "missing_key":  # RFC 6750 §3.1: no error code where no credentials were sent
+            return (("WWW-Authenticate", _CHALLENGE),)
+        return _FIELDS.get(self.status, ())
+
+
+_FIELDS: Final[Mapping[int, tuple[tuple[str, str], ...]]] = {
+    401: (("WWW-Authenticate", f'{_CHALLENGE}, error="invalid_token", error_description="The API key is not valid"'),),
+    407: (("Proxy-Authenticate", f'Basic realm="{REALM}"'),),  # RFC 9110 §15.5.8
+    415: (("Accept", "application/json"),),  # RFC 9110 §12.5.1
+    426: (("Upgrade", "HTTP/3.0"),),  # RFC 9110 §15.5.22
+}
 
 
 def _phrase(status: int) -> str:
@@ -62,12 +59,12 @@ def _row(
     status: int,
     message: str,
     section: str = "",
-    subject: str = "http",
+    about: str = "http",
     *,
     code: str = "",
     violation: bool = True,
 ) -> Condition:
-    return Condition(name, status, code or _code(status), message, section, subject, violation)
+    return Condition(name, status, code or _code(status), message, section, about, violation)
 
 
 _INVALID_KEY: Final = "The API key is not valid"
@@ -92,15 +89,7 @@ _ROWS: Final = (
     # The detail of the refusal names the operation and its replacement.
     _row("operation_removed", 410, "The operation was removed", "4.3", "removed"),
     _row("operation_removed_404", 404, "The operation was removed", "4.3", "removed"),
-    _row(
-        "rate_limited",
-        429,
-        "Too many requests: wait before the next",
-        "8",
-        "limits",
-        code="rate_limited",
-        violation=False,
-    ),
+    _row("rate_limited", 429, "Too many requests: wait", "8", "limits", code="rate_limited", violation=False),
     _row("unknown_path", 404, "The interface has no such path", "4", "paths"),
     # A browser asks for its files unasked: that is no mistake of the client.
     _row("browser_file", 404, "The interface has no such path", "4", "paths", violation=False),

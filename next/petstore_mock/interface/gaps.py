@@ -10,10 +10,11 @@ from __future__ import annotations
 import heapq
 import json
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 
 from petstore_mock.common.dates import http_date
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     Draws = Callable[[], Random]
     ResponseFields = tuple[tuple[str, str], ...]
     Rules = Mapping[str, Any]  # the schema of a parameter
+    _Choices = Mapping[str, "Alternative"]
 
 Alternative: TypeAlias = "Callable[..., Any] | str | int | None"
 Step = Literal["validate", "content", "encode", "wire", "event"]
@@ -54,56 +56,55 @@ class Gap:
         return next(iter(self.alternatives))
 
 
-_validation: Final = partial(Gap, "validate")
-_content: Final = partial(Gap, "content")
-_encoding: Final = partial(Gap, "encode")
-_wire: Final = partial(Gap, "wire")
-_event: Final = partial(Gap, "event")
+def _gap(step: Step, name: str, quoted: str, lesson: str, choices: _Choices, *, field: str = "") -> Gap:
+    section, _, sentence = quoted.removeprefix("§").partition(": ")
+    return Gap(step, name, section, sentence, lesson, choices, field)
+
+
+_validation: Final = partial(_gap, "validate")
+_content: Final = partial(_gap, "content")
+_encoding: Final = partial(_gap, "encode")
+_wire: Final = partial(_gap, "wire")
+_event: Final = partial(_gap, "event")
 
 
 # What is accepted. A parameter's gap gets the invalid text and the parameter's schema. It returns a value to use
 # instead, "" to go on as if the parameter had not come, or None to refuse.
 
 
-def refuse_value(*_: object) -> None:
-    """Put no value in the place of an invalid one."""
+def _refuse_value(*_: object) -> None:
+    return None
 
 
-def default_value(_text: str, rules: Rules) -> Any:  # noqa: ANN401  # a value of the parameter
-    """Go on as if the parameter had not come."""
+def _default(_text: str, rules: Rules) -> object:
     return rules.get("default", "")
-
-
-def _no_such_value(text: str, _rules: Rules) -> str:
-    return text or "no-such-status"
 
 
 def _clamped(text: str, rules: Rules) -> int | None:
     number = read_integer(text.removeprefix("-") if text == "-0" else text)
-    if isinstance(number, str):
-        return None  # text that is not an integer can't be clamped
-    return min(max(number, cast("int", rules["minimum"])), cast("int", rules["maximum"]))
+    return min(max(number, rules["minimum"]), rules["maximum"]) if isinstance(number, int) else None
 
 
 def no_rule(*_: object) -> None:
     """Accept any value."""
 
 
-def _non_empty(text: str) -> tuple[str, str] | None:
-    return None if text else ("minLength", "must not be empty (gap name_rule=non_empty)")
-
-
-def _max_255(text: str) -> tuple[str, str] | None:
-    return None if len(text) <= 255 else ("maxLength", "must have at most 255 characters (gap name_rule=max_255)")
-
-
-def _positive(number: int) -> tuple[str, str] | None:
-    return None if number > 0 else ("exclusiveMinimum", "must be positive (gap category_rule=positive)")
-
-
+_NAME_RULES: Final[Mapping[str, Callable[[str], tuple[str, str] | None]]] = {
+    "any": no_rule,
+    "non_empty": lambda name: None if name else ("minLength", "must not be empty (gap name_rule=non_empty)"),
+    "max_255": lambda name: (
+        ("maxLength", "must have at most 255 characters (gap name_rule=max_255)") if len(name) > 255 else None
+    ),
+}
+_CATEGORY_RULES: Final[Mapping[str, Callable[[int], tuple[str, str] | None]]] = {
+    "any": no_rule,
+    "positive": lambda number: (
+        ("exclusiveMinimum", "must be positive (gap category_rule=positive)") if number <= 0 else None
+    ),
+}
 _IS_REFUSED: Final = {"reject": True, "ignore": False}
 _REPEATED: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
-    "reject": refuse_value,
+    "reject": _refuse_value,
     "first": lambda values: values[0],
     "last": lambda values: values[-1],
 }
@@ -111,101 +112,87 @@ _REPEATED: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
 _ACCEPTED: Final = (
     _validation(
         "invalid_limit",
-        "7",
-        "Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
+        "§7: Errors for invalid query parameters on listPets (limit outside 1 to 100): not shown.",
         "that a limit out of range is refused, or that it is accepted",
-        {"reject": refuse_value, "clamp": _clamped, "ignore": default_value},
+        {"reject": _refuse_value, "clamp": _clamped, "ignore": _default},
     ),
     _validation(
         "invalid_status_filter",
-        "7",
-        "Errors for invalid query parameters on listPets (an unknown status): not shown.",
+        "§7: Errors for invalid query parameters on listPets (an unknown status): not shown.",
         "that an unknown status is refused, or that it gives an empty list",
-        {"reject": refuse_value, "empty": _no_such_value, "ignore": default_value},
+        {"reject": _refuse_value, "empty": lambda text, _: text or "no-such-status", "ignore": _default},
     ),
     _validation(
         "unknown_query",
-        "7",
-        "Errors for invalid query parameters on listPets: not shown.",
+        "§7: Errors for invalid query parameters on listPets: not shown.",
         "that a query parameter of another name has an effect, or that it has none",
         _IS_REFUSED,
     ),
     _validation(
         "repeated_query",
-        "7",
-        "Errors for invalid query parameters on listPets: not shown.",
+        "§7: Errors for invalid query parameters on listPets: not shown.",
         "which of two values of one parameter counts",
         _REPEATED,
     ),
     _validation(
         "unknown_body_field",
-        "4.2",
-        "400: the request body contains invalid values; the interface does not say whether a further field is one.",
+        "§4.2: 400: the request body contains invalid values; it is not shown whether a further field is one.",
         "that a further field is accepted, or that it is kept",
         _IS_REFUSED,
     ),
     _validation(
         "null_status",
-        "2",
-        "status is PetStatus and not required; the interface does not say whether null means leaving it out.",
+        "§2: status is PetStatus and not required; the interface does not say whether null means leaving it out.",
         "that null is as good as leaving status out",
         {"reject": True, "as_omitted": False},
     ),
     _validation(
         "integral_float",
-        "2",
-        "categoryId is an integer; the interface does not say whether 1.0 or 1e2 is one.",
+        "§2: categoryId is an integer; the interface does not say whether 1.0 or 1e2 is one.",
         "that a number with a fraction or an exponent passes for an integer",
         {"reject": True, "accept": False},
     ),
     _validation(
         "duplicate_member",
-        "2",
-        "Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
+        "§2: Bodies are JSON; the interface does not say which of two members of one name counts (RFC 8259 §4).",
         "which of two members of one name counts",
         {"reject": True, "last": False},
     ),
     _validation(
         "name_rule",
-        "2",
-        "Length or character limits on name: not shown.",
+        "§2: Length or character limits on name: not shown.",
         "that an empty or a very long name is accepted",
-        {"any": no_rule, "non_empty": _non_empty, "max_255": _max_255},
+        _NAME_RULES,
         field="name",
     ),
     _validation(
         "category_rule",
-        "2",
-        "Fields of the category record: not shown; nor are the identifiers that exist.",
+        "§2: Fields of the category record: not shown; nor are the identifiers that exist.",
         "that any category id is accepted",
-        {"any": no_rule, "positive": _positive},
+        _CATEGORY_RULES,
         field="categoryId",
     ),
     _validation(
         "malformed_pet_id",
-        "4.3",
-        "petId is an int64; the response to other text in its place is not shown.",
+        "§4.3: petId is an int64; the response to other text in its place is not shown.",
         "whether the response to an identifier that is no int64 is 404 or 400",
         {"not_found": "malformed_pet_id", "bad_request": "invalid_pet_id"},
     ),
     _validation(
         "media_type",
-        "4.2",
-        "Request body (required, application/json); the response to another media type is not shown.",
+        "§4.2: Request body (required, application/json); the response to another media type is not shown.",
         "that a wrong or missing Content-Type is overlooked",
         {"unsupported_415": "unsupported_media_type", "bad_request": "wrong_media_type", "accept": None},
     ),
     _validation(
         "body_limit",
-        "8",
-        "Size limits of request bodies: not shown.",
+        "§8: Size limits of request bodies: not shown.",
         "that a body of any size is read",
         {"one_mebibyte": 1024 * 1024, "none": None},
     ),
     _validation(
         "unknown_route",
-        "4.4",
-        "A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
+        "§4.4: A store-orders listing endpoint (GET /store/orders) is mentioned by name only.",
         "the response to a path that the interface does not show",
         {"not_found": "unknown_path", "not_implemented": "unknown_path_501"},
     ),
@@ -222,13 +209,9 @@ class Animals(Protocol):
         """Return an animal."""
 
 
-def lowest_first(ids: Sequence[int], most: int, _animals: Animals, _draws: Draws) -> Iterable[int]:
-    """Return the lowest ids in their order."""
-    return ids[:most]
-
-
-def _highest_first(ids: Sequence[int], most: int, _animals: Animals, _draws: Draws) -> Iterable[int]:
-    return ids[: -most - 1 : -1] if most else ()
+def _checksum(text: str) -> int:
+    """Return 32 bits that look random: an order by them is stable and meaningless."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _by_name(ids: Sequence[int], most: int, animals: Animals, _draws: Draws) -> Iterable[int]:
@@ -238,19 +221,13 @@ def _by_name(ids: Sequence[int], most: int, animals: Animals, _draws: Draws) -> 
     return heapq.nsmallest(most, ids, key=name_of)
 
 
-def _checksum(text: str) -> int:
-    """Return 32 bits that look random: an order by them is stable and meaningless."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
-
-
-def _stable(ids: Sequence[int], most: int, _animals: Animals, _draws: Draws) -> Iterable[int]:
-    return heapq.nsmallest(most, ids, key=lambda pet_id: _checksum(str(pet_id)))
-
-
-def _any_order(ids: Sequence[int], most: int, _animals: Animals, draws: Draws) -> Iterable[int]:
-    return draws().sample(ids, min(most, len(ids)))
-
-
+_ORDERS: Final[Mapping[str, Callable[[Sequence[int], int, Animals, Draws], Iterable[int]]]] = {
+    "id_ascending": lambda ids, most, *_: ids[:most],
+    "id_descending": lambda ids, most, *_: ids[: -most - 1 : -1] if most else (),
+    "by_name": _by_name,
+    "arbitrary_stable": lambda ids, most, *_: heapq.nsmallest(most, ids, key=lambda one: _checksum(str(one))),
+    "arbitrary": lambda ids, most, _animals, draws: draws().sample(ids, min(most, len(ids))),
+}
 _MOST: Final[Mapping[str, Callable[[int], int]]] = {
     "full": lambda limit: limit,
     "short": lambda limit: (limit + 1) // 2,  # at least one where any animal matches
@@ -269,79 +246,59 @@ _CODES: Final[Mapping[str, Callable[[str, int], str]]] = {
 }
 
 
-def unchanged(body: bytes) -> bytes:
-    """Return the body of a response as it is."""
+def _unchanged(body: bytes) -> bytes:
     return body
-
-
-_MORE: Final[Mapping[str, JsonValue]] = {"tags": [], "_meta": {"revision": 1}}
 
 
 def _with_more_fields(body: bytes) -> bytes:
     value: JsonValue = json.loads(body)
-    return encode_json(list(map(_extended, value)) if isinstance(value, list) else _extended(value))
-
-
-def _extended(item: JsonValue) -> JsonValue:
-    if not isinstance(item, dict):
-        return item
-    return {**item, **{name: value for name, value in _MORE.items() if name not in item}}
+    more: dict[str, JsonValue] = {"tags": [], "_meta": {"revision": 1}}
+    items = value if isinstance(value, list) else [value]
+    extended = [{**item, **more, **item} if isinstance(item, dict) else item for item in items]
+    return encode_json(extended if isinstance(value, list) else extended[0])
 
 
 _SAID: Final = (
     _content(
         "status_when_omitted",
-        "3",
-        "The status given to a new animal when status is omitted: not shown.",
+        "§3: The status given to a new animal when status is omitted: not shown.",
         "that an animal has a status, or which one, when the client sent none",
         {"absent": None, "available": "available", "pending": "pending", "sold": "sold"},
         field="status",
     ),
     _content(
         "list_order",
-        "4.1",
-        "Pagination controls beyond limit: not shown; nor is the order of the list.",
+        "§4.1: Pagination controls beyond limit: not shown; nor is the order of the list.",
         "that a list has an order, or that the same animals come first each time",
-        {
-            "id_ascending": lowest_first,
-            "id_descending": _highest_first,
-            "by_name": _by_name,
-            "arbitrary_stable": _stable,
-            "arbitrary": _any_order,
-        },
+        _ORDERS,
     ),
     _content(
         "page_fill",
-        "4.1",
-        "limit is the maximum number of animals to return; a page may hold fewer although more animals match.",
+        "§4.1: limit is the maximum number of animals to return; a page may hold fewer although more animals match.",
         "that a list shorter than limit holds every animal that matches",
         _MOST,
     ),
     _content(
         "id_assignment",
-        "2",
-        "id is an int64, unique, assigned by the service on creation; how is not shown.",
+        "§2: id is an int64, unique, assigned by the service on creation; how is not shown.",
         "that ids grow, follow one another, or fit into a double",
         _IDS,
     ),
     _content(
         "error_codes",
-        "7",
-        "The set of possible values of code: not shown.",
+        "§7: The set of possible values of code: not shown.",
         "any value of code: the interface promises only the HTTP status",
         _CODES,
     ),
     _content(
         "extra_response_fields",
-        "2",
-        "Pet and Error list their fields; the interface does not say that no further ones will come.",
+        "§2: Pet and Error list their fields; the interface does not say that no further ones will come.",
         "that a response has no further fields",
-        {"none": unchanged, "present": _with_more_fields},
+        {"none": _unchanged, "present": _with_more_fields},
     ),
     _content(
         "after_removal",
-        "4.3",
-        "getPet's scheduled removal date is 5 December 2030; the response from then on is not shown.",
+        "§4.3: getPet's scheduled removal date is 5 December 2030; the response from then on is not shown.",
         "how getPet responds after its removal date, or that it does",
         {"gone": "operation_removed", "not_found": "operation_removed_404", "still_served": None},
     ),
@@ -366,7 +323,7 @@ def _shuffled(value: JsonValue, salt: int = 0) -> JsonValue:
 
 
 _STYLES: Final[Mapping[str, Callable[[bytes], bytes]]] = {
-    "compact": unchanged,
+    "compact": _unchanged,
     "pretty": _styled(indent=2, ensure_ascii=False),
     "ascii": _styled(separators=(",", ":")),
     "shuffled_members": lambda body: encode_json(_shuffled(json.loads(body))),
@@ -406,14 +363,16 @@ def _next_link(page: ListPage) -> ResponseFields:
     return (("Link", f"{_link(page, page.limit, 'first')}, {_link(page, largest, 'next')}"),)
 
 
-def _total_count(page: ListPage) -> ResponseFields:
-    return (("X-Total-Count", str(page.total)),)
+_PAGING: Final[Mapping[str, Callable[[ListPage], ResponseFields] | None]] = {
+    "none": None,
+    "link": _first_link,
+    "next_link": _next_link,
+    "total_count": lambda page: (("X-Total-Count", str(page.total)),),
+}
 
 
 def _location(base_path: str, pet_id: int) -> ResponseFields:
-    parameter = _READS.path_parameter
-    path = _READS.path.replace(f"{{{parameter.name}}}", str(pet_id)) if parameter else _READS.path
-    return (("Location", f"{base_path}{BASE_PATH}{path}"),)
+    return (("Location", f"{base_path}{BASE_PATH}{_READS.path.format_map(defaultdict(lambda: pet_id))}"),)
 
 
 @lru_cache(maxsize=8)
@@ -426,64 +385,52 @@ def _deprecation_fields(removed_at: datetime | None) -> ResponseFields:
     )
 
 
-def _no_fields(*_: object) -> ResponseFields:
-    return ()
-
-
 _LOOKS: Final = (
     _encoding(
         "json_style",
-        "1",
-        "Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
+        "§1: Bodies are JSON; white space, escapes and the order of members are free (RFC 8259).",
         "how JSON is written",
         _STYLES,
     ),
     _encoding(
         "paging_headers",
-        "4.1",
-        "Any paging metadata in the response: not shown.",
+        "§4.1: Any paging metadata in the response: not shown.",
         "that a list says how many more animals there are",
-        {"none": None, "link": _first_link, "next_link": _next_link, "total_count": _total_count},
+        _PAGING,
     ),
     _encoding(
         "location_header",
-        "4.2",
-        "201: body is the created Pet; headers are not shown.",
+        "§4.2: 201: body is the created Pet; headers are not shown.",
         "that the response has a created animal's address (it would lead to the removed getPet)",
         {"absent": None, "present": _location},
     ),
     _encoding(
         "deprecation_headers",
-        "9",
-        "Deprecation is signalled per operation; how is not shown.",
+        "§9: Deprecation is signalled per operation; how is not shown.",
         "that headers signal the deprecation",
-        {"present": _deprecation_fields, "absent": _no_fields},
+        {"present": _deprecation_fields, "absent": lambda _: ()},
     ),
     _encoding(
         "content_type",
-        "1",
-        "Bodies are application/json; the interface does not say whether a charset stands behind it.",
+        "§1: Bodies are application/json; the interface does not say whether a charset stands behind it.",
         "the exact text of Content-Type",
         {"plain": "application/json", "with_charset": "application/json; charset=utf-8"},
     ),
     _wire(
         "answer_framing",
-        "1",
-        "The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
+        "§1: The service is an HTTP API: HTTP frames its messages (RFC 9112 §6).",
         "that Content-Length is there",
         {"content_length": False, "chunked": True},
     ),
     _wire(
         "header_names",
-        "1",
-        "The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
+        "§1: The service is an HTTP API: header names have no case (RFC 9110 §5.1).",
         "the case of header names",
         {"canonical": False, "lower_case": True},
     ),
     _wire(
         "connection",
-        "1",
-        "The service is an HTTP API: a server may close a connection after any response (RFC 9112 §9.6).",
+        "§1: The service is an HTTP API: a server may close a connection after any response (RFC 9112 §9.6).",
         "that a connection stays open",
         {"kept": False, "closed_after_answer": True},
     ),
@@ -496,37 +443,32 @@ _EVERY_NTH_LIMITED: Final = 5
 _REQUESTS_BEFORE_ROTATION: Final = 10
 
 
-def _retry_after_seconds(number: int, _now: float) -> str | None:
-    return "1" if number % _EVERY_NTH_LIMITED == 0 else None
-
-
-def _retry_after_date(number: int, now: float) -> str | None:
-    return http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None
-
-
-def _is_worn_out(uses: int) -> bool:
-    return uses > _REQUESTS_BEFORE_ROTATION
-
+_RETRY_AFTER: Final[Mapping[str, Callable[[int, float], str | None] | None]] = {
+    "none": None,
+    "retry_after_seconds": lambda number, _now: "1" if number % _EVERY_NTH_LIMITED == 0 else None,
+    "retry_after_date": lambda number, now: http_date(now + 1) if number % _EVERY_NTH_LIMITED == 0 else None,
+}
+_WORN_OUT: Final[Mapping[str, Callable[[int], bool] | None]] = {
+    "never": None,
+    "mid_session": lambda uses: uses > _REQUESTS_BEFORE_ROTATION,
+}
 
 _EVENTS: Final = (
     _event(
         "rate_limit",
-        "8",
-        "Rate limits: not shown.",
+        "§8: Rate limits: not shown.",
         "that the service never refuses requests for their number",
-        {"none": None, "retry_after_seconds": _retry_after_seconds, "retry_after_date": _retry_after_date},
+        _RETRY_AFTER,
     ),
     _event(
         "key_rotation",
-        "5",
-        "How keys are issued, their lifetime and their rotation: not shown.",
+        "§5: How keys are issued, their lifetime and their rotation: not shown.",
         "that a key that worked will work again",
-        {"never": None, "mid_session": _is_worn_out},
+        _WORN_OUT,
     ),
     _event(
         "visibility",
-        "4",
-        "The interface does not say whether a created animal is in lists and gets at once.",
+        "§4: The interface does not say whether a created animal is in lists and gets at once.",
         "that a client can read a created animal at once",
         {"immediate": 0, "delayed": 1},
     ),
@@ -541,42 +483,28 @@ RULES: Final = tuple(gap for gap in _ROWS if gap.step == "validate" and gap.fiel
 # The gaps that exploration and strategies vary unasked. Events need handling of their own.
 VARIED: Final = tuple(gap.name for gap in _ROWS if gap.step != "event" and gap not in RULES)
 
+
+def _chosen(choices: str) -> Mapping[str, str]:
+    return dict(choice.split("=") for choice in choices.split())
+
+
 PRESETS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "strict": {},
-        "lenient": {
-            "invalid_limit": "clamp",
-            "invalid_status_filter": "empty",
-            "unknown_query": "ignore",
-            "repeated_query": "last",
-            "unknown_body_field": "ignore",
-            "null_status": "as_omitted",
-            "integral_float": "accept",
-            "duplicate_member": "last",
-            "media_type": "accept",
-            "body_limit": "none",
-        },
-        "helpful": {
-            "status_when_omitted": "available",
-            "paging_headers": "total_count",
-            "location_header": "present",
-            "deprecation_headers": "present",
-            "content_type": "with_charset",
-        },
-        "hostile": {
-            "list_order": "arbitrary",
-            "page_fill": "short",
-            "id_assignment": "random_int64",
-            "error_codes": "numeric_strings",
-            "extra_response_fields": "present",
-            "json_style": "shuffled_members",
-            "deprecation_headers": "absent",
-            "content_type": "with_charset",
-            "answer_framing": "chunked",
-            "header_names": "lower_case",
-            "connection": "closed_after_answer",
-            "after_removal": "not_found",
-            "malformed_pet_id": "bad_request",
-        },
+        "lenient": _chosen("""
+            invalid_limit=clamp invalid_status_filter=empty unknown_query=ignore repeated_query=last
+            unknown_body_field=ignore null_status=as_omitted integral_float=accept duplicate_member=last
+            media_type=accept body_limit=none
+        """),
+        "helpful": _chosen("""
+            status_when_omitted=available paging_headers=total_count location_header=present
+            deprecation_headers=present content_type=with_charset
+        """),
+        "hostile": _chosen("""
+            list_order=arbitrary page_fill=short id_assignment=random_int64 error_codes=numeric_strings
+            extra_response_fields=present json_style=shuffled_members deprecation_headers=absent
+            content_type=with_charset answer_framing=chunked header_names=lower_case
+            connection=closed_after_answer after_removal=not_found malformed_pet_id=bad_request
+        """),
     }
 )

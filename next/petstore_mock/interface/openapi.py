@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.interface.conditions import CONDITIONS, REALM
 from petstore_mock.interface.gaps import GAPS
 from petstore_mock.interface.schemas import document, lookup, names
 from petstore_mock.interface.table import BASE_PATH, INTERFACE_VERSION, OPERATIONS, SENTENCES
 
 if TYPE_CHECKING:
-    from petstore_mock.common.values import JsonValue
     from petstore_mock.interface.table import Operation
 
 JsonObject = dict[str, Any]
@@ -20,11 +20,10 @@ _TAG: Final = "pets"
 _SECURITY_SCHEME: Final = "apiKey"
 
 # §1 names two environments and shows neither address; `.example` leads nowhere (RFC 2606 §2).
-_ENVIRONMENTS: Final = (
-    ("base_url", f"https://petstore.example{BASE_PATH}", "Production (§1)"),
-    ("staging_base_url", f"https://staging.petstore.example{BASE_PATH}", "Staging (§1)"),
-)
-
+_ENVIRONMENTS: Final = {
+    "base_url": ("https://petstore.example", "Production (§1)"),
+    "staging_base_url": ("https://staging.petstore.example", "Staging (§1)"),
+}
 _REFUSING: Final = ("after_removal", "rate_limit")  # besides the gaps of validation
 
 
@@ -48,12 +47,12 @@ def openapi_document(server: str | None = None) -> JsonObject:
             ),
             "version": INTERFACE_VERSION,
         },
-        "servers": [*given, *(_environment(*environment) for environment in _ENVIRONMENTS)],
+        "servers": [*given, *(_environment(name, *row) for name, row in _ENVIRONMENTS.items())],
         "security": [{_SECURITY_SCHEME: []}],
         "tags": [{"name": _TAG, "description": "The animal catalogue"}],
         "paths": paths,
         "components": {
-            "schemas": {name: _converted(cast("JsonValue", document(name)), name) for name in _COMPONENTS},
+            "schemas": {name: _converted(document(name), name) for name in _COMPONENTS},
             "responses": _shared_responses(),
             "headers": _headers(),
             "securitySchemes": {
@@ -63,8 +62,8 @@ def openapi_document(server: str | None = None) -> JsonObject:
     }
 
 
-def _environment(name: str, default: str, description: str) -> JsonObject:
-    variable = {"default": default, "description": f"The base address, ending in {BASE_PATH}; not shown"}
+def _environment(name: str, host: str, description: str) -> JsonObject:
+    variable = {"default": f"{host}{BASE_PATH}", "description": f"The base address, ending in {BASE_PATH}; not shown"}
     return {"url": f"{{{name}}}", "description": description, "variables": {name: variable}}
 
 
@@ -77,31 +76,25 @@ def _operation(operation: Operation) -> JsonObject:
         "summary": operation.summary,
         "description": f"§{operation.section}",
         "tags": [_TAG],
+        "parameters": _parameters(operation),
+        "responses": _responses(operation),
     }
-    if operation.removed_at is not None:
-        day = f"{operation.removed_at:%Y-%m-%d}"
-        replaced = f"The replacement is {operation.replacement}."
-        described["deprecated"] = True
-        described["x-sunset"] = day
-        described["description"] += f": deprecated, and removed on {day}. {replaced}"
-    if operation.parameters:
-        described["parameters"] = _parameters(operation)
     if operation.body is not None:
         described["requestBody"] = {"required": True, "content": _content(operation.body)}
-    described["responses"] = _responses(operation)
+    if operation.removed_at is not None:
+        described |= {"deprecated": True, "x-sunset": f"{operation.removed_at:%Y-%m-%d}"}
+        described["description"] += f": {operation.removal}"
     return described
 
 
 def _parameters(operation: Operation) -> list[JsonObject]:
     file = operation.parameters_schema
-    rules = document(file)
     found: list[JsonObject] = []
     for row in operation.parameters:
-        schema: JsonObject = _converted(rules["properties"][row.name], file)
-        parameter: JsonObject = {"name": row.name, "in": row.where, "description": schema.pop("description", "")}
-        if row.name in rules.get("required", ()):
-            parameter["required"] = True
-        found.append({**parameter, "schema": schema})
+        schema = _converted(document(file)["properties"][row.name], file)
+        words = schema.pop("description", "")
+        required = row.name in document(file).get("required", ())
+        found.append({"name": row.name, "in": row.where, "description": words, "required": required, "schema": schema})
     return found
 
 
@@ -159,14 +152,15 @@ def _error(description: str, header: str = "") -> JsonObject:
 
 
 def _headers() -> JsonObject:
-    def header(description: str, *, required: bool = False) -> JsonObject:
-        return {"description": description, **({"required": True} if required else {}), "schema": {"type": "string"}}
-
+    words = {
+        "Allow": f"The methods of the path ({CONDITIONS['method_not_allowed'].section})",
+        "Deprecation": "Since when the operation is deprecated (RFC 9745); a gap of §9",
+        "Sunset": "When the operation is removed (RFC 8594); a gap of §9",
+        "WWW-Authenticate": f'Bearer realm="{REALM}" (RFC 6750 §3)',
+    }
+    text, optional = {"type": "string"}, ("Deprecation", "Sunset")
     return {
-        "Allow": header(f"The methods of the path ({CONDITIONS['method_not_allowed'].section})", required=True),
-        "Deprecation": header("Since when the operation is deprecated (RFC 9745); a gap of §9"),
-        "Sunset": header("When the operation is removed (RFC 8594); a gap of §9"),
-        "WWW-Authenticate": header(f'Bearer realm="{REALM}" (RFC 6750 §3)', required=True),
+        name: {"description": said, "required": name not in optional, "schema": text} for name, said in words.items()
     }
 
 
@@ -178,20 +172,19 @@ def _reference(kind: str, name: str) -> JsonObject:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _converted(node: JsonValue, file: str) -> Any:  # noqa: ANN401  # a JSON value
+def _converted(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
     """Return a part of the schema ``file`` as a part of the document.
 
     A reference to a whole schema becomes one to its component. Generators of clients follow no other references, so
     that the schema takes the place of a reference to a part of it.
     """
-    if isinstance(node, list):
+    if is_array(node):
         return [_converted(item, file) for item in node]
-    if not isinstance(node, dict):
+    if not is_object(node):
         return node
     kept = {key: _converted(value, file) for key, value in node.items() if key not in {"$schema", "$id", "$ref"}}
     if "$ref" not in node:
         return kept
-    reference = str(node["$ref"])
-    found, name = lookup(reference, file)
-    is_component = "#" not in reference and name in _COMPONENTS
+    found, name = lookup(node["$ref"], file)
+    is_component = "#" not in node["$ref"] and name in _COMPONENTS
     return {**(_reference("schemas", name) if is_component else _converted(found, name)), **kept}

@@ -14,8 +14,10 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.guards import is_array, is_object
+from petstore_mock.common.refusing import nearest
 from petstore_mock.common.values import is_integer
 from petstore_mock.interface.violations import (
     MOST_VIOLATIONS,
@@ -28,10 +30,10 @@ from petstore_mock.interface.violations import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from petstore_mock.common.values import JsonValue
     from petstore_mock.interface.table import Operation
 
     Schema = Mapping[str, Any]
+    Check = Callable[[Any], bool]
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _SOURCES: Final = (_PACKAGE / "_schemas", _PACKAGE.parent / "schemas", _PACKAGE.parent.parent / "schemas")
@@ -54,21 +56,21 @@ def document(name: str) -> Schema:
 @cache
 def schema(name: str) -> Schema:
     """Return a schema with the referred schemas in place of every ``$ref``."""
-    found: Any = _resolved(cast("JsonValue", document(name)), name)
-    return cast("Schema", found)
+    found: Schema = _resolved(document(name), name)
+    return found
 
 
-def _resolved(node: JsonValue, file: str) -> JsonValue:
-    if isinstance(node, list):
+def _resolved(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
+    if is_array(node):
         return [_resolved(item, file) for item in node]
-    if not isinstance(node, dict):
+    if not is_object(node):
         return node
     # With `$id`, jsonschema opens a new resource at each descent.
     kept = {key: _resolved(value, file) for key, value in node.items() if key not in {"$id", "$ref", "$schema"}}
     if "$ref" not in node:
         return kept
-    found, target = lookup(str(node["$ref"]), file)
-    return {**cast("dict[str, JsonValue]", _resolved(found, target)), **kept}
+    found, target = lookup(node["$ref"], file)
+    return {**_resolved(found, target), **kept}
 
 
 def lookup(reference: str, file: str) -> tuple[Any, str]:
@@ -114,49 +116,35 @@ def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa:
 
 def _add(found: Violations, error: Any, location: str) -> None:  # noqa: ANN401  # jsonschema's ValidationError
     path, rule, value = path_of(error.absolute_path, location), error.validator, error.instance
-    match rule:
-        case "required":
-            missing = [name for name in error.validator_value if name not in value]
-            made = [Violation(f"{path}.{name}", rule, "is required and missing") for name in missing]
-        case "additionalProperties":
-            known = error.schema.get("properties", {})
-            names = [name for name in value if name not in known]
-            shown = names[: found.room]
-            found.omitted += len(names) - len(shown)
-            words = partial(no_such_name, known=known, kind="field here", given=value)
-            made = [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
-        case _:
-            made = [Violation(path, rule, _words(rule, error.validator_value, error.schema), value)]
-    found += [violation for violation in dict.fromkeys(made) if violation not in found]
+    if rule == "required":
+        names = [name for name in error.validator_value if name not in value]
+        missing = [Violation(f"{path}.{name}", rule, "is required and missing") for name in names]
+        found += [one for one in missing if one not in found]  # jsonschema has an error for each of them
+    elif rule == "additionalProperties":
+        known = error.schema.get("properties", {})
+        names = [name for name in value if name not in known]
+        shown = names[: found.room]
+        found.omitted += len(names) - len(shown)
+        words = partial(no_such_name, known=known, kind="field here", given=value)
+        found += [Violation(path_of([name], path), rule, words(name), value[name]) for name in shown]
+    else:
+        found.append(Violation(path, rule, _words(rule, error.validator_value, error), value))
 
 
 def _told(error: Any) -> Iterator[Any]:  # noqa: ANN401  # as above
-    """Yield an error, or those of the form that was meant, of several."""
-    forms = error.validator in {"anyOf", "oneOf"} and error.context
-    for one in _meant(error) if forms else ():
-        yield from _told(one)
-    if not forms:
+    """Yield an error, or those of the form that was meant, of several: its type fits, and most of its rules hold."""
+    if error.validator not in {"anyOf", "oneOf"} or not error.context:
         yield error
-
-
-def _meant(error: Any) -> list[Any]:  # noqa: ANN401  # as above
-    """Return the errors of the form that was meant, of several: of those whose type fits, the nearest."""
+        return
     forms: dict[int, list[Any]] = {}
     for one in error.context:
         forms.setdefault(one.schema_path[0], []).append(one)
-    fitting = [form for form in forms.values() if not any(one.validator == "type" and not one.path for one in form)]
-    return min(
-        fitting or forms.values(), key=lambda form: (sum(map(_weight, form)), -max(len(one.path) for one in form))
-    )
+    for one in min(forms.values(), key=lambda form: (any(map(_is_other_type, form)), len(form))):
+        yield from _told(one)
 
 
-def _weight(error: Any) -> int:  # noqa: ANN401  # as above
-    """Return how many rules an error stands for: each unknown name breaks one."""
-    return (
-        len(error.instance.keys() - error.schema["properties"].keys())
-        if error.validator == "additionalProperties"
-        else 1
-    )
+def _is_other_type(error: Any) -> bool:  # noqa: ANN401  # as above
+    return error.validator == "type" and not error.path
 
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -164,27 +152,28 @@ _WORDS: Final[Mapping[str, str]] = {
     "maximum": "must be at most {}",
     "exclusiveMinimum": "must be more than {}",
     "exclusiveMaximum": "must be less than {}",
-    "minLength": "must have at least {} character{s}",
-    "maxLength": "must have at most {} character{s}",
-    "minItems": "must have at least {} item{s}",
-    "maxItems": "must have at most {} item{s}",
+    "minLength": "must have a length of at least {}",
+    "maxLength": "must have a length of at most {}",
+    "minItems": "must have at least {} items",
+    "maxItems": "must have at most {} items",
     "pattern": "must match {}",
 }
 
 
-def _words(rule: str, wanted: Any, rules: Schema) -> str:  # noqa: ANN401  # the value of any keyword
+def _words(rule: str, wanted: Any, error: Any) -> str:  # noqa: ANN401  # the value of any keyword
     """Return what a keyword demands of a value, in words that follow its path."""
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
-        words = f"must be {' or '.join(map(_with_article, kinds))}"
-        return f"{words}, {_one_of(rules['enum'])}" if "enum" in rules else words
+        allowed = f", one of {_listed(error.schema['enum'])}" if "enum" in error.schema else ""
+        return f"must be {' or '.join(map(_with_article, kinds))}{allowed}"
     if rule == "enum":
-        return f"must be {_one_of(wanted)}"
-    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted, s="" if wanted == 1 else "s")
+        meant = nearest(error.instance, map(str, wanted)) if isinstance(error.instance, str) else None
+        return f"must be one of {_listed(wanted)}{f' (did you mean {meant}?)' if meant else ''}"
+    return _WORDS.get(rule, f"must satisfy {rule} {{}}").format(wanted)
 
 
-def _one_of(allowed: Iterable[Any]) -> str:
-    return "one of " + ", ".join(item if isinstance(item, str) else json.dumps(item) for item in allowed)
+def _listed(allowed: Iterable[Any]) -> str:
+    return ", ".join(item if isinstance(item, str) else json.dumps(item) for item in allowed)
 
 
 def _with_article(kind: str) -> str:
@@ -196,34 +185,28 @@ if hasattr(os, "register_at_fork"):  # a child that is born during the import wo
     os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)
 
 
-def _jsonschema() -> Any:  # noqa: ANN401  # its own types are Any for the most part
+@cache
+def judge_class() -> Any:  # noqa: ANN401  # jsonschema's own types are Any for the most part
+    """Return jsonschema's validator, with our notion of an integer and with bounds on what it finds."""
     with _loading:
         import jsonschema  # noqa: PLC0415  # heavy (80 ms): only for a refusal
 
-    return jsonschema
-
-
-@cache
-def judge_class() -> Any:  # noqa: ANN401  # as above
-    """Return jsonschema's validator, with our notion of an integer and with bounds on what it finds."""
-    library = _jsonschema()
-    theirs = library.Draft202012Validator.VALIDATORS
+    library: Any = jsonschema
+    theirs = library.Draft202012Validator
+    validators = theirs.VALIDATORS
 
     def closed(judge: Any, allowed: Any, value: Any, rules: Schema) -> Iterator[Any]:  # noqa: ANN401
         if allowed is not False:
-            yield from theirs["additionalProperties"](judge, allowed, value, rules)
+            yield from validators["additionalProperties"](judge, allowed, value, rules)
         elif isinstance(value, dict) and not value.keys() <= rules.get("properties", {}).keys():
             yield library.ValidationError("")  # theirs writes out all the names: 17 s for 100,000 of them
 
     def items(judge: Any, rules: Any, value: Any, outer: Schema) -> Iterator[Any]:  # noqa: ANN401
-        yield from islice(theirs["items"](judge, rules, value, outer) or (), MOST_VIOLATIONS + 1)
+        yield from islice(validators["items"](judge, rules, value, outer) or (), MOST_VIOLATIONS + 1)
 
-    def is_int(_: Any, value: object) -> bool:  # noqa: ANN401
-        return is_integer(value)
-
-    checker = library.Draft202012Validator.TYPE_CHECKER.redefine("integer", is_int)
+    checker = theirs.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value))
     extended = {"additionalProperties": closed, "items": items}
-    return library.validators.extend(library.Draft202012Validator, extended, type_checker=checker)
+    return library.validators.extend(theirs, extended, type_checker=checker)
 
 
 def preload_judge() -> None:
@@ -235,80 +218,66 @@ def preload_judge() -> None:
 # The quick check
 
 
-Check: TypeAlias = "Callable[[JsonValue], bool]"
-
-
 @cache
 def is_valid(name: str) -> Callable[[Any], bool]:
     """Return the quick check of the schema ``name``."""
     return quick(schema(name))
 
 
+_ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
+
+
 def quick(rules: Schema) -> Callable[[Any], bool]:
     """Return a function that is true only for values that a schema allows; of others, ask the judge."""
-    forms = rules.get("anyOf")
-    if forms is not None and rules.keys() - _ANNOTATIONS <= {"anyOf"}:
-        checks = [quick(form) for form in forms]
-        return lambda value: any(check(value) for check in checks)
-    make, keywords = _QUICK.get(str(rules.get("type")), (_ask, frozenset[str]()))
-    return make(rules) if rules.keys() - _ANNOTATIONS <= keywords else _ask(rules)
+    make, followed = _QUICK.get(str(rules.get("type")), (_no_check, frozenset()))
+    return make(rules) if rules.keys() - _ANNOTATIONS <= followed else _ask
 
 
-def _ask(_: Schema) -> Check:
-    return lambda _: False
+def _ask(_: object) -> bool:
+    return False
 
 
-def _quick_integer(rules: Schema) -> Check:
+def _no_check(_: Schema) -> Check:
+    return _ask
+
+
+def _integer(rules: Schema) -> Check:
     least, most = rules.get("minimum", -math.inf), rules.get("maximum", math.inf)
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _quick_flag(_: Schema) -> Check:
-    return lambda value: type(value) is bool
-
-
-def _quick_null(_: Schema) -> Check:
-    return lambda value: value is None
-
-
-def _quick_string(rules: Schema) -> Check:
+def _string(rules: Schema) -> Check:
     if "enum" in rules:
         allowed = frozenset(rules["enum"])
         return lambda value: type(value) is str and value in allowed
-    if rules.keys() & {"minLength", "maxLength"}:
-        least, most = rules.get("minLength", 0), rules.get("maxLength", math.inf)
-        return lambda value: type(value) is str and least <= len(value) <= most
-    return lambda value: type(value) is str
+    least, most = rules.get("minLength", 0), rules.get("maxLength", math.inf)
+    return lambda value: type(value) is str and least <= len(value) <= most
 
 
-def _quick_array(rules: Schema) -> Check:
+def _array(rules: Schema) -> Check:
     accepts, most = quick(rules.get("items", {})), rules.get("maxItems", math.inf)
     return lambda value: type(value) is list and len(value) <= most and all(map(accepts, value))
 
 
-def _quick_object(rules: Schema) -> Check:
+def _object(rules: Schema) -> Check:
     required = frozenset(rules.get("required", ()))
     members = {name: quick(member) for name, member in rules.get("properties", {}).items()}
-    unknown = _ask(rules)
 
-    def accepts(value: JsonValue) -> bool:
+    def accepts(value: Any) -> bool:  # noqa: ANN401
         if type(value) is not dict or not value.keys() >= required:
             return False
         for name, member in value.items():  # noqa: SIM110  # all() of a generator takes half as long again
-            if not members.get(name, unknown)(member):
+            if not members.get(name, _ask)(member):
                 return False
         return True
 
     return accepts
 
 
-_ANNOTATIONS: Final = frozenset({"type", "title", "description", "format", "default", "examples"})
-# By type: the quick check, and the keywords that it follows.
+# By type: the maker of the check, and the keywords that it follows.
 _QUICK: Final[Mapping[str, tuple[Callable[[Schema], Check], frozenset[str]]]] = {
-    "boolean": (_quick_flag, frozenset()),
-    "null": (_quick_null, frozenset()),
-    "integer": (_quick_integer, frozenset({"minimum", "maximum"})),
-    "string": (_quick_string, frozenset({"enum", "minLength", "maxLength"})),
-    "array": (_quick_array, frozenset({"items", "maxItems"})),
-    "object": (_quick_object, frozenset({"properties", "required", "additionalProperties"})),
+    "integer": (_integer, frozenset({"minimum", "maximum"})),
+    "string": (_string, frozenset({"enum", "minLength", "maxLength"})),
+    "array": (_array, frozenset({"items", "maxItems"})),
+    "object": (_object, frozenset({"properties", "required", "additionalProperties"})),
 }

@@ -1,4 +1,4 @@
-"""Types of the names that the interface decides: written by ``generate.py``, not by hand."""
+"""Types of the names that the interface decides: made by ``tools/static_types.py``, not by hand."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from decimal import Decimal, InvalidOperation
+from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import unquote
 
@@ -17,8 +18,6 @@ from petstore_mock.common.masking import cut
 from petstore_mock.interface.violations import HugeInteger, JsonNumber, Violation, Violations, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from petstore_mock.common.values import JsonValue
 
 # RFC 8259 §9 lets a parser limit depth and digits. Bodies of this interface nest once; 100 leaves room for members that
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 100
 _MOST_DIGITS: Final = 400
 _SHOWN: Final = 60  # characters of a text that is not JSON
+_TOO_DEEP: Final = f"must not nest deeper than {_DEEPEST} levels (RFC 8259 §9)"
 _ENDS_EARLY: Final = "; it ends too early: Content-Length counts bytes, not characters"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)  # as JSON writes it (RFC 8259 §6)
@@ -45,14 +45,10 @@ class RepeatedMembers(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        counted: dict[str, int] = {}
-        for name, _ in pairs:
-            counted[name] = counted.get(name, 0) + 1
-        self.names = [name for name, count in counted.items() if count > 1]
+        self.names = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
 
 
-def members_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's members (an ``object_pairs_hook``); ``RepeatedMembers`` if a name stands twice."""
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     return members if len(members) == len(pairs) else RepeatedMembers(pairs)
 
@@ -70,11 +66,7 @@ def _refuse_constant(text: str) -> NoReturn:
 
 
 _decoder: Final = json.JSONDecoder(
-    object_pairs_hook=members_of, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
-)
-# For a body too short for a number of too many digits: the scanner then makes its integers in C.
-_short_decoder: Final = json.JSONDecoder(
-    object_pairs_hook=members_of, parse_float=JsonNumber, parse_constant=_refuse_constant
+    object_pairs_hook=_members, parse_int=_integer, parse_float=JsonNumber, parse_constant=_refuse_constant
 )
 _encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -92,20 +84,17 @@ def decode_json(body: bytes) -> tuple[Any, Violations]:
         _refuse("must be a JSON object and is empty")
     if body.startswith(b"\xef\xbb\xbf"):
         _refuse("must not begin with a byte-order mark (RFC 8259 §8.1)")
-    decoder = _decoder if len(body) > _MOST_DIGITS else _short_decoder
     try:
-        value: JsonValue = decoder.decode(body.decode("utf-8"))
+        value: JsonValue = _decoder.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         early = _ENDS_EARLY if error.reason == "unexpected end of data" else ""
         _refuse(f"must be UTF-8; byte {error.start} is not (RFC 8259 §8.1){early}")
     except json.JSONDecodeError as error:
         _refuse_syntax(error)
     except RecursionError:
-        _refuse_depth()
+        _refuse(_TOO_DEEP)
     repeated = Violations()
-    # Almost every body is a flat object without escapes and repeated members.
-    if type(value) is not dict or b"\\u" in body or b"[" in body or body.count(b"{") > 1:
-        _look_through(value, [], repeated)
+    _look_through(value, (), repeated)
     return value, repeated
 
 
@@ -116,50 +105,34 @@ def _refuse_syntax(error: json.JSONDecodeError) -> NoReturn:
     _refuse(f"must be JSON; {error.msg.removesuffix(' at')} {where}{early}")
 
 
-def _refuse_depth() -> NoReturn:
-    _refuse(f"must not nest deeper than {_DEEPEST} levels (RFC 8259 §9)")
-
-
-def _look_through(value: JsonValue, steps: list[str | int], repeated: Violations) -> None:
+def _look_through(value: JsonValue, steps: tuple[str | int, ...], repeated: Violations) -> None:
     """Add the repeated members of a value; refuse lone surrogates and deep nesting. ``steps`` lead to the value."""
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
+        words = "must not hold a lone surrogate (RFC 7493 §2.1)"
+        raise MalformedJsonError(Violation(path_of(steps), "unicode", words, value))
     if not isinstance(value, (list, dict)):
-        if isinstance(value, str):
-            _refuse_surrogate(value, steps)
         return
     if len(steps) >= _DEEPEST:
-        _refuse_depth()
+        _refuse(_TOO_DEEP)
     if isinstance(value, RepeatedMembers):
         names = value.names[: repeated.room]
         repeated.omitted += len(value.names) - len(names)
         words = "must stand only once in its object"
         repeated += [Violation(path_of([*steps, name]), "uniqueMembers", words, value[name]) for name in names]
-    parts: Iterable[tuple[str | int, JsonValue]] = value.items() if isinstance(value, dict) else enumerate(value)
-    for step, part in parts:
+    for step, part in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(step, str):
-            _refuse_surrogate(step, steps)
-        if part is not None and not isinstance(part, (int, float)):
-            steps.append(step)
-            _look_through(part, steps, repeated)
-            steps.pop()
-
-
-def _refuse_surrogate(text: str, steps: list[str | int]) -> None:
-    if not text.isascii() and _SURROGATE.search(text):
-        words = "must not hold a lone surrogate (RFC 7493 §2.1)"
-        raise MalformedJsonError(Violation(path_of(steps), "unicode", words, text))
+            _look_through(step, steps, repeated)
+        _look_through(part, (*steps, step), repeated)
 
 
 def integral_value(number: JsonNumber) -> int | None:
     """Return the integer that a number equals (``1.0``, ``1e2``); None if it has a fraction."""
-    try:
-        exact = Decimal(number.text)
-    except InvalidOperation:  # its exponent is too large
-        if math.isinf(number):
-            return HugeInteger(number.text)
+    if math.isinf(number):
+        return HugeInteger(number.text)
+    if not number:  # zero, or too small for a float
         return None if re.match("[^eE]*[1-9]", number.text) else 0
-    if exact != exact.to_integral_value():
-        return None
-    return HugeInteger(number.text) if exact and exact.adjusted() >= _MOST_DIGITS else int(exact)
+    exact = Decimal(number.text)
+    return int(exact) if exact == exact.to_integral_value() else None
 
 
 def encode_json(value: Any) -> bytes:  # noqa: ANN401  # a JSON value is any value

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Final, Self
 
+from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, mask_parameter
 from petstore_mock.common.refusing import nearest
 from petstore_mock.interface.table import FIELDS, SENTENCES
@@ -14,7 +15,6 @@ from petstore_mock.interface.table import FIELDS, SENTENCES
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
-    from petstore_mock.common.values import JsonValue
     from petstore_mock.interface.table import Sentence
 
 MOST_VIOLATIONS: Final = 1000  # of one value; a body of a megabyte can break a hundred thousand rules
@@ -64,37 +64,31 @@ def describe(value: object) -> str:
     """Return a value as shortened JSON with its type: ``"1" (string)``."""
     if value is None or isinstance(value, Described):
         return "null" if value is None else str(value)
-    came = cast("JsonValue", value)
-    kind = next((name for kind, name in _KINDS.items() if isinstance(value, kind)), type(came).__name__)
-    text = _written(came)
-    if isinstance(came, HugeInteger):
-        digits = came.text.removeprefix("-")
-        if digits.isdecimal():
-            return f"{text[:20]}... ({kind} of {len(digits)} digits)"
-        kind = "number"
-    if isinstance(came, (list, dict)):
-        kind = f"{kind} of {len(came)}"
-    if isinstance(came, str) and len(text) > _SHOWN:
-        kind = f"{kind} of {len(came)} characters"
+    kind = next((name for python, name in _KINDS.items() if isinstance(value, python)), type(value).__name__)
+    if isinstance(value, HugeInteger) and len(value.text) > _SHOWN:
+        return f"{value.text[:20]}... ({kind} of {len(value.text.removeprefix('-'))} digits)"
+    if isinstance(value, (HugeInteger, JsonNumber)):
+        text = value.text
+    else:
+        text = json.dumps(_beginning(value), default=repr, skipkeys=True)
+        text = text.replace('["..."]', "[...]").replace('{"...": "..."}', "{...}")
+    if is_array(value) or is_object(value):
+        kind = f"{kind} of {len(value)}"
+    elif isinstance(value, str) and len(text) > _SHOWN:
+        kind = f"{kind} of {len(value)} characters"
     return f"{cut(text, _SHOWN)} ({kind})"
 
 
-def _written(value: JsonValue) -> str:
-    """Return the beginning of a value as JSON in ASCII, so that it can stand in any report."""
-    if isinstance(value, (HugeInteger, JsonNumber)):
-        return value.text[: _SHOWN + 1]
-    if isinstance(value, list):
-        return f"[{', '.join(_written_inside(item) for item in value[:_SHOWN])}]"
-    if isinstance(value, dict):
+def _beginning(value: object, depth: int = 0) -> object:
+    """Return as much of a value as a report shows."""
+    if isinstance(value, str):
+        return value[: _SHOWN + 1]
+    if is_array(value):
+        return ["..."] if depth and value else [_beginning(item, 1) for item in value[:_SHOWN]]
+    if is_object(value):
         members = islice(value.items(), _SHOWN)
-        return f"{{{', '.join(f'{_written(name)}: {_written_inside(member)}' for name, member in members)}}}"
-    return json.dumps(value[: _SHOWN + 1] if isinstance(value, str) else value, default=repr)
-
-
-def _written_inside(value: JsonValue) -> str:
-    if value and isinstance(value, (list, dict)):
-        return "[...]" if isinstance(value, list) else "{...}"
-    return _written(value)
+        return {"...": "..."} if depth and value else {_beginning(name): _beginning(one, 1) for name, one in members}
+    return value
 
 
 def path_of(steps: Iterable[str | int], path: str = "body") -> str:
@@ -158,8 +152,7 @@ class Violation:
             return SENTENCES[self.subject or by_path]
         if location in {"query", "path"}:
             return SENTENCES[location]
-        is_sent = name in FIELDS and not FIELDS[name].assigned
-        return SENTENCES[name if is_sent else "body"]
+        return SENTENCES[name if name in FIELDS and not FIELDS[name].assigned else "body"]
 
 
 class Violations(list[Violation]):

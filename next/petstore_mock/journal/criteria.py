@@ -55,8 +55,15 @@ class Criteria:
     ) -> None:
         self.operation = None if operation is None else require_operation(operation).name
         self.asked = dict(asked)
-        self._before_response = before_response
+        self._general = [name for name in GENERAL if not (before_response and name in _OF_RESPONSE)]
         self._checks = [self._check(name, value) for name, value in asked.items()]
+
+    @property
+    def claim(self) -> str:
+        """The criteria in words: ``with name='Rex'``; keys are masked."""
+        return (
+            f"with {', '.join(f'{name}={_show(value)}' for name, value in self.shown().items())}" if self.asked else ""
+        )
 
     def shown(self) -> dict[str, Any]:
         """Return the criteria by name; keys in header fields and parameters are masked."""
@@ -65,52 +72,40 @@ class Criteria:
             for name, value in self.asked.items()
         }
 
-    @property
-    def claim(self) -> str:
-        """The criteria in words: ``with name='Rex'``; keys are masked."""
-        shown = self.shown()
-        return f"with {', '.join(f'{name}={_show(value)}' for name, value in shown.items())}" if shown else ""
-
     def differences(self, exchange: Exchange) -> list[str]:
         """Return why ``exchange`` does not meet the criteria, keys masked; empty if it does."""
         found = [exchange.masked(difference) for check in self._checks if (difference := check(exchange))]
-        if self.operation not in {None, exchange.operation}:
-            found.insert(0, f"it is {exchange.operation or 'no operation'}")
-        return found
+        is_other = self.operation not in {None, exchange.operation}
+        return [f"it is {exchange.operation or 'no operation'}", *found] if is_other else found
 
     def miss(self, exchange: Exchange) -> str:
         """Return the same as one text."""
         return "; ".join(self.differences(exchange))
 
     def matches(self, exchange: Exchange) -> bool:
-        """Say whether ``exchange`` meets the criteria."""
         return self.operation in {None, exchange.operation} and not any(check(exchange) for check in self._checks)
 
     def _check(self, name: str, value: Any) -> Check:  # noqa: ANN401  # each criterion checks its own value
         is_argument = name == "status" and (value is None or isinstance(value, str))
         if name in GENERAL and not is_argument:
-            if self._before_response and name in _OF_RESPONSE:
+            if name not in self._general:
                 refuse(f"expected criteria of the request, which has no response yet; got {name}={_show(value)}")
             checked, differs = GENERAL[name]
             return partial(differs, checked(value))
         asked = OPERATIONS.values() if self.operation is None else [OPERATIONS[self.operation]]
         known = list(dict.fromkeys(argument for operation in asked for argument in _places(operation)))
         if name not in known:
-            general = [other for other in GENERAL if not (self._before_response and other in _OF_RESPONSE)]
-            names = [*known, *general]
-            refuse(
-                f"expected criteria of {self.operation or 'a request'}: {', '.join(dict.fromkeys(names))}; "
-                f"got {name}={_show(value)}{did_you_mean(name, [*names, 'times'])}"
-            )
+            names = [*dict.fromkeys([*known, *self._general])]
+            hint = did_you_mean(name, [*names, "times"])
+            whose = self.operation or "a request"
+            refuse(f"expected criteria of {whose}: {', '.join(names)}; got {name}={_show(value)}{hint}")
         return partial(_argument, name, value)
 
 
 def _places(operation: Operation) -> dict[str, str]:
     """Return where each argument of an operation is sent: ``body``, ``path`` or ``query``."""
     places: dict[str, str] = {parameter.name: parameter.where for parameter in operation.parameters}
-    if operation.body is not None:
-        places.update(dict.fromkeys(properties(operation.body), "body"))
-    return places
+    return places | dict.fromkeys(properties(operation.body) if operation.body else (), "body")
 
 
 def _argument(name: str, wanted: object, exchange: Exchange) -> str:
@@ -120,25 +115,19 @@ def _argument(name: str, wanted: object, exchange: Exchange) -> str:
         return f"{'it' if operation is None else operation.name} has no argument {name}"
     if place == "body":
         return _member(name, wanted, exchange)
-    text = str(wanted) if is_integer(wanted) else _NOT_SENT if wanted is None else wanted
     if place == "query":
         came = _texts(_parameters(exchange).get(name))
     else:
         at = operation.path.split("/").index(f"{{{name}}}") - len(operation.path.split("/"))
         came = unquote(exchange.target.partition("?")[0].split("/")[at])
-    return "" if came == text else f"{name} was {_show(came)}, expected {_show(text)}"
+    return _compared(name, came, str(wanted) if is_integer(wanted) else wanted)
 
 
 def _member(name: str, wanted: object, exchange: Exchange) -> str:
     value, problem = _decoded(exchange)
-    if problem:
-        return f"{name} was not sent: {problem}"
-    if not is_object(value):
-        return f"{name} was not sent: the body was {describe(value)}"
-    came: Any = value.get(name, _NOT_SENT)
-    if wanted is None:  # not sent; `json=` can ask for null
-        return "" if came is _NOT_SENT else f"{name} was {_show(came)}, expected it not to be sent"
-    return _compared(name, came, wanted)
+    if not problem and not is_object(value):
+        problem = f"the body was {describe(value)}"
+    return f"{name} was not sent: {problem}" if problem else _compared(name, value.get(name, _NOT_SENT), wanted)
 
 
 # Criteria that every request has: what a test may pass, and how a request may differ from that
@@ -166,7 +155,7 @@ def _json_of(value: object) -> object:
 
 def _json(wanted: object, exchange: Exchange) -> str:
     came, problem = _decoded(exchange)
-    return problem or _compared("json", came, wanted)
+    return problem or _differ("json", came, wanted)
 
 
 def _body_of(value: object) -> bytes:
@@ -176,16 +165,13 @@ def _body_of(value: object) -> bytes:
 
 
 def _body(wanted: bytes, exchange: Exchange) -> str:
-    return _cut_body(exchange) or _compared("body", exchange.body, wanted)
+    return _cut_body(exchange) or _differ("body", exchange.body, wanted)
 
 
 def _query_of(value: Any) -> dict[str, list[str]]:  # noqa: ANN401
     require(is_object(value), "query as a mapping", query=value)
-    return {
-        str(name): [one if isinstance(one, str) else str(one) for one in (values if is_array(values) else [values])]
-        for name, values in value.items()
-        if values is not None  # None means that it was not sent
-    }
+    given = {name: values if is_array(values) else [values] for name, values in value.items() if values is not None}
+    return {str(name): [one if isinstance(one, str) else str(one) for one in values] for name, values in given.items()}
 
 
 def _query(wanted: dict[str, list[str]], exchange: Exchange) -> str:
@@ -208,12 +194,10 @@ def _header(exchange: Exchange, name: str, wanted: str) -> str:
     came = exchange.request.values(name)
     if wanted in came or wanted == ", ".join(came):
         return ""
-    keys = exchange.secrets
-    expected = mask_field(name, wanted, keys)
-    if not came:
-        return f"header {name} was not sent, expected {_show(expected)}"
-    shown = ", ".join(mask_field(name, text, keys) for text in came)
-    return f"header {name} was {_show(shown)}, expected {'another key' if shown == expected else _show(expected)}"
+    expected = mask_field(name, wanted, exchange.secrets)
+    shown = ", ".join(mask_field(name, text, exchange.secrets) for text in came)
+    was = _show(shown) if came else "not sent"
+    return f"header {name} was {was}, expected {'another key' if shown == expected else _show(expected)}"
 
 
 def _fault_of(value: Any) -> Fault | str | None:  # noqa: ANN401
@@ -223,12 +207,9 @@ def _fault_of(value: Any) -> Fault | str | None:  # noqa: ANN401
 
 
 def _fault(wanted: Fault | str | None, exchange: Exchange) -> str:
-    met = [
-        fault.kind if fault is not None and isinstance(wanted, str) else fault
-        for fault in (exchange.fault, exchange.delayed_by)
-    ]
-    matches = wanted == met[0] or (wanted is not None and wanted == met[1])
-    return "" if matches else f"fault was {exchange.fault or 'none'}, expected {wanted or 'none'}"
+    met = [one for one in (exchange.fault, exchange.delayed_by) if one is not None]
+    forms = {form for one in met for form in (one, one.kind)} if met else {None}
+    return "" if wanted in forms else f"fault was {exchange.fault or 'none'}, expected {wanted or 'none'}"
 
 
 def _condition_of(value: Any) -> str | None:  # noqa: ANN401
@@ -238,10 +219,6 @@ def _condition_of(value: Any) -> str | None:  # noqa: ANN401
 def _condition(wanted: str | None, exchange: Exchange) -> str:
     came = None if exchange.condition is None else exchange.condition.name
     return "" if came == wanted else f"condition was {came or 'none'}, expected {wanted or 'none'}"
-
-
-def _attribute(name: str) -> Callable[[object, Exchange], str]:
-    return lambda wanted, exchange: _compared(name, getattr(exchange, name), wanted)
 
 
 def _as_it_is(value: object) -> object:
@@ -254,8 +231,8 @@ GENERAL: Final[Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Exchange]
     "body": (_body_of, _body),
     "query": (_query_of, _query),
     "headers": (_headers_of, _headers),
-    "method": (_as_it_is, _attribute("method")),
-    "path": (_as_it_is, _attribute("path")),
+    "method": (_as_it_is, lambda wanted, exchange: _differ("method", exchange.method, wanted)),
+    "path": (_as_it_is, lambda wanted, exchange: _differ("path", exchange.path, wanted)),
     "fault": (_fault_of, _fault),
     "condition": (_condition_of, _condition),
 }
@@ -269,7 +246,12 @@ def _show(value: object) -> str:
     return cut(repr(value), _SHOWN)
 
 
-def _compared(what: str, came: object, wanted: object) -> str:
+def _compared(name: str, came: object, wanted: object) -> str:
+    """Compare an argument; None means that it was not sent, and ``json=`` can ask for null."""
+    return _differ(name, came, _NOT_SENT if wanted is None else wanted)
+
+
+def _differ(what: str, came: object, wanted: object) -> str:
     return "" if _same(came, wanted) else f"{what} was {_show(came)}, expected {_show(wanted)}"
 
 

@@ -7,10 +7,10 @@ ours, as the format allows. Keys are masked; sizes are those of the wire.
 from __future__ import annotations
 
 import base64
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
+from petstore_mock import __version__
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
@@ -32,16 +32,11 @@ def har_document(exchanges: Iterable[Exchange], *, base_url: str | None = None) 
     return {
         "log": {
             "version": "1.2",
-            "creator": {"name": "petstore-mock", "version": _version()},
+            "creator": {"name": "petstore-mock", "version": __version__},
             "pages": [],  # optional, but Firefox's importer reads it
             "entries": [_entry(exchange, base_url) for exchange in exchanges],
         }
     }
-
-
-def _version() -> str:
-    version: str = import_module("petstore_mock").__version__  # no static import: the package names the rooms above
-    return version
 
 
 def _entry(exchange: Exchange, base_url: str | None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
+    from petstore_mock.interface.static import OperationName
     from petstore_mock.journal.exchange import Exchange
 
 KEPT: Final = 10_000  # requests: an endless test must not fill the memory
@@ -204,7 +205,7 @@ class Journal:
         kept = [one for one in self._kept() if one.is_violation and not one.expected]
         return [*filter(None, [self._first]), *kept]
 
-    def for_operation(self, operation: str) -> list[Exchange]:
+    def for_operation(self, operation: OperationName) -> list[Exchange]:
         """Return the exchanges that the route led to ``operation``, refused ones included.
 
         Raises:
@@ -218,7 +219,7 @@ class Journal:
 
     def assert_called(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int | None = None,
         **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
     ) -> list[Exchange]:
@@ -238,9 +239,9 @@ class Journal:
             EvictedError: the answer depends on requests that are gone.
         """
         __tracebackhide__ = True
-        return self._assert(Criteria(criteria, operation), times, has_criteria=bool(criteria))
+        return self._assert(Criteria(criteria, operation), times)
 
-    def assert_not_called(self, operation: str | None = None) -> None:
+    def assert_not_called(self, operation: OperationName | None = None) -> None:
         """Assert that no request for ``operation`` arrived; without one, no request at all.
 
         Raises:
@@ -248,12 +249,12 @@ class Journal:
             PetStoreMockError: there is no such operation.
         """
         __tracebackhide__ = True
-        self._assert(Criteria({}, operation), 0, has_criteria=False)
+        self._assert(Criteria({}, operation), 0)
 
-    def _assert(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> list[Exchange]:
+    def _assert(self, asked: Criteria, times: int | None) -> list[Exchange]:
         __tracebackhide__ = True
         _check_count(times, 0)
-        passed, message, found = self._judge(asked, times, has_criteria=has_criteria)
+        passed, message, found = self._judge(asked, times)
         if not passed:
             raise VerificationError(message)
         return found
@@ -272,10 +273,11 @@ class Journal:
         """
         if where and self.evicted:
             raise self._lost()
-        return self._judge(Criteria(where, operation), times, has_criteria=bool(where))[:2]
+        return self._judge(Criteria(where, operation), times)[:2]
 
-    def _judge(self, asked: Criteria, times: int | None, *, has_criteria: bool) -> tuple[bool, str, list[Exchange]]:
+    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         kept = self._kept()
+        has_criteria = bool(asked.asked)
         found = [exchange for exchange in kept if asked.matches(exchange)]
         is_exact = not has_criteria or not kept or kept[0].number == 1
         count = len(found) if has_criteria else self._count(asked.operation)
@@ -315,7 +317,7 @@ class Journal:
 
     def wait_for(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int = 1,
         timeout: float = 1.0,
         **criteria: Any,  # noqa: ANN401
@@ -349,7 +351,7 @@ class Journal:
 
     async def wait_for_async(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int = 1,
         timeout: float = 1.0,  # noqa: ASYNC109  # as the blocking one
         **criteria: Any,  # noqa: ANN401

@@ -121,6 +121,11 @@ class Service:
         return self._server is not None and self._server.is_alive
 
     @property
+    def died(self) -> str:
+        """Why the listener ended although nothing stopped it; empty unless it did."""
+        return "" if self._server is None else self._server.died
+
+    @property
     def url(self) -> str:
         """The base address, ending in ``/v1``."""
         server = self._server
@@ -158,6 +163,10 @@ class Service:
         """Forget the expectations."""
         if self._httpserver is not None:
             self._httpserver.clear()
+
+    def expectations(self) -> list[str]:
+        """Return what requests ``httpserver`` expects, in words."""
+        return [] if self._httpserver is None else self._httpserver.in_words()
 
     def _problems(self) -> list[str]:
         return [] if self._httpserver is None else self._httpserver.problems()

@@ -6,11 +6,12 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from petstore_mock.common.guards import is_object
 from petstore_mock.common.masking import cut
 from petstore_mock.common.refusing import refuse, shown
 from petstore_mock.control.admission import TOKEN_HEADER, check_token
@@ -36,15 +37,7 @@ _REFUSALS: Final[Mapping[int, type[PetStoreMockError]]] = {404: NotFoundError, 4
 class RemoteDoor:
     """The way to the doors of one stub. Thread-safe: each call has a connection of its own.
 
-    Args:
-        url: the stub's root, its ``/v1`` or ``/w/NAME/v1``, or the address of its control door.
-        token: the value of ``Petstore-Control-Token``, where the stub asks for one.
-        ca_path: a PEM file of the authority to trust; Python's defaults for None.
-
-    Attributes:
-        root: the address of the stub.
-        name: the world that the address names; None without one.
-        ca_path: the same.
+    ``root`` is the address of the stub, ``name`` the world that the address names.
     """
 
     def __init__(self, url: str, token: str | None = None, ca_path: str | PathLike[str] | None = None) -> None:
@@ -75,7 +68,7 @@ class RemoteDoor:
         """Let a world do a verb and return the result; ``patience`` is how many seconds the verb itself may take."""
         given = dict(arguments)
         where = given.get("where")
-        if where and isinstance(where.get("body"), bytes):
+        if is_object(where) and isinstance(where.get("body"), bytes):
             given["where"] = {**where, "body": where["body"].decode("utf-8", "backslashreplace")}
         path = _IN_PATH.sub(lambda name: quote(_in_path(name[1], given.pop(name[1])), safe=""), verb.path)
         content = None
@@ -85,10 +78,10 @@ class RemoteDoor:
             content = _encoded(given[verb.body] if verb.body else given)
         status, kind, body = self._exchange(verb.method, self.url_of(world) + path, content, _PATIENCE + patience)
         try:
-            value = json.loads(body) if body else None
+            value: Any = json.loads(body) if body else None
         except ValueError:
             value, kind = None, ""
-        if kind == "application/problem+json" and isinstance(value, dict):
+        if kind == "application/problem+json" and is_object(value):
             raise _REFUSALS.get(status, PetStoreMockError)(str(value["detail"]))
         if status >= http.client.BAD_REQUEST or not (kind == "application/json" or not body):
             refuse(
@@ -115,8 +108,8 @@ class RemoteDoor:
             return response.status, response.headers.get_content_type(), response.read()
         except ssl.SSLCertVerificationError as error:
             refuse(
-                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, which "
-                "serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
+                f"expected a certificate at {self.root} that is trusted; {error}: pass the file of its authority, "
+                "which serve --tls-ca-out writes, as ca_path=, or set SSL_CERT_FILE"
             )
         except (OSError, http.client.HTTPException) as error:
             refuse(
@@ -152,14 +145,14 @@ def _encoded(value: object) -> bytes:
 
 def _carried(value: object) -> object:
     """Return what a test wrote as JSON carries it: mappings, iterables of animals, moments and faults."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         return dict(value)
     if isinstance(value, Fault):
         data = value.to_data()
-        return data if isinstance(data, Mapping) else {"kind": value.kind, **value.arguments}  # criteria have no status
+        return data if is_object(data) else {"kind": value.kind, **value.arguments}  # criteria have no status
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    if isinstance(value, Iterable) and not isinstance(value, Callable):  # type: ignore[arg-type]
-        return list(value)
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return list(cast("Any", value))
     message = f"{shown(value)} stays in this process; for a function of when=, pass criteria as where={{'name': 'Rex'}}"
     raise TypeError(message)

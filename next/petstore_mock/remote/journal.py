@@ -94,7 +94,7 @@ class RemoteJournal(Journal):
             raise EvictedError(str(error)) from None
         return told["passed"], told["message"]
 
-    def _judge(self, asked: Criteria, times: int | None, **_: bool) -> tuple[bool, str, list[Exchange]]:
+    def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
         passed, message = self.check(asked.operation, times, asked.asked)
         found = [one for one in self._kept() if asked.matches(one)] if passed else []
         return passed, message, found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -17,7 +18,7 @@ from petstore_mock.core.clock import Clock
 from petstore_mock.core.options import start_of
 from petstore_mock.core.refusals import NotFoundError
 from petstore_mock.core.registry import DEFAULT_WORLD
-from petstore_mock.errors import VerificationError
+from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.faults.fault import from_data
 from petstore_mock.interface.behaviour import Behaviour, as_behaviour
 from petstore_mock.journal.text import error_of
@@ -60,13 +61,14 @@ def connect(
             certificate is not trusted.
     """
     door = RemoteDoor(url, token, ca_path)
-    require(world != "", "the name of a world", world=world)
+    require(world is None or (world == str(world) and world), "the name of a world", world=world)
     if door.name is not None and world not in {None, door.name}:
         refuse(f"expected one world; got the address of {door.name!r}, and world={world!r}")
     name = world or door.name
-    petstore = RemotePetStore(door, f"py-{secrets.token_hex(8)}" if name is None else name, is_own=name is None)
-    petstore._adopt({})  # noqa: SLF001
-    return petstore
+    return RemotePetStore(door, name)
+
+
+Do = Callable[..., Any]  # of a verb and its arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,14 @@ class RemoteSnapshot:
 
 
 class RemoteHandle:
-    """A planned fault in a world elsewhere; see :class:`FaultHandle`."""
+    """A planned fault in a world elsewhere; see :class:`FaultHandle`. It is over when it was cancelled or reset."""
 
-    def __init__(self, petstore: RemotePetStore, plan: Mapping[str, Any]) -> None:
-        self._petstore = petstore
+    def __init__(self, do: Do, plan: Mapping[str, Any]) -> None:
+        self._do = do
         self._plan = plan
-        self._cancelled = False
         self.id: int = plan["id"]
         self.fault = from_data(plan["fault"])
+        self.is_over = False
 
     def __repr__(self) -> str:
         return f"<{self} hits={self.hits}>"
@@ -94,41 +96,38 @@ class RemoteHandle:
         words: str = self._plan["words"]
         return words
 
-    def _refreshed(self) -> Mapping[str, Any]:
+    def refresh(self) -> Mapping[str, Any]:
         """Return the plan as it is now, or as it was when it left the world."""
-        if not self._cancelled and self._petstore.handles.get(self.id) is self:
-            plans = self._petstore._do(state.list_faults, {})["faults"]  # noqa: SLF001
+        if not self.is_over:
+            plans: list[Mapping[str, Any]] = self._do(state.list_faults, {})["faults"]
             self._plan = next((plan for plan in plans if plan["id"] == self.id), self._plan)
         return self._plan
 
     @property
     def hits(self) -> int:
         """How often it fired."""
-        return int(self._refreshed()["hits"])
+        return int(self.refresh()["hits"])
 
     @property
     def spent(self) -> bool:
         """Whether it has fired as often as it may."""
-        return bool(self._refreshed()["spent"])
+        return bool(self.refresh()["spent"])
 
-    def cancel(self) -> None:
+    def cancel(self, *, required: bool = False) -> None:
         """Take the fault away; harmless when it is gone already."""
-        self._cancel(required=False)
-
-    def _cancel(self, *, required: bool) -> None:
-        self._refreshed()
-        if not self._cancelled and self._petstore.handles.get(self.id) is self:
+        if not self.is_over:
+            self.refresh()
+            self.is_over = True
             with suppress(NotFoundError):
-                self._petstore._do(state.cancel_fault, {"fault_id": self.id, "required": required})  # noqa: SLF001
-        self._cancelled = True
+                self._do(state.cancel_fault, {"fault_id": self.id, "required": required})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         __tracebackhide__ = True
-        why_not = None if self._cancelled or self.hits else self._plan["why_not"]
-        self._cancel(required=bool(why_not) and kind is not None)
+        why_not = None if self.is_over or self.hits else self._plan["why_not"]
+        self.cancel(required=bool(why_not) and kind is not None)
         if why_not and kind is None:
             raise VerificationError(f"{self} {why_not.replace(':', ' within its block:', 1)}")
 
@@ -136,42 +135,51 @@ class RemoteHandle:
 class RemoteClock(Clock):
     """The time of a world elsewhere."""
 
-    def __init__(self, petstore: RemotePetStore) -> None:
-        self._petstore = petstore
+    def __init__(self, do: Do) -> None:
+        self._do = do
 
     def now(self) -> float:
-        """Return the fake's time in seconds since 1970, to the millisecond."""
-        return moment_of(self._petstore._do(state.show_clock, {})["now"])  # noqa: SLF001
+        return moment_of(self._do(state.show_clock, {})["now"])
 
     @property
     def frozen(self) -> bool:
-        """Whether the fake's time stands still."""
-        return bool(self._petstore._do(state.show_clock, {})["frozen"])  # noqa: SLF001
+        return bool(self._do(state.show_clock, {})["frozen"])
 
     def _change(self, **change: Any) -> None:  # noqa: ANN401  # moment, step and freeze
         names = {"moment": "travel_to", "step": "advance"}
         told = {names.get(name, name): value for name, value in change.items()}
         told |= {"travel_to": iso(change["moment"])} if "moment" in change else {}
-        self._petstore._do(state.change_clock, told)  # noqa: SLF001
+        self._do(state.change_clock, told)
 
 
 class RemotePetStore(PetStore):
-    """A world of a stub in another process; :func:`connect` makes one.
+    """A world of a stub in another process; :func:`connect` makes one. Without a name it is its own, and ends."""
 
-    Attributes:
-        handles: the faults that were planned since the world began anew, by number; internal.
-    """
-
-    def __init__(self, door: RemoteDoor, name: str, *, is_own: bool = False) -> None:
+    def __init__(self, door: RemoteDoor, name: str | None, options: Mapping[str, Any] | None = None) -> None:
         self._door = door
+        self._is_own = name is None
+        name = f"py-{secrets.token_hex(8)}" if name is None else name
         self._name = None if name == DEFAULT_WORLD else name
-        self._is_own = is_own
-        self._url = self._key = ""
-        self._lasting: dict[str, Any] = {}  # options that worlds of fresh() have too
         self._further_keys: list[str] = []
-        self.handles: dict[int, RemoteHandle] = {}
-        self._clock = RemoteClock(self)
+        self._handles: list[RemoteHandle] = []
+        self._lasting = {one: value for one, value in (options or {}).items() if one in {"strict", "mutant"}}
+        world = self._adopted(options or {})
+        self._url: str = world["url"]
+        self._key: str = world["api_key"]
+        self._clock = RemoteClock(self._do)
         self._journal = RemoteJournal(self._do, lambda: (self._key, *self._further_keys))
+
+    def _adopted(self, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+        """Take over the world as it is; make it if it is not there."""
+        if not self._is_own:
+            with suppress(NotFoundError):
+                return self._do(worlds.show_world, {})
+        try:
+            return self._do(worlds.make_world, carried_options(options))
+        except PetStoreMockError as error:
+            if isinstance(seed := options.get("seed"), (str, PathLike)):
+                refuse(f"{seed}: {error}")
+            raise
 
     def __repr__(self) -> str:
         return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"
@@ -243,39 +251,26 @@ class RemotePetStore(PetStore):
 
     def _do(self, verb: Verb, arguments: Mapping[str, Any], patience: float = 0.0) -> Any:  # noqa: ANN401  # a JSON value
         result = self._door.send(verb, self._name, arguments, patience)
-        if verb in {worlds.make_world, worlds.show_world} and not self._url:
-            self._url, self._key = result["url"], result["api_key"]
         if verb is state.issue_key:
             self._further_keys.append(result["api_key"])
         return result
 
-    def _adopt(self, options: Mapping[str, Any]) -> None:
-        """Take over the world as it is; make it if it is not there."""
-        if not self._is_own:
-            with suppress(NotFoundError):
-                self._do(worlds.show_world, {})
-                return
-        self._lasting = {name: options[name] for name in ("strict", "mutant") if name in options}
-        self._do(worlds.make_world, _carried_options(options))
-
     def _handle(self, plan: Mapping[str, Any]) -> RemoteHandle:
-        handle = self.handles[plan["id"]] = RemoteHandle(self, plan)
-        return handle
+        self._handles.append(RemoteHandle(self._do, plan))
+        return self._handles[-1]
 
     def _begin_fresh(self, options: Mapping[str, Any]) -> Self:
-        inner = type(self)(self._door, f"py-{secrets.token_hex(8)}", is_own=True)
-        inner._adopt({**self._lasting, **options})  # noqa: SLF001
-        return inner
+        return type(self)(self._door, None, {**self._lasting, **options})
 
     def _end_fresh(self) -> None:
         self.stop()
 
     def reset(self) -> None:
-        """Return to the starting state; see :meth:`PetStore.reset`."""
-        for handle in self.handles.values():
-            handle._refreshed()  # noqa: SLF001
+        for handle in self._handles:
+            handle.refresh()
+            handle.is_over = True
         super().reset()
-        self.handles = {}
+        self._handles = []
 
     def _report(self) -> list[tuple[str, str]]:
         problems = self._do(worlds.report_problems, {})["problems"]
@@ -285,47 +280,39 @@ class RemotePetStore(PetStore):
         return [words for _, words in self._report()]
 
     def verify(self) -> None:
-        """Raise for everything that a test must answer for; see :meth:`PetStore.verify`."""
         __tracebackhide__ = True
         if problems := self._report():
             raise error_of(problems)
 
     @property
     def api_key(self) -> str:
-        """A valid API key (§5)."""
         return self._key
 
     @property
     def journal(self) -> RemoteJournal:
-        """Every request in order, with the decision about it."""
         return self._journal
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the fake does where the interface shows nothing, as of now."""
         return Behaviour().replace(self._do(state.show_behaviour, {}))
 
     @property
     def clock(self) -> RemoteClock:
-        """The fake's own time."""
         return self._clock
 
     def snapshot(self) -> RemoteSnapshot:
-        """Return a copy of the state: animals, keys, behaviour, clock. Journal and faults are not part of it."""
         return RemoteSnapshot(self._do(state.take_snapshot, {})["id"], self.url)
 
     def restore(self, snapshot: RemoteSnapshot) -> None:
-        """Return to a copy of the state; see :meth:`PetStore.restore`."""
         if getattr(snapshot, "world", "") != self.url:
             refuse(f"expected a snapshot of this world, as snapshot() returns it; got {shown(snapshot)}")
         self._do(state.restore_snapshot, {"snapshot_id": snapshot.id})
 
     def expect_violation(self, pattern: str | None = None) -> AbstractContextManager[None]:
-        """Return a block in which the client breaks the contract on purpose; see :meth:`PetStore.expect_violation`."""
         return RemoteExpectation(self._journal, pattern, self._do)
 
 
-def _carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def carried_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a world as the door takes them: this side reads files, and moments become text."""
     start_of(options)  # refuses here what can't be right
     key = options.get("api_key")

@@ -29,11 +29,14 @@ from petstore_mock.strategies.animals import (
     pets,
 )
 from petstore_mock.strategies.plans import PlannedFault, behaviours, fault_plans, faults
+from petstore_mock.strategies.scenario import Scenario
+from petstore_mock.strategies.scenarios import scenarios
 
 __all__ = [
     "InvalidListQuery",
     "InvalidNewPet",
     "PlannedFault",
+    "Scenario",
     "behaviours",
     "category_ids",
     "fault_plans",
@@ -45,4 +48,5 @@ __all__ = [
     "new_pets",
     "pet_statuses",
     "pets",
+    "scenarios",
 ]

@@ -71,7 +71,7 @@ class Authority:
         except ValueError as error:
             refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
         context = server_context()
-        leaf.configure_cert(context)
+        leaf.configure_cert(context)  # pyright: ignore[reportUnknownMemberType]  # it also takes one of pyOpenSSL
         return context, leaf.cert_chain_pems[0].bytes()
 
 

@@ -109,6 +109,11 @@ class Listener(HTTPServer):
         text = f"{whose} raised {type(error).__name__}: {error}\n"
         return Head(500, [("Content-Type", "text/plain; charset=utf-8")]), text.encode()
 
+    def in_words(self) -> list[str]:
+        """Return the expectations in words."""
+        every = (*self.ordered_handlers, *self.oneshot_handlers, *self.handlers)
+        return [cut(repr(one.matcher), _SHOWN) for one in every]
+
     def problems(self) -> list[str]:
         """Return the problems with the expectations, and forget them: failures, and expectations that were not met."""
         unmet = [

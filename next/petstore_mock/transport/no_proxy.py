@@ -37,7 +37,7 @@ def unexempt(host: str) -> None:
 
 def written() -> dict[str, str]:
     """Return the variables as the fake sets them while it listens; empty while it does not."""
-    values = {}
+    values: dict[str, str] = {}
     for name, other in zip(_NAMES, reversed(_NAMES), strict=True):
         # Most libraries read `no_proxy` first: it must not hide the exceptions of the other, where only that is set.
         former = _before.get(name) or _before.get(other) or ""

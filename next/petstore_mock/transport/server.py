@@ -57,7 +57,8 @@ class _Socket(socket.socket):
     """A socket that accepts connections while a test has replaced ``socket.socket``."""
 
     def accept(self) -> tuple[socket.socket, Any]:
-        descriptor, address = self._accept()  # type: ignore[attr-defined]  # what socket.accept() calls
+        accept: Callable[[], tuple[int, Any]] = getattr(self, "_accept")  # noqa: B009  # as socket.accept() does
+        descriptor, address = accept()
         return _Socket(self.family, self.type, self.proto, fileno=descriptor), address
 
 
@@ -91,6 +92,7 @@ class Server:
         self._lock = Lock()
         self._thread: Thread | None = None
         self._accepted = 0
+        self._error: BaseException | None = None
 
     def __repr__(self) -> str:
         return f"<Server {self.host}:{self.port} {'running' if self.is_alive else 'stopped'}>"
@@ -99,6 +101,13 @@ class Server:
     def is_alive(self) -> bool:
         """Whether it listens. It does not when its thread has died, or in the child of a fork."""
         return self._thread is not None and self._thread.is_alive() and self.process == os.getpid()
+
+    @property
+    def died(self) -> str:
+        """Why its thread ended although nothing stopped it; empty unless it did."""
+        if self._thread is None or self._thread.is_alive() or self.process != os.getpid():
+            return ""
+        return "its loop was stopped" if self._error is None else f"{type(self._error).__name__}: {self._error}"
 
     @property
     def open_connections(self) -> int:
@@ -122,6 +131,7 @@ class Server:
             self._shared.connections.clear()
             self._stopping = asyncio.Event()
             self._tasks: set[asyncio.Task[None]] = set()
+            self._error = None
             self._thread = Thread(target=self._run, args=(sockets,), name="petstore-mock", daemon=True)
             self._thread.start()
 
@@ -172,6 +182,9 @@ class Server:
     def _run(self, sockets: list[_Socket]) -> None:
         try:
             self._loop.run_until_complete(self._serve(sockets))
+        except BaseException as error:
+            self._error = error
+            raise
         finally:
             for sock in sockets:
                 sock.close()

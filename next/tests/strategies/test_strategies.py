@@ -86,7 +86,7 @@ def test_behaviours_shrink_to_the_default() -> None:
     assert find(strategies.behaviours(), lambda _: True) == Behaviour()
     found = find(strategies.behaviours(vary=["list_order"]), lambda one: one != Behaviour())
     assert found.differences().keys() == {"list_order"}
-    with pytest.raises(PetStoreMockError, match="did you mean list_order"):
+    with pytest.raises(PetStoreMockError, match="did you mean 'list_order'"):
         strategies.behaviours(vary=["list_ordr"])
 
 

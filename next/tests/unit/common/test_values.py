@@ -28,7 +28,10 @@ MOMENT = 1922659200.0  # 5 December 2030, midnight UTC
     [
         (lambda: require(0, "a text", text="x" * 999), r"got text='x{199}\.\.\.$"),
         (lambda: require(0, "an id", pet_id=10**5000), "got pet_id=an integer of thousands of digits"),
-        (lambda: one_of("list_pets", OPERATIONS, "operation"), r"expected an operation, .*\(did you mean listPets\?\)"),
+        (
+            lambda: one_of("list_pets", OPERATIONS, "operation"),
+            r"expected an operation, .*\(did you mean 'listPets'\?\)",
+        ),
         (lambda: as_path("a\0b", "seed"), "expected seed to be a path"),
         (lambda: moment_of("soon"), "expected a date such as '2030-12-06'.*when='soon'"),
         (lambda: moment_of("1969-12-31"), "a moment from 1970"),
@@ -41,7 +44,7 @@ def test_refusals_say_what_was_expected_and_what_came(refuse: Callable[[], objec
 
 def test_nearest_name_is_suggested_whatever_its_case() -> None:
     words = [did_you_mean(name, OPERATIONS) for name in ("listpets", "get-pet", "zebra", 3)]
-    assert words == [" (did you mean listPets?)", " (did you mean getPet?)", "", ""]
+    assert words == [" (did you mean 'listPets'?)", " (did you mean 'getPet'?)", "", ""]
 
 
 def test_a_date_means_its_midnight_in_utc() -> None:

@@ -66,7 +66,7 @@ def test_quick_check_vouches_only_for_valid_values(name: str, value: Any) -> Non
         ({"type": ["string", "null"]}, 3, "body must be a string or null, got 3 (integer)"),
         ({"type": "string", "enum": ["a", "b"]}, 3, "body must be a string, one of a, b, got 3 (integer)"),
         ({"enum": ["a", None]}, "c", 'body must be one of a, null, got "c" (string)'),
-        ({"type": "string", "minLength": 1}, "", 'body must have at least 1 character, got "" (string)'),
+        ({"type": "string", "minLength": 1}, "", 'body must have a length of at least 1, got "" (string)'),
         (
             {"oneOf": [{"type": "number", "minimum": 5}, {"type": "array"}]},
             1,

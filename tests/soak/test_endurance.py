@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -68,8 +69,12 @@ def assert_flat(before: Footprint, after: Footprint) -> None:
     assert after.memory - before.memory <= GROWTH, f"{(after.memory - before.memory) / (1 << 20):.1f} MiB more"
 
 
+def port_of(petstore: PetStoreMock) -> int:
+    return int(urlsplit(petstore.url).port or 0)
+
+
 def connect(petstore: PetStoreMock) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", petstore.httpserver.port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port_of(petstore)), timeout=30)
 
 
 class Pipeline:
@@ -114,9 +119,9 @@ def test_a_million_requests_leave_memory_threads_and_descriptors_as_they_were(pe
         clients = [stack.enter_context(connect(petstore)) for _ in range(CONNECTIONS)]
         pipelines = [Pipeline(petstore, client) for client in clients]
         load(pipelines, 50_000)  # the journal holds as much as it ever will
-        before, answered = Footprint.now(), petstore.journal.total
+        before, answered = Footprint.now(), petstore.journal[-1].number
         sent = load(pipelines, REQUESTS)
-        assert petstore.journal.total - answered == sent
+        assert petstore.journal[-1].number - answered == sent
         # What the allocator holds free comes and goes by some MiB; what leaks stays.
         after = [Footprint.now()]
         for _ in range(MORE_LOOKS):
@@ -137,12 +142,12 @@ def test_a_million_requests_without_the_collector_leave_no_cycles(petstore: PetS
         assert gc.collect() == 0
 
 
-def cycle(petstore: PetStoreMock, number: int) -> None:
-    """Do what the fixture does for a test, and what a small test does."""
-    petstore.tenant.renew(f"test_{number}")  # as the plugin does before each test
+def cycle(petstore: PetStoreMock) -> None:
+    """Begin anew, and do what a small test does."""
+    petstore.reset()
     assert [pet["id"] for pet in petstore.pets] == list(range(1, 21))
     petstore.inject(503, on="listPets", times=1)
-    connection = http.client.HTTPConnection("127.0.0.1", petstore.httpserver.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port_of(petstore), timeout=30)
     try:
         headers = {**petstore.headers, "Content-Type": "application/json"}
         body = '{"name": "Rex", "categoryId": 1, "status": "sold"}'
@@ -158,26 +163,29 @@ def cycle(petstore: PetStoreMock, number: int) -> None:
             assert answer.status == status
     finally:
         connection.close()
-    assert petstore.journal.total == 4
+    assert len(petstore.journal) == 4
     petstore.verify()
 
 
-def wait_until_closed(petstore: PetStoreMock) -> None:
-    """Wait for the listener to notice that the last client has gone."""
-    gone = threading.Event()
-    while petstore.httpserver.open_connections:
-        gone.wait(0.001)
+def footprint_at_rest() -> Footprint:
+    """Wait for the listener to notice that the last client has gone, and to close its end."""
+    pause = threading.Event()
+    footprint, earlier = Footprint.now(), None
+    while earlier is None or footprint.descriptors < earlier.descriptors:
+        pause.wait(0.5)
+        footprint, earlier = Footprint.now(), footprint
+    return footprint
 
 
-def test_ten_thousand_fixture_cycles_leave_memory_threads_and_descriptors_as_they_were(petstore: PetStoreMock) -> None:
-    for number in range(500):
-        cycle(petstore, number)
-    wait_until_closed(petstore)
-    before = Footprint.now()
-    for number in range(500, 500 + CYCLES):
-        cycle(petstore, number)
-    wait_until_closed(petstore)
-    assert_flat(before, Footprint.now())
+def test_ten_thousand_cycles_of_a_test_leave_memory_threads_and_descriptors_as_they_were(
+    petstore: PetStoreMock,
+) -> None:
+    for _ in range(500):
+        cycle(petstore)
+    before = footprint_at_rest()
+    for _ in range(CYCLES):
+        cycle(petstore)
+    assert_flat(before, footprint_at_rest())
 
 
 def test_starting_and_stopping_a_thousand_times_leaves_threads_and_descriptors_as_they_were() -> None:

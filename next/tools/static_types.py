@@ -1,6 +1,6 @@
-"""Writes ``static.py``: what type checkers must read as text, made from the table, the schemas and the gaps.
+"""Writes ``petstore_mock/interface/static.py``: types that checkers must read as text, of table, schemas and gaps.
 
-Run ``python -m petstore_mock.interface.generate`` after a change of these.
+Run ``python -m tools.static_types`` after a change of these.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from petstore_mock.interface.table import FIELDS, OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-TARGET: Final = Path(__file__).with_name("static.py")
-_HEAD: Final = '''"""Types of the names that the interface decides: written by ``generate.py``, not by hand."""
+TARGET: Final = Path(__file__).parents[1] / "petstore_mock" / "interface" / "static.py"
+_HEAD: Final = '''"""Types of the names that the interface decides: made by ``tools/static_types.py``, not by hand."""
 
 from __future__ import annotations
 

@@ -1,0 +1,174 @@
+"""Looks after calls from another thread: ends a hang, and leaves a call behind that never ends."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import threading
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from math import ceil
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from petstore_mock.checks.adapting import LOOP_THREAD
+from petstore_mock.checks.requests import seconds_told
+from petstore_mock.common.real import perf_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.journal.journal import Journal
+
+PLAYER_THREAD: Final = "petstore-mock-player"
+STANDSTILL: Final = 15.0  # seconds without a request: no client pauses for as long
+_TICK: Final = 0.02  # seconds between two looks
+_LONGEST_TICK: Final = 0.1  # seconds; more passed while the machine slept, and the client with it
+_RUNAWAY: Final = 200  # requests of one call, redirections that it follows included
+_INTERRUPTS: Final = 50
+
+
+@dataclass
+class Limits:
+    """How long a call may wait."""
+
+    patience: float = 2.0  # for a response that never comes
+    longest_wait: float | None = None  # that the client grants a Retry-After
+    standstill: float = STANDSTILL  # without a request, and without a response that is due
+
+
+class UnderWay:
+    """A call that is under way."""
+
+    def __init__(
+        self, journal: Journal, limits: Limits, release: Callable[[], object] | None = None, *, handshake: bool = False
+    ) -> None:
+        self.ended: Literal["hung", "stood still", "ran away"] | None = None
+        self.waited = 0.0  # since the latest request
+        self._journal, self._limits, self._release, self._handshake = journal, limits, release, handshake
+        self._before, self._at = len(journal), 0
+
+    def look(self, tick: float) -> bool:
+        """Note that ``tick`` seconds went by; end a hang; return whether the call is lost."""
+        requests = len(self._journal) - self._before
+        last = self._journal.last if requests else None
+        self.waited = 0.0 if requests != self._at else self.waited + tick
+        self._at = requests
+        if requests > _RUNAWAY:
+            self.ended = "ran away"
+        elif self._hangs(last):
+            if self.waited >= self._limits.patience and self.ended is None:
+                self.ended = "hung"
+                if self._release is None:
+                    return True
+                self.waited = 0.0
+                self._release()
+        elif last is not None and last.in_flight:
+            self.waited = 0.0
+        elif self.waited >= self._longest(last):
+            self.ended = "stood still"
+        return self.ended in {"ran away", "stood still"}
+
+    def _hangs(self, last: Exchange | None) -> bool:
+        return self.ended is None and (self._handshake if last is None else last.outcome == "hang")
+
+    def _longest(self, last: Exchange | None) -> float:
+        limit = self._limits.longest_wait
+        told = None if last is None or limit is None else seconds_told(last)
+        if told is None or limit is None or max(told) <= limit:
+            return max(self._limits.standstill, 1.5 * self._limits.patience)
+        by_service = ceil(told[0]) if 0 < told[0] <= limit else 0  # dates have whole seconds
+        return by_service + limit
+
+
+def client_threads() -> int:
+    """Return how many threads run that are not the package's own."""
+    return sum(thread.name not in {PLAYER_THREAD, LOOP_THREAD} for thread in threading.enumerate())
+
+
+class RunawayError(BaseException):
+    """Raised inside a call that sends requests without an end; no ``except Exception`` stops it."""
+
+
+class Player:
+    """A thread that does one thing after the other for another one, which can't wait for ever."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop
+        self._work: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=PLAYER_THREAD, daemon=True)
+        self._thread.start()
+
+    @property
+    def ident(self) -> int:
+        """The number of the thread."""
+        return self._thread.ident or 0
+
+    def play(self, work: Callable[[], Any]) -> Future[Any]:
+        """Begin to do ``work`` and return the future of its result."""
+        future: Future[Any] = Future()
+        self._work.put((work, future))
+        return future
+
+    def end(self) -> None:
+        """End the thread once it is done."""
+        self._work.put(None)
+
+    def interrupt(self, future: Future[Any]) -> None:
+        """End the Python code that the thread runs, if it does run code."""
+        for _ in range(_INTERRUPTS):
+            if future.done():
+                return
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(RunawayError))
+            wait([future], timeout=_TICK)
+
+    def _run(self) -> None:
+        if self._loop is not None:
+            asyncio.set_event_loop(self._loop)
+        try:
+            while (todo := self._work.get()) is not None:
+                _fill(*todo)
+                del todo  # it holds the result
+        except RunawayError:  # it came late
+            pass
+        finally:
+            if self._loop is not None:
+                self._loop.close()
+
+
+def _fill(work: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001  # for the thread that waits
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    del future  # the error's traceback holds this frame
+
+
+class Job:
+    """Something that a player does, in which calls are under way."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self.future: Future[Any] = Future()
+        self.under_way: UnderWay | None = None
+        self.lost: UnderWay | None = None
+
+
+def attend(jobs: Sequence[Job]) -> None:
+    """Wait until each job is done or lost."""
+    waiting, before = list(jobs), perf_counter()
+    while waiting:
+        wait([job.future for job in waiting], timeout=_TICK)
+        now = perf_counter()
+        tick, before = min(now - before, _LONGEST_TICK), now
+        for job in waiting:
+            under_way = job.under_way
+            if under_way is not None and not job.future.done() and under_way.look(tick):
+                job.lost = under_way
+                if under_way.ended == "ran away":
+                    job.player.interrupt(job.future)
+                job.player.end()
+        waiting = [job for job in waiting if job.lost is None and not job.future.done()]

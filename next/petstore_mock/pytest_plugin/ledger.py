@@ -1,0 +1,270 @@
+"""What the reports of a run carry, here or from the workers of xdist, and the summaries.
+
+Each summary is a function of the ledger that returns its lines, and what it measures as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from petstore_mock.common.refusing import one_of
+from petstore_mock.common.values import counted
+from petstore_mock.core.options import OPTIONS
+from petstore_mock.pytest_plugin import settings
+from petstore_mock.pytest_plugin.variants import by_hand, choose_mutants, mutant_of, name_without_variant, variant_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+_SHOWN: Final = 10  # owners of leaks, or tests in one line
+
+
+class Ledger:
+    """The facts of a run by test and variant; every summary is a function of it.
+
+    Facts are ``multiplied``, ``finished``, ``passed``, ``failed``, ``asked`` (for what the mutant does wrong),
+    ``removed`` (an operation was called after its removal), ``calls OPERATION``, ``shows OPERATION OUTCOME``,
+    ``assumes GAP=ALTERNATIVE`` and ``death WHY`` (of the listener, before the test).
+    """
+
+    def __init__(self) -> None:
+        self.facts: dict[str, dict[str, set[str]]] = {}
+        self.leaks: list[list[str]] = []  # pairs of owner and request
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take the record of a report into account; a later one of the same test and variant replaces it."""
+        self.facts.setdefault(record["test"], {})[record["variant"]] = {*record["facts"]}
+        self.leaks += record["leaks"]
+
+    def tests(self, fact: str, variant: str = "") -> list[str]:
+        """Return the tests of which a fact is known under a variant, by default as they are."""
+        return sorted(test for test, variants in self.facts.items() if fact in variants.get(variant, ()))
+
+    def by_fact(self, kind: str) -> dict[str, list[str]]:
+        """Return the facts that begin with ``kind``, each with its tests, whatever the variant but a mutant."""
+        found: dict[str, dict[str, None]] = {}
+        for test, variants in sorted(self.facts.items()):
+            for fact in (fact for name, facts in variants.items() if not name.startswith("mutant=") for fact in facts):
+                if fact.startswith(kind):
+                    found.setdefault(fact.removeprefix(kind), {})[test] = None
+        return {fact: [*tests] for fact, tests in sorted(found.items())}
+
+    def telling(self, fact: str, mutant: str) -> list[str]:
+        """Return the tests of which a fact is known under a mutant, and which pass as they are."""
+        passed = {*self.tests("passed")}
+        return [test for test in self.tests(fact, f"mutant={mutant}") if test in passed]
+
+    def is_needless(self, item: pytest.Item) -> bool:
+        """Say whether a variant can show nothing new: then it is left out, without a report."""
+        if not variant_of(item):
+            return False
+        facts = self.facts.get(name_without_variant(item), {}).get("", set())
+        if "finished" not in facts:  # with xdist, another worker may have run the test as it is
+            return False
+        mutant = mutant_of(item)
+        if mutant is None:
+            return "failed" in facts and variant_of(item) not in by_hand(item)
+        from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+
+        if "passed" not in facts or facts.isdisjoint(f"calls {name}" for name in MUTANTS[mutant].operations):
+            return True
+        return bool(self.telling("failed", mutant)) and not item.config.getoption("petstore_mutants_all")
+
+
+class Summaries:
+    """Sums up a run as its options ask, writes JSON files, and holds shares against their goals."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        OPTIONS["at"].check("--petstore-at", config.getoption("petstore_at") or None)
+        self.assumed = settings.assumed_gaps(config)
+        self.covers = any(config.getoption(f"petstore_coverage{name}") for name in ("", "_fail_under", "_json"))
+        self._config = config
+        mode, source, _ = settings.setting(config, "leaks")
+        self._leak_mode = one_of(mode or "error", ("error", "warn", "ignore"), f"value of {source}")
+        self.ledger = Ledger()  # on the controller of xdist as well
+        self._lines: dict[str, list[str]] = {}  # by title
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if record := getattr(report, "petstore", None):
+            self.ledger.add(record)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        is_worker = hasattr(self._config, "workerinput")  # of xdist, whose controller sums up
+        if not is_worker and self._fails() and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _fails(self) -> bool:
+        """Sum up; return whether the session fails."""
+        option, ledger = self._config.getoption, self.ledger
+        seed = option("petstore_random_seed") or 0
+        fails = bool(ledger.leaks) and self._leak_mode == "error"
+        if ledger.leaks and self._leak_mode != "ignore":
+            self._lines["petstore: requests of finished tests"] = leaks(ledger, fails=fails)
+        if deaths := ledger.by_fact("death "):
+            lines = [f"It ended before {tests[0]}, and was begun anew: {death}" for death, tests in deaths.items()]
+            self._lines["petstore: the listener"] = lines
+        if option("petstore_at"):
+            self._lines["petstore: tests that call a removed operation"] = ledger.by_fact("removed").get("", ["none"])
+        if self.covers:
+            fails |= self._measure("coverage", *coverage(ledger))
+        if count := option("petstore_explore"):
+            self._lines["petstore exploration"] = exploration(ledger, count, seed, self.assumed)
+        if count := option("petstore_mutants"):
+            fails |= self._measure("mutants", *mutants(ledger, count, seed))
+        return fails
+
+    def _measure(self, name: str, lines: list[str], document: Mapping[str, Any]) -> bool:
+        """Write the JSON file of a summary; return whether that failed, or the share is smaller than it must be."""
+        self._lines[f"petstore {name}"] = lines
+        if file := self._config.getoption(f"petstore_{name}_json"):
+            text = json.dumps(document, indent=2, ensure_ascii=False)
+            told = settings.written(self._config.invocation_params.dir / file, "JSON", text)
+            lines.append(told if told.startswith("JSON") else f"FAILED: {told}")
+        least = self._config.getoption(f"petstore_{name}_fail_under")
+        if least is not None and document["percent"] < least:
+            lines.append(f"FAILED: {document['percent']} % is less than --petstore-{name}-fail-under={least:g}")
+        return any(line.startswith("FAILED") for line in lines)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for title, lines in self._lines.items():
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line, red=line.startswith("FAILED"))
+
+
+def _block(title: str, lines: Collection[str]) -> list[str]:
+    return ["", title, *(f"  {line}" for line in lines)] if lines else []
+
+
+def _listed(tests: Sequence[str]) -> str:
+    return f"{', '.join(tests[:_SHOWN])}{f' and {len(tests) - _SHOWN} more' if len(tests) > _SHOWN else ''}"
+
+
+def _measured(whole: Collection[object], part: Collection[object], what: str) -> dict[str, Any]:
+    """Return the beginning of a document; 100 percent only if nothing is missing."""
+    percent = 100.0 if len(part) == len(whole) else min(round(100 * len(part) / len(whole), 2), 99.99)
+    return {"count": len(whole), what: len(part), "percent": percent}
+
+
+def _alone(ledger: Ledger) -> list[str]:
+    title = 'No variants, since they do not name petstore; @pytest.mark.usefixtures("petstore") on a function does:'
+    return _block(title, sorted(ledger.facts.keys() - ledger.by_fact("multiplied").get("", ())))
+
+
+def leaks(ledger: Ledger, *, fails: bool) -> list[str]:
+    """Name the tests whose requests came after their end."""
+    by_owner: dict[str, list[str]] = {}
+    for owner, request in ledger.leaks:
+        by_owner.setdefault(owner, []).append(request)
+    lines: list[str] = []
+    for owner, (first, *others) in list(by_owner.items())[:_SHOWN]:
+        requests = f"{first} and {len(others)} more" if others else first
+        lines.append(f"{requests}: leaked by {owner}, or a client of wider scope than the test: set petstore_api_key")
+    if len(by_owner) > _SHOWN:
+        lines.append(f"and {len(by_owner) - _SHOWN} more tests")
+    verdict = "They fail the session, unless petstore_leaks is warn or ignore. " if fails else ""
+    return [*lines, f"{verdict}No journal has these requests; the key of a finished test gets 401."]
+
+
+def exploration(ledger: Ledger, count: int, seed: int, assumed: Mapping[str, str]) -> list[str]:
+    """Say which choices of the fake the client relies on, although the interface does not show them."""
+    from petstore_mock.interface.gaps import GAPS  # noqa: PLC0415  # most runs do without
+
+    explored = ledger.by_fact("multiplied").get("", [])
+    broken = sorted({*explored} & {*ledger.tests("failed")})
+    telling = {*explored}.difference(broken)
+    found: list[str] = []
+    for gap in GAPS.values():
+        rows: list[str] = []
+        for variant in (f"{gap.name}={alternative}" for alternative in gap.alternatives):
+            tests = [test for test in ledger.tests("failed", variant) if test in telling]
+            rows += [f"  {variant}: {_listed(tests)}"] if tests else []
+        if rows:
+            found.append(f"The client, or one of its tests, relies on {gap.name} (§{gap.section}): {gap.sentence}")
+            found += [f"  Do not assume {gap.lesson}.", *rows]
+    if not found:
+        known = "No test shows that the client relies on something that the interface leaves open."
+        found = [known if telling else "Nothing is known of the client: no test passes as it is and could be explored."]
+    declared = {f"{name}={alternative}": ["the setting petstore_assumes"] for name, alternative in assumed.items()}
+    declared |= ledger.by_fact("assumes ")
+    return [
+        f"{counted(len(explored), 'test')} as they are and under up to {count} behaviours each (random seed: {seed})",
+        *found,
+        *_block("These tests fail as they are, so their variants show nothing:", broken),
+        *_block("Known assumptions, which the fake keeps:", [f"{one}: {_listed(by)}" for one, by in declared.items()]),
+        *_alone(ledger),
+    ]
+
+
+def mutants(ledger: Ledger, count: int, seed: int) -> tuple[list[str], dict[str, Any]]:
+    """Say which mutants no test noticed."""
+    chosen = [_mutant(ledger, name) for name in choose_mutants(count, seed)]
+    noticed = [mutant for mutant in chosen if mutant["noticed"]]
+    missed = sorted((one for one in chosen if not one["noticed"]), key=lambda one: -len(one["asked_by"]))
+    multiplied = {*ledger.tests("multiplied")}
+    broken = sorted({*ledger.tests("finished")} & multiplied - {*ledger.tests("passed")})
+    document = {
+        **_measured(chosen, noticed, "noticed"),
+        "random_seed": seed,
+        "mutants": chosen,
+        "failed_as_they_are": broken,
+        "not_run": sorted(ledger.facts.keys() - multiplied),
+    }
+    lines = [
+        f"The tests noticed {len(noticed)} of {counted(len(chosen), 'mutant')}: {document['percent']} % (seed: {seed})",
+        *_block("No test noticed these; first those that most tests asked for:", list(map(_survivor, missed))),
+        *_block("These tests do not pass as they are, so nothing is known of what they would notice:", broken),
+        *_alone(ledger),
+    ]
+    return lines, document
+
+
+def _mutant(ledger: Ledger, name: str) -> dict[str, Any]:
+    from petstore_mock.interface.mutants import MUTANTS  # noqa: PLC0415  # most runs do without
+    from petstore_mock.verify.clauses import CLAUSES  # noqa: PLC0415  # most runs do without
+
+    mutant, noticed = MUTANTS[name], ledger.telling("failed", name)
+    return {
+        "name": name,
+        "does": mutant.words,
+        "clause": mutant.clause,
+        "section": mutant.clause.partition("-")[0],
+        "words": next(clause.words for clause in CLAUSES if clause.id == mutant.clause),
+        "noticed": bool(noticed),
+        "noticed_by": noticed,
+        "asked_by": ledger.telling("asked", name),
+    }
+
+
+def _survivor(mutant: Mapping[str, Any]) -> str:
+    asked = f"asked by {_listed(mutant['asked_by'])}" if mutant["asked_by"] else "no test asks for it"
+    return "§{section} {words} ({clause}): {name}: {does}; ".format(**mutant) + asked
+
+
+def coverage(ledger: Ledger) -> tuple[list[str], dict[str, Any]]:
+    """Say which documented outcomes and faults the tests showed to the client."""
+    from petstore_mock.faults.kinds import REQUEST_KINDS  # noqa: PLC0415  # most runs do without
+    from petstore_mock.journal.outcomes import OUTCOMES  # noqa: PLC0415  # most runs do without
+
+    shows = ledger.by_fact("shows ")
+
+    def row(kind: str, operation: str, name: str) -> dict[str, Any]:
+        tests = shows.get(f"{operation} {'fault ' if kind == 'fault' else ''}{name}", [])
+        return {"operation": operation, kind: name, "shown": bool(tests), "tests": tests}
+
+    outcomes = [row("outcome", operation, name) for operation, names in OUTCOMES.items() for name in names]
+    faults = [row("fault", operation, kind) for kind in REQUEST_KINDS for operation in OUTCOMES]
+    shown = [one for one in outcomes if one["shown"]]
+    never = [kind for kind in REQUEST_KINDS if not any(one["shown"] for one in faults if one["fault"] == kind)]
+    document = {**_measured(outcomes, shown, "shown"), "outcomes": outcomes, "faults": faults}
+    lines = [
+        *(f"{operation_and_outcome}: {counted(len(tests), 'test')}" for operation_and_outcome, tests in shows.items()),
+        f"Shown: {len(shown)} of {len(outcomes)} documented outcomes: {document['percent']} %.",
+        *(f"Never shown: {one['operation']} {one['outcome']}" for one in outcomes if not one["shown"]),
+        f"Faults never shown: {', '.join(never) or 'none'}.",
+    ]
+    return lines, document

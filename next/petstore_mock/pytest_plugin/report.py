@@ -1,0 +1,108 @@
+"""What the report of a failing test says about its fake: the journal, and the HAR file and the page of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.masking import mask_text
+from petstore_mock.pytest_plugin.settings import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pytest
+
+    from petstore_mock.journal.exchange import Exchange
+    from petstore_mock.pytest_plugin.home import Home
+    from petstore_mock.pytest_plugin.run import Run
+
+TITLE: Final = "petstore journal"
+_LONGEST_NAME: Final = 120  # characters: file systems allow 255 bytes
+_SHOWN: Final = 10  # leaks
+
+# By fixture of wider scope: what it set up in the fake, and the test that it first served.
+WiderFixtures = dict[str, tuple[list[str], str]]
+
+
+def add_journal(report: pytest.TestReport, run: Run, config: pytest.Config, wider: WiderFixtures) -> None:
+    """Add the journal to the report of a failure."""
+    if run.home is None:
+        return
+    try:
+        text = "\n".join(_lines(run, run.home, wider))
+        run.failures.append(mask_text(f"{report.longreprtext}\n\n{text}", run.home.world.secrets()))
+        text = "\n".join([text, *_files(run, run.home, config)])
+    except Exception as error:  # noqa: BLE001  # a bug of ours must not hide why the test failed
+        text = f"the journal can't be shown, which is a bug of petstore_mock: {type(error).__name__}: {error}"
+    # Captured output is no place for it: --show-capture=no hides that, and junit.xml leaves it out.
+    add = getattr(report.longrepr, "addsection", None)
+    if add is not None:
+        add(TITLE, text)
+    else:  # of a doctest, for instance
+        report.longrepr = f"{report.longreprtext}\n{f' {TITLE} ':-^80}\n{text}"
+
+
+def _lines(run: Run, home: Home, wider: WiderFixtures) -> Iterator[str]:
+    from petstore_mock.core.registry import whose  # noqa: PLC0415  # only a failure needs it
+    from petstore_mock.journal.text import journal_text  # noqa: PLC0415  # only a failure needs it
+
+    yield from (f"also: {problem}" for problem in run.problems)
+    for name in getattr(run.item, "fixturenames", ()):
+        changed, first = wider.get(name, ([], ""))
+        if changed and (first != run.item.nodeid or run.by_example):
+            what = f"the fixture {name!r}, which is wider than a test, set up {' and '.join(changed)} for {first}"
+            yield f"{what}, and that is gone: each test begins anew. Return it from petstore_options, such as seed=3"
+    if home.died:
+        yield f"the listener has ended: {home.died}"
+    journal = home.world.journal
+    if journal.kept or journal.notes:
+        yield journal_text(journal.kept, journal.notes)
+    elif not run.fresh:
+        is_listening = home.url is not None and not run.leaks
+        yield f"no requests came to {home.url}, where the fixture petstore listens" if is_listening else "no requests"
+    for exchanges in run.fresh.values():
+        yield "in a world of fresh():"
+        yield journal_text(exchanges)
+    for leak in run.leaks[:_SHOWN]:
+        name = whose(leak.owner, present=leak.owner == run.item.nodeid)
+        how = f"bore the key of {name}" if leak.by_key else f"began in {leak.owner}, which is over"
+        yield f"{leak.request} ({leak.status}) {how}"
+    if len(run.leaks) > _SHOWN:
+        yield f"and {len(run.leaks) - _SHOWN} more requests of finished tests"
+
+
+# Files
+
+
+def file_name(nodeid: str) -> str:
+    """Return a file name for a test that every file system takes, and that no other test has."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", nodeid).strip("._")[-_LONGEST_NAME:]
+    return safe if safe == nodeid else f"{safe}-{zlib.crc32(nodeid.encode()):08x}"
+
+
+def _files(run: Run, home: Home, config: pytest.Config) -> Iterator[str]:
+    """Write the files that options ask for, and say so."""
+    name = file_name(run.item.nodeid)
+    worlds = {"The fixture petstore": home.world.journal.kept}
+    worlds |= {f"World {number} of fresh()": found for number, found in enumerate(run.fresh.values(), 1)}
+    if folder := config.getoption("petstore_har"):
+        from petstore_mock.journal.har import har_document  # noqa: PLC0415  # only a failure needs it
+
+        every = har_document(exchange for exchanges in worlds.values() for exchange in exchanges)
+        path = config.invocation_params.dir / folder / f"{name}.har"
+        yield written(path, "HAR", json.dumps(every, ensure_ascii=False, indent=2))
+    if folder := config.getoption("petstore_html"):
+        yield written(config.invocation_params.dir / folder / f"{name}.html", "page", _page(run, worlds))
+
+
+def _page(run: Run, worlds: Mapping[str, list[Exchange]]) -> str:
+    from petstore_mock.journal.table import exchange_table, page, preformatted  # noqa: PLC0415  # as above
+
+    parts = [f"<h1>{escape(run.item.nodeid)}</h1>", *map(preformatted, run.failures)]
+    for name, exchanges in worlds.items():
+        parts += [f"<h2>{name}</h2>", exchange_table(exchanges, details=True)]
+    return page(run.item.nodeid, parts)

@@ -1,0 +1,138 @@
+"""What a pytest run asks for: settings, environment and command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pytest
+
+from petstore_mock.common.environment import text_of, variable_of
+from petstore_mock.common.masking import cut, mask, printable
+from petstore_mock.common.refusing import one_of, refuse, require
+from petstore_mock.common.values import write_text
+from petstore_mock.core.options import FLAG_WORDS, OPTIONS, options_at
+from petstore_mock.errors import PetStoreMockError
+from petstore_mock.pytest_plugin.home import Home
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OF_THE_COMMAND_LINE: Final = ("at", "random_seed")  # these have an option instead of a setting
+_KEYWORDS: Final = [name for name in (*options_at("fixture"), "cors") if name not in _OF_THE_COMMAND_LINE]
+SETTINGS: Final[Mapping[str, str]] = {
+    **{name: OPTIONS[name].words for name in _KEYWORDS},
+    "remote": "The address of a stub that runs elsewhere, for the fixture to steer",
+    "remote_token": "The control token of that stub",
+    "remote_ca": "The file of the authority of that stub, if it speaks TLS (serve --tls-ca-out)",
+    "leaks": "What requests of finished tests mean: error, warn or ignore",
+}
+_SHOWN: Final = 80  # characters of a setting in the header
+
+
+def setting(config: pytest.Config, name: str) -> tuple[str, str, Path]:
+    """Return the text of a setting, empty if it is not set, where it comes from, and the folder of a relative path."""
+    if text := text_of(name):
+        return text, f"the environment variable {variable_of(name)}", config.invocation_params.dir
+    source = f"the setting petstore_{name}"
+    try:
+        value = config.getini(f"petstore_{name}")
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        refuse(f"expected {FLAG_WORDS if OPTIONS[name].is_flag else 'text'} in {source}: {error}")
+    return str(value or ""), source, config.rootpath if config.inipath is None else config.inipath.parent
+
+
+def report_header(config: pytest.Config) -> str | None:
+    """Say where each setting comes from: the environment may hold forgotten ones."""
+    told: list[str] = []
+    for name in SETTINGS:
+        with suppress(PetStoreMockError):  # reported where it is needed
+            text, source, _ = setting(config, name)
+            shown = mask(text) if name in {"api_key", "remote_token"} else cut(text, _SHOWN)
+            told += [f"{name}={shown} from {source}"] if text else []
+    for name in (*_OF_THE_COMMAND_LINE, "remote"):
+        if (value := config.getoption(f"petstore_{name}")) not in {None, ""}:
+            told.append(f"{name}={cut(str(value), _SHOWN)} from --petstore-{name.replace('_', '-')}")
+    return printable(f"petstore-mock: {'; '.join(told)}") if told else None
+
+
+def assumed_gaps(config: pytest.Config) -> dict[str, str]:
+    """Return the known assumptions of the setting ``petstore_assumes``: an alternative for each gap."""
+    lines: list[str] = config.getini("petstore_assumes")
+    require(all("=" in line for line in lines), "gap = alternative in each line", petstore_assumes=lines)
+    pairs = [[part.strip("\"' ") for part in line.split("=", 1)] for line in lines]
+    if pairs:
+        from petstore_mock.interface.behaviour import Behaviour  # noqa: PLC0415  # most runs assume nothing
+
+        Behaviour().replace(dict(pairs))
+    return dict(pairs)
+
+
+def written(path: Path, what: str, text: str) -> str:
+    """Write a file; return a line that says so, or why not: what it is about must be shown all the same."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    except (OSError, PetStoreMockError) as error:
+        return f"no {what}: {error}"
+    return f"{what}: {path}"
+
+
+def number_or_all(text: str) -> int:
+    """Read a whole number of at least 0, or ``all``. The type of an option: argparse shows its name."""
+    if text != "all" and not text.isdecimal():
+        raise ValueError
+    return sys.maxsize if text == "all" else int(text)
+
+
+# The session's fake
+
+
+def start_fake(config: pytest.Config, given: object) -> Home:
+    """Return the session's fake for what ``petstore_options`` returned; fail the test in a few lines if it can't be."""
+    try:
+        require(isinstance(given, Mapping), "a dict of keywords of PetStoreMock from petstore_options", got=given)
+        options = _options_of(config, cast("Mapping[str, Any]", given))
+        address = config.getoption("petstore_remote") or setting(config, "remote")[0]
+        if address:
+            return _elsewhere(config, address, options)
+        from petstore_mock.mock.petstore import PetStoreMock  # noqa: PLC0415  # heavy
+
+        return Home(PetStoreMock(**options).start())
+    except PetStoreMockError as error:
+        text = f"petstore: {error}"
+        if hasattr(config, "workerinput"):
+            text += " (each worker of pytest-xdist has a fake of its own, and needs a port of its own)"
+        pytest.fail("\n".join(filter(None, [text, report_header(config)])), pytrace=False)
+
+
+def _options_of(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: setting(config, name) for name in _KEYWORDS}
+    options = {name: _value_of(name, text, folder) for name, (text, _, folder) in found.items() if text}
+    for name in given:
+        one_of(name, [*_KEYWORDS, *_OF_THE_COMMAND_LINE], "keyword of PetStoreMock in petstore_options")
+    asked = {name: config.getoption(f"petstore_{name}") for name in _OF_THE_COMMAND_LINE}
+    return {**options, **given, **{name: value for name, value in asked.items() if value not in {None, ""}}}
+
+
+def _value_of(name: str, text: str, folder: Path) -> Any:  # noqa: ANN401  # of any keyword
+    if name == "behaviour":
+        from petstore_mock.interface.behaviour import as_behaviour  # noqa: PLC0415  # few runs set it
+
+        return as_behaviour(text, folder)
+    if name == "cors":
+        return text.replace(",", " ").split()
+    value = OPTIONS[name].parse(text)
+    return folder / value if name == "seed" and not isinstance(value, int) else value
+
+
+def _elsewhere(config: pytest.Config, address: str, options: dict[str, Any]) -> Home:
+    from petstore_mock.remote.fixture import elsewhere  # noqa: PLC0415  # most runs do without
+
+    file, _, folder = setting(config, "remote_ca")
+    token = setting(config, "remote_token")[0] or None
+    found = elsewhere(address, options, token=token, ca_path=folder / file if file else None)
+    config.add_cleanup(found.close)
+    return cast("Home", found)  # it has the same names

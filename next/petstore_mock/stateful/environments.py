@@ -1,0 +1,145 @@
+"""Environments of the process that a client may meet: proxies, a netrc file, another time zone, another locale."""
+
+from __future__ import annotations
+
+import locale
+import os
+import socket
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from petstore_mock.common.refusing import one_of, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Each with the reason why a client fails in it.
+ENVIRONMENTS: Final[Mapping[str, str]] = {
+    "ipv6": (
+        "It happens only where the service has an IPv6 address: there brackets stand around the host, and colons in it "
+        "(RFC 3986 §3.2.2)."
+    ),
+    "locale": (
+        "It happens only in a locale with other names of days and another decimal point than English: requests and "
+        "responses do not depend on the locale of the process (RFC 9110 §5.6.7)."
+    ),
+    "netrc": (
+        "It happens only where a netrc file has an entry for the host of the service: libraries that trust the "
+        "environment (trust_env) put it in the place of an Authorization among the headers, or raise."
+    ),
+    "proxies": (
+        "It happens only where HTTP_PROXY names a proxy, which is out of order, and NO_PROXY excepts the host of the "
+        "service: a client that heeds the one has to heed the other."
+    ),
+    "time_zone": "It happens only in another time zone than UTC, in which all dates of HTTP are (RFC 9110 §5.6.7).",
+}
+DEFAULT_ENVIRONMENTS: Final = ("ipv6", "locale", "proxies", "time_zone")
+IPV6_HOST: Final = "::1"
+ANOTHER_ZONE: Final = "IST-5:30"  # as POSIX writes it: five and a half hours ahead of UTC
+_BLOCKS: Final = ("locale", "netrc", "proxies")  # the others have PetStoreMock(host=...) and time_zone()
+_LOCALES: Final = tuple(
+    f"{name}{coding}"
+    for coding in (".UTF-8", "")
+    for name in ("de_DE", "es_ES", "fr_FR", "it_IT", "nl_NL", "pl_PL", "pt_BR", "ru_RU", "sv_SE", "tr_TR", "de-DE")
+)
+_IN_ENGLISH: Final = "Thu Jan"  # of 1 January 1970
+_NO_PROXY_HERE: Final = "http://127.0.0.1:9"  # the port of the discard service
+
+
+def is_there(name: str) -> bool:
+    """Whether this machine has what an environment needs: addresses of IPv6, or another locale."""
+    return _has_ipv6() if name == "ipv6" else name != "locale" or bool(_other_locale())
+
+
+@cache
+def _has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind((IPV6_HOST, 0))
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _other_locale() -> str:
+    """Return the name of an installed locale with other names of days and a decimal comma; "" for none."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        for name in _LOCALES:
+            with suppress(locale.Error):
+                locale.setlocale(locale.LC_ALL, name)
+                days = time.strftime("%a %b", time.gmtime(0))
+                if locale.localeconv()["decimal_point"] == "," and days != _IN_ENGLISH:
+                    return name
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return ""
+
+
+@contextmanager
+def environment(*names: str) -> Iterator[None]:
+    """Put the process into environments within a block.
+
+    Args:
+        names: ``"proxies"``, where HTTP_PROXY names a proxy that is out of order; ``"netrc"``, where NETRC names a file
+            with an entry for 127.0.0.1; ``"locale"``, an installed locale other than English.
+
+    Raises:
+        PetStoreMockError: there is no such environment, or no such locale.
+    """
+    with ExitStack() as stack:
+        for name in names:
+            one_of(name, _BLOCKS, "environment")
+            if name == "proxies":
+                variables = [f"{scheme}_proxy" for scheme in ("http", "https", "all")]
+                values = {case(variable): _NO_PROXY_HERE for variable in variables for case in (str.lower, str.upper)}
+                stack.enter_context(_variables(values))
+            elif name == "netrc":
+                path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "netrc"
+                path.write_text("machine 127.0.0.1 login somebody password else\n", encoding="ascii")
+                path.chmod(0o600)
+                stack.enter_context(_variables({"NETRC": str(path)}))
+            else:
+                found = _other_locale() or refuse(
+                    f"expected an installed locale other than English, such as {', '.join(_LOCALES[:3])}; got none"
+                )
+                stack.callback(locale.setlocale, locale.LC_ALL, locale.setlocale(locale.LC_ALL))
+                locale.setlocale(locale.LC_ALL, found)
+        yield
+
+
+@contextmanager
+def time_zone(name: str | None) -> Iterator[None]:
+    """Put the process into another time zone within a block; it stays in its own where the system can't.
+
+    Args:
+        name: the zone, in the form of the variable ``TZ``; None for the zone as it is.
+    """
+    if name is None or not hasattr(time, "tzset"):
+        yield
+        return
+    try:
+        with _variables({"TZ": name}):
+            time.tzset()
+            yield
+    finally:
+        time.tzset()
+
+
+@contextmanager
+def _variables(values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

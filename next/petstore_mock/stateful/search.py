@@ -1,0 +1,258 @@
+"""The search: directed scenarios first, then the drawn ones; what fails is made simpler."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+from unittest import SkipTest
+
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as Settings  # noqa: N812  # as Hypothesis itself calls it
+
+from petstore_mock.common.real import monotonic
+from petstore_mock.common.refusing import refuse
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.stateful import plan
+from petstore_mock.stateful.environments import is_there
+from petstore_mock.stateful.example import Example, play_all
+from petstore_mock.stateful.exposure import CheckReport
+from petstore_mock.stateful.report import NOT_ALWAYS, NOT_EACH_TIME, ClientBugError, explain
+from petstore_mock.stateful.run import Run
+from petstore_mock.strategies.scenario import Act, Scenario, Switch, Together
+from petstore_mock.strategies.scenarios import scenarios
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+# What makes one test another to Hypothesis's database, beside its source: here that is the same for every client.
+_DIGEST: Final = "_hypothesis_internal_add_digest"
+_REPRODUCE: Final = "@reproduce_failure"
+_LONGEST_SHRINKING: Final = 6.0  # seconds
+_LONGEST_REDUCING: Final = 4.0
+_TIMES: Final = 3  # that two calls at once must fail while they are made simpler,
+_AGAIN: Final = 8  # and once more at the end
+
+
+class _Failed(Exception):  # noqa: N818  # Hypothesis tells failures apart by where they are raised: here that is one line
+    """An example failed."""
+
+
+class _TimeIsOver(SkipTest):
+    """Ends a search: Hypothesis lets it pass at once."""
+
+
+class Search:
+    """Looks for a bug of one client."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._chosen = run, run.options
+        self._began = monotonic()
+        self._deadline: float | None = None
+        self._failing: dict[str, ClientBugError] = {}
+
+    def find(self, settings: Settings) -> ClientBugError | None:
+        """Return the bug that the client shows, or None."""
+        report = self._run.report
+        try:
+            return self._probe() or self._directed() or self._drawn(settings)
+        finally:
+            self._run.report = report
+            report.seconds = round(monotonic() - self._began, 3)
+
+    # Playing
+
+    def _bug(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario alone."""
+        return _told(play_all(self._run, [scenario])[0])
+
+    def _always(self, scenario: Scenario) -> ClientBugError | None:
+        """Play a scenario; one with two calls at once must fail each time."""
+        bug = None
+        for _ in range(_TIMES if _has_races(scenario) else 1):
+            bug = self._bug(scenario)
+            if bug is None or bug.waited:
+                return bug
+        return bug
+
+    def _is_over(self) -> bool:
+        return self._chosen.max_seconds is not None and monotonic() - self._began >= self._chosen.max_seconds
+
+    # Directed scenarios
+
+    def _probe(self) -> ClientBugError | None:
+        """Make a client, and close it unused, in this thread: signals can't be set in another."""
+        run = self._run
+        bug = _told(play_all(run, [Scenario(odd_key=False)], here=True)[0])
+        if bug is not None or not run.options.tls:
+            return bug
+        operation = next(iter(run.operations))
+        trusting = self._bug(Scenario(steps=(plan.ask(operation),)))
+        if trusting is not None and "CERTIFICATE_VERIFY_FAILED" in str(trusting):
+            refuse(
+                "expected make_client to make a client that trusts the mock, by petstore.tls.client_context() or "
+                f"petstore.tls.ca_path; got {trusting.sentence}"
+            )
+        return next((bug for one in plan.flawed(operation) if (bug := self._bug(one)) is not None), None)
+
+    def _directed(self) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        bug = self._first(plan.surrounded(run.operations, [None], chosen.faults))
+        if bug is not None:
+            return bug
+        waits = plan.waits(run.operations, chosen.faults, chosen.vary, long=chosen.longest_wait is not None)
+        began = monotonic()
+        played = [] if self._is_over() else play_all(run, waits, alone=False)
+        run.report.waited = round(monotonic() - began, 3)
+        for example in played:
+            if example.found is not None:  # it may be for the others beside it: alone, it counts
+                bug = self._bug(replace(example.scenario, odd_key=False)) or self._bug(example.scenario)
+                if bug is not None:
+                    return bug
+        names = [name for name in chosen.environments if is_there(name) and not (name == "ipv6" and run.options.tls)]
+        surrounded = plan.surrounded(run.operations, names, chosen.faults)
+        meeting = plan.meeting(run.operations) if chosen.concurrent else iter(())
+        faulty = plan.faulty(run.operations, chosen.faults)
+        valued = () if chosen.arguments else plan.valued(run.operations)
+        return self._first(chain(surrounded, valued, faulty, plan.leaning(run.operations, chosen.vary), meeting))
+
+    def _first(self, directed: Iterator[Scenario]) -> ClientBugError | None:
+        for scenario in directed:
+            bug = None if self._is_over() else self._bug(scenario)
+            if bug is not None:
+                return self._reduced(bug)
+        return None
+
+    # Drawn scenarios
+
+    def _drawn(self, settings: Settings) -> ClientBugError | None:
+        run, chosen = self._run, self._chosen
+        drawn = scenarios(
+            operations=run.operations,
+            vary=[name for name in chosen.vary if name != "rate_limit"],
+            faults=None
+            if chosen.faults is None
+            else [one for one in chosen.faults if not (one.takes_time or one.tells_to_wait)],
+            arguments=chosen.arguments,
+            concurrent=chosen.concurrent,
+            steps=tuple(run.options.steps),
+        )
+
+        def example(scenario: Scenario) -> None:
+            self._show(scenario)
+
+        make = run.options.make_client
+        maker = f"{getattr(make, '__module__', '')}.{getattr(make, '__qualname__', '')}"
+        setattr(example, _DIGEST, maker.encode())
+        notes: list[str] = []
+        try:
+            with suppress(_TimeIsOver):
+                settings(given(drawn)(example))()
+        except _Failed as error:
+            notes = [note for note in getattr(error, "__notes__", ()) if _REPRODUCE in note]
+        if not self._failing:
+            return None
+        bug = self._reduced(min(self._failing.values(), key=_size))
+        for note in notes:
+            bug.add_note(note)
+        return bug
+
+    def _show(self, scenario: Scenario) -> None:
+        """Play a drawn scenario; the same one gets the same verdict throughout, so that shrinking can rely on it."""
+        name = _name(scenario)
+        if not self._failing and self._is_over():
+            raise _TimeIsOver("max_seconds")
+        if self._deadline is not None and monotonic() > self._deadline:
+            raise _TimeIsOver("shrinking")  # Hypothesis would go on for minutes
+        if name not in self._failing:
+            bug = self._always(scenario) if self._failing else self._bug(scenario)
+            if bug is not None:
+                self._failing[name] = bug
+        if self._failing and self._deadline is None:
+            self._deadline = monotonic() + _LONGEST_SHRINKING
+            self._run.report = CheckReport()  # shrinking does not count
+        if name in self._failing:
+            raise _Failed
+
+    # Afterwards
+
+    def _reduced(self, bug: ClientBugError) -> ClientBugError:
+        """Return the bug of the simplest scenario that still fails, without anything that does not matter."""
+        deadline, tried, found = monotonic() + _LONGEST_REDUCING, {_name(bug.scenario)}, bug
+        self._run.report = CheckReport()
+        again = True
+        while again:
+            again = False
+            for simpler in _simpler(found.scenario):
+                if monotonic() > deadline or _name(simpler) in tried:
+                    continue
+                tried.add(_name(simpler))
+                other = self._always(simpler)
+                if other is not None:
+                    found, again = other, True
+                    break
+        return self._repeated(found)
+
+    def _repeated(self, bug: ClientBugError) -> ClientBugError:
+        """Play the scenario for a service that the client has not met; say so if the bug does not come again."""
+        scenario = bug.scenario
+        if _has_races(scenario) and not bug.waited:
+            always = all(self._anew(scenario) is not None for _ in range(_AGAIN))
+            return bug if always else bug.with_words(NOT_EACH_TIME)
+        twice = (Act("seed"), *scenario.steps, Switch(), *scenario.steps)  # for what a class remembers
+        return self._anew(scenario) or self._anew(replace(scenario, steps=twice)) or bug.with_words(NOT_ALWAYS)
+
+    def _anew(self, scenario: Scenario) -> ClientBugError | None:
+        with Run(self._run.options) as other:
+            other.limits = self._run.limits
+            return _told(play_all(other, [scenario])[0])
+
+
+def _told(example: Example) -> ClientBugError | None:
+    return None if example.found is None else explain(example, example.found)
+
+
+def _name(scenario: Scenario) -> str:
+    return json.dumps(scenario.to_data(), sort_keys=True)
+
+
+def _size(bug: ClientBugError) -> tuple[int, int, int]:
+    scenario = bug.scenario
+    return len(scenario.steps), len(scenario.behaviour.differences()), len(_name(scenario))
+
+
+def _has_races(scenario: Scenario) -> bool:
+    return any(isinstance(step, Together) for step in scenario.steps)
+
+
+def _simpler(scenario: Scenario) -> Iterator[Scenario]:
+    for usual in ({"odd_key": False}, {"environment": None}, {"hours_ahead": 0}):
+        yield replace(scenario, **usual)  # the same one was tried already
+    for name in scenario.behaviour.differences():
+        yield replace(scenario, behaviour=scenario.behaviour.replace({name: GAPS[name].default}))
+    if _has_races(scenario):
+        *before, last = scenario.steps
+        yield replace(scenario, steps=(*(step for step in before if not isinstance(step, Together)), last))
+    size = len(scenario.steps) // 2
+    while size:
+        for start in range(0, len(scenario.steps), size):
+            yield replace(scenario, steps=scenario.steps[:start] + scenario.steps[start + size :])
+        size //= 2
+
+
+def machine_settings(given_settings: Settings | None, max_examples: int) -> Settings:
+    """Return Hypothesis's settings as the machine needs them: no deadline, no health check."""
+    chosen = given_settings or Settings()
+    phases = [phase for phase in chosen.phases if phase is not Phase.explain]  # it explains our lines, not the client's
+    every: Any = list(HealthCheck)
+    return Settings(
+        chosen,
+        deadline=None,
+        suppress_health_check=every,
+        report_multiple_bugs=False,
+        phases=phases,
+        max_examples=max_examples,
+    )

@@ -1,0 +1,202 @@
+"""One connection to a service, whatever it does: it may hang, reset, lie about lengths or speak no HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import zlib
+from select import select
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
+
+import httptools
+
+from petstore_mock.common.masking import printable
+from petstore_mock.common.real import monotonic
+from petstore_mock.common.refusing import refuse, require
+from petstore_mock.http.response import Head, Response, is_field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from urllib.parse import SplitResult
+
+# ``silence`` is a timeout. ``frame``: other bytes than HTTP/1, or than the head announces.
+FailureKind = Literal["connect", "silence", "cut", "frame"]
+
+_MOST_HEAD: Final = 64 * 1024
+_MOST_BODY: Final = 8 * 1024 * 1024
+_BLOCK: Final = 64 * 1024
+
+
+class FailedError(Exception):
+    """No whole response came; ``response`` is what came of one whose head is readable."""
+
+    def __init__(self, kind: FailureKind, words: str, response: Response | None = None) -> None:
+        super().__init__(words)
+        self.kind = kind
+        self.words = words
+        self.response = response
+
+
+class _Reading:
+    """One response, as httptools' parser reports it."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self.body = bytearray()
+        self.status = 0  # from the end of the head on
+        self.is_whole = self.has_more = self.closes = False
+        self._fields: list[tuple[str, str]] = []
+        self._size = 0
+
+    def on_message_begin(self) -> None:
+        self.has_more = self.is_whole
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.status:  # else it is a trailer
+            self._fields.append((name.decode("latin-1"), value.decode("latin-1").strip()))
+
+    def on_headers_complete(self) -> None:
+        status, self.closes = self._parser.get_status_code(), not self._parser.should_keep_alive()
+        self.status = status if status >= 200 or status == 101 else 0
+
+    def on_body(self, block: bytes) -> None:
+        self.body += block
+
+    def on_message_complete(self) -> None:
+        self.is_whole = self.status > 0
+        if not self.is_whole:  # an interim response
+            self._fields.clear()
+
+    def feed(self, block: bytes) -> None:
+        """Read a block; an empty one is the end of the connection."""
+        if not block:
+            return self._end()
+        self._size += len(block)
+        problem = ""
+        try:
+            self._parser.feed_data(block)
+        except httptools.HttpParserError as error:
+            problem = f"what came is not HTTP/1 ({error}): {printable(block[:40].decode('latin-1'))}"
+        if self.status == 101:
+            problem = "101: it switched protocols unasked"
+        elif self.is_whole and (problem or self.has_more):
+            problem = f"more bytes came than the {len(self.body)} of the body"
+        elif len(self.body) > _MOST_BODY or (not self.status and self._size > _MOST_HEAD):
+            problem = f"{'the body' if self.status else 'the head'} does not end within {self._size} bytes"
+        if problem:
+            raise self.failed("frame", problem)
+        return None
+
+    def _end(self) -> None:
+        length = self._value("content-length")
+        if not self.status or length or self._value("transfer-encoding"):
+            of_length = f" of {length}" if length else ""
+            came = f"{len(self.body)}{of_length} bytes of the body" if self.status else f"{self._size} bytes of a head"
+            raise self.failed("cut", f"the connection ended after {came}")
+        self.is_whole = True
+
+    def _value(self, name: str) -> str:
+        return ", ".join(value.lower() for known, value in self._fields if known.lower() == name)
+
+    def failed(self, kind: FailureKind, words: str) -> FailedError:
+        return FailedError(kind, words, self._response(bytes(self.body)) if self.status else None)
+
+    def response(self) -> Response:
+        body = bytes(self.body)
+        if self._value("content-encoding") in {"gzip", "x-gzip"}:
+            decoder = zlib.decompressobj(wbits=31)
+            with contextlib.suppress(zlib.error):
+                body = decoder.decompress(body, _MOST_BODY)
+            if not decoder.eof:
+                raise self.failed("frame", "Content-Encoding is gzip, and the body is not")
+        return self._response(body)
+
+    def _response(self, body: bytes) -> Response:
+        fields = [field for field in self._fields if is_field(*field) and field[0].lower() != "date"]
+        date = next((value for name, value in self._fields if name.lower() == "date"), "")
+        return Response(Head(self.status, fields), body, date.encode("ascii", "replace"))
+
+
+def _address(url: object) -> SplitResult:
+    if not isinstance(url, str):
+        refuse(f"expected a base address; got url={url!r} ({type(url).__name__})")
+    if "@" in url.partition("//")[2].partition("/")[0]:  # other messages show the address: none may show a password
+        refuse("expected a base address without a user; pass the key as api_key")
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    require(is_plain, "an address in ASCII, its path percent-encoded and its host as xn--...", url=url)
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme in {"http", "https"} and parts.hostname and not parts.query and parts.port != 0
+    except ValueError:  # a port beyond 65535
+        is_right, parts = False, urlsplit("")
+    require(is_right, "a base address such as http://127.0.0.1:8080/v1", url=url)
+    return parts
+
+
+class Connection:
+    """At most one connection to the service at ``url``, kept as long as the service keeps it."""
+
+    def __init__(self, url: object) -> None:
+        parts = _address(url)
+        self.host, self.base = parts.netloc, parts.path.rstrip("/")
+        self.is_tls = parts.scheme == "https"
+        self._peer = parts.hostname or "", parts.port or (443 if self.is_tls else 80)
+        self._socket: socket.socket | None = None
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def send(
+        self, method: str, target: str, fields: Sequence[tuple[str, str]], body: bytes, *, timeout: float
+    ) -> Response:
+        """Send a request and return the response, which must be whole within ``timeout`` seconds."""
+        deadline = monotonic() + timeout
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields), "", ""]
+        reading = _Reading()
+        try:
+            connection = self._open(timeout, anew=method != "GET")  # a create must not meet a connection that closes
+            connection.settimeout(timeout)
+            with contextlib.suppress(ConnectionError):  # a response may be there all the same
+                connection.sendall("\r\n".join(lines).encode("latin-1") + body)
+            while not reading.is_whole:
+                connection.settimeout(max(deadline - monotonic(), 0.001))
+                reading.feed(connection.recv(_BLOCK))
+                if monotonic() > deadline and not reading.is_whole:
+                    raise TimeoutError  # noqa: TRY301  # a body that drips
+            response = reading.response()
+        except TimeoutError:
+            self.close()
+            came = f"{len(reading.body)} bytes of the body came" if reading.status else "no whole head came"
+            raise reading.failed("silence", f"{came} within {timeout:.3g} s") from None
+        except OSError as error:
+            self.close()
+            raise reading.failed("cut", f"the connection broke: {_words(error)}") from None
+        except BaseException:
+            self.close()
+            raise
+        if reading.closes:
+            self.close()
+        return response
+
+    def _open(self, timeout: float, *, anew: bool) -> socket.socket:
+        if self._socket is not None and (anew or select([self._socket], [], [], 0)[0]):
+            self.close()  # what is there to read is the end, or was not asked for
+        if self._socket is None:
+            try:
+                self._socket = socket.create_connection(self._peer, timeout=timeout)
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self.is_tls:
+                    context = ssl.create_default_context()
+                    self._socket = context.wrap_socket(self._socket, server_hostname=self._peer[0])
+            except (OSError, ValueError) as error:
+                self.close()
+                raise FailedError("connect", f"no connection: {_words(error)}") from None
+        return self._socket
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__

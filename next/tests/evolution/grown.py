@@ -1,0 +1,119 @@
+"""Makes a copy of the package whose interface has grown: deletePet, an optional field ``tags``, a parameter ``tag``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import petstore_mock
+
+PACKAGE: Final = Path(petstore_mock.__file__).parent
+ROOT: Final = PACKAGE.parent
+GENERATOR: Final = Path("tools", "static_types.py")
+
+TAGS: Final = {"description": "Labels", "type": "array", "items": {"type": "string"}, "maxItems": 10}
+TAG: Final = {"description": "Returns only animals with this tag", "type": "string"}
+PET_ID: Final = {"description": "Identifier of the animal", "type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+
+FIELD: Final = """\
+    Field(
+        name="tags",
+        python="tags",
+        samples=(["small"], ["old", "calm"]),
+        sentence=Sentence("2", "NewPet: tags, array of strings: the animal's labels"),
+    ),
+"""
+PARAMETER: Final = """\
+            Parameter(name="tag", python="tag", filters="tags", sentence=Sentence("4.1", "tag: string")),
+"""
+OPERATION: Final = """\
+    Operation(
+        name="deletePet",
+        method="DELETE",
+        path="/pets/{petId}",
+        section="4.5",
+        summary="Remove an animal",
+        effect="removes",
+        success=204,
+        errors=(401, 404),
+        client_method="delete_pet",
+        parameters=(
+            Parameter(
+                name="petId",
+                python="pet_id",
+                where="path",
+                gap="malformed_pet_id",
+                sentence=Sentence("4.5", "petId: required, integer, int64"),
+            ),
+        ),
+    ),
+"""
+EXECUTOR: Final = '''\
+def delete_pet(call: Call) -> Response | Refusal:
+    """Remove the animal."""
+    store, pet_id = call.world.store, call.route.pet_id
+    if pet_id not in store:
+        return Refusal("absent_pet", detail=f"petId {pet_id}")
+    if call.commit:
+        store.remove(pet_id)
+    return bare(call.world, call.world.rules.head(call.operation.success, json=False))
+
+
+'''
+
+
+def grow(folder: Path) -> None:
+    """Copy package and schemas into ``folder``, change them by hand as for a new version, and run the generator."""
+    shutil.copytree(PACKAGE, folder / "petstore_mock", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "schemas", folder / "schemas")
+    (folder / "tools").mkdir()
+    shutil.copy(ROOT / GENERATOR, folder / GENERATOR)
+
+    table = folder / "petstore_mock" / "interface" / "table.py"
+    _insert(table, ")\n\n_OPERATIONS: Final = (", FIELD)
+    _insert(table, '        ),\n        response="Pets",', PARAMETER)
+    _insert(table, ")\n\nFIELDS: Final", OPERATION)
+    operations = folder / "petstore_mock" / "core" / "operations.py"
+    _insert(operations, "from petstore_mock.core.routing import", "from petstore_mock.core.responses import bare\n")
+    _insert(operations, "EXECUTORS: Final", EXECUTOR)
+    _insert(operations, '    "getPet": get_pet,', '    "deletePet": delete_pet,\n')
+
+    for name in ("NewPet", "Pet"):
+        _add_property(folder, name, "tags", TAGS)
+    _add_property(folder, "listPets.parameters", "tag", TAG)
+    parameters: dict[str, Any] = {"type": "object", "required": ["petId"], "properties": {"petId": PET_ID}}
+    (folder / "schemas" / "deletePet.parameters.json").write_text(json.dumps(parameters), encoding="utf-8")
+
+    _run(folder, "-m", "tools.static_types")
+
+
+def look(folder: Path, program: Path) -> dict[str, Any]:
+    """Run a program in a process that imports the copy; return the JSON object that it prints."""
+    shutil.copy(program, folder / program.name)
+    found: dict[str, Any] = json.loads(_run(folder, program.name))
+    return found
+
+
+def _insert(file: Path, before: str, text: str) -> None:
+    """Put a text before the only place where ``before`` stands."""
+    source = file.read_text(encoding="utf-8")
+    assert source.count(before) == 1, f"{file.name}: {before!r}"
+    file.write_text(source.replace(before, text + before), encoding="utf-8")
+
+
+def _add_property(folder: Path, schema: str, name: str, rules: dict[str, Any]) -> None:
+    file = folder / "schemas" / f"{schema}.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    document["properties"][name] = rules
+    file.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,114 @@
+"""Requests of finished tests: named with their owner, and the session fails."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+
+# What a leftover thread does, without one.
+_LEAK = """
+    kept = []
+
+    def test_keeps_its_key(petstore):
+        kept.append(petstore.api_key)
+
+    def test_innocent(petstore):
+        assert call(petstore, key=kept[0])[0] == 401
+        assert len(petstore.journal) == 0
+"""
+
+_NAMED = "GET /v1/pets: leaked by test_inner.py::test_keeps_its_key, or a client of wider scope than the test"
+
+
+def test_a_leak_fails_the_session_and_names_its_owner(inner: Inner, output: Output) -> None:
+    result = inner(_LEAK)
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert _NAMED in output(result)
+    assert "set petstore_api_key" in output(result)
+
+
+@pytest.mark.parametrize(("mode", "named"), [("warn", True), ("ignore", False)])
+def test_a_leak_may_be_told_only_or_ignored(inner: Inner, output: Output, mode: str, named: bool) -> None:
+    result = inner(_LEAK, settings=f"petstore_leaks = {mode}")
+    assert result.ret == pytest.ExitCode.OK
+    assert (_NAMED in output(result)) is named
+
+
+_WIDER = """
+    @pytest.fixture(scope="module")
+    def key(petstore):
+        return petstore.api_key
+
+    def test_first(key, petstore):
+        assert call(petstore, key=key)[0] == 200
+
+    def test_second(key, petstore):
+        status, body = call(petstore, key=key)
+        assert status == 200, body["message"]
+
+    def test_third(key, petstore):
+        call(petstore)
+        assert [call(petstore, path=path, key=key)[0] for path in ("/pets?limit=1", "/pets/1")] == [200, 200]
+
+    def test_without_the_client(petstore):
+        assert petstore.pets
+"""
+
+
+def test_a_test_that_fails_by_a_leak_says_so_on_the_spot(inner: Inner, output: Output) -> None:
+    result = inner(_WIDER)
+    result.assert_outcomes(passed=1, failed=3)
+    whose = "the key of test_inner.py::test_first, which is over"
+    advice = "; a client of wider scope than the test needs a fixed key: set petstore_api_key"
+    assert "The API key is not valid: it was issued to test_inner.py::test_first, which is over" in output(result)
+    result.stdout.re_match_lines(
+        [
+            "-+ petstore journal -+",
+            "no requests",
+            re.escape(f"GET /v1/pets (401) bore {whose}{advice}"),
+            "-+ petstore journal -+",
+            "1  GET /v1/pets  200 .*",
+            re.escape(f"GET /v1/pets?limit=1 (401) bore {whose}{advice}"),
+            re.escape(f"GET /v1/pets/1 (401) bore {whose}{advice}"),
+            "-+ petstore journal -+",
+            "no requests",
+        ]
+    )
+    assert output(result).count(" bore ") == 3, "of the test that it came in, not of each"
+    assert "leaked by test_inner.py::test_first" in output(result)
+
+
+def test_a_fixed_key_lets_a_client_of_session_scope_work(inner: Inner) -> None:
+    result = inner(
+        """
+        @pytest.fixture(scope="session")
+        def client(petstore):
+            return petstore.api_key
+
+        def test_one(client, petstore):
+            assert call(petstore, key=client)[0] == 200
+
+        def test_two(client, petstore):
+            assert client == "the-key-of-all"
+            assert call(petstore, key=client)[0] == 200
+        """,
+        settings="petstore_api_key = the-key-of-all",
+    )
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_wrong_mode_is_a_usage_error(inner: Inner) -> None:
+    result = inner(_LEAK, settings="petstore_leaks = maybe")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*one of error, warn, ignore; got 'maybe'*"])

@@ -1,0 +1,286 @@
+"""Where the starting state comes from: markers, command line, ``petstore_options``, environment, settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.platforms import LOOPBACK_NETWORK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+
+@LOOPBACK_NETWORK
+def test_settings_give_the_starting_state(inner: Inner, pytester: pytest.Pytester) -> None:
+    (pytester.path / "animals.json").write_text(json.dumps([{"id": 7, "name": "Rex", "categoryId": 1}]))
+    (pytester.path / "gaps.toml").write_text('list_order = "by_name"\n')
+    settings = """
+petstore_api_key = a-fixed-key
+petstore_host = 127.0.0.2
+petstore_port = 0
+petstore_behaviour = gaps.toml
+petstore_seed = animals.json
+petstore_strict = true
+"""
+    source = """
+        def test_it(petstore):
+            assert petstore.api_key == "a-fixed-key"
+            assert petstore.url.startswith("http://127.0.0.2:")
+            assert petstore.behaviour.list_order == "by_name"
+            assert petstore.pets == [{"id": 7, "name": "Rex", "categoryId": 1}]
+            with petstore.expect_violation():
+                call(petstore, path="/pets?lim=1")
+    """
+    inner(source, settings=settings).assert_outcomes(passed=1)
+
+
+def test_pytest_can_leave_the_plugin_out(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(petstore): pass")
+    result = pytester.runpytest_subprocess("-p", "no:petstore_mock")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'petstore' not found*"])
+
+
+_SHOWS_SEED = """
+    @pytest.fixture(scope="session")
+    def petstore_options():
+        return {options}
+
+    def test_it(petstore):
+        assert len(petstore.pets) == {expected}
+"""
+
+
+def test_the_environment_wins_over_settings_and_options_over_both(
+    inner: Inner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = "petstore_seed = 1"
+    inner(_SHOWS_SEED.format(options={}, expected=1), settings=settings).assert_outcomes(passed=1)
+    monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")
+    inner(_SHOWS_SEED.format(options={}, expected=2), settings=settings).assert_outcomes(passed=1)
+    inner(_SHOWS_SEED.format(options={"seed": 3}, expected=3), settings=settings).assert_outcomes(passed=1)
+
+
+def test_the_command_line_wins_over_options(inner: Inner) -> None:
+    source = """
+        @pytest.fixture(scope="session")
+        def petstore_options():
+            return {"at": "2029-01-01", "random_seed": 1}
+
+        def test_it(petstore):
+            petstore.configure(id_assignment="random_int64")
+            print("drawn:", petstore.clock.now() // 86400, petstore.seed()["id"])
+    """
+    starts = set()
+    for arguments in [
+        (),
+        ("--petstore-at=",),
+        ("--petstore-random-seed=1",),
+        ("--petstore-random-seed=0",),
+        ("--petstore-at=2030-01-01",),
+    ]:
+        result = inner(source, "-s", *arguments)
+        result.assert_outcomes(passed=1)
+        starts.add(next(line for line in result.outlines if "drawn:" in line))
+    assert len(starts) == 3
+
+
+def test_the_header_says_which_settings_came_from_where(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_MOCK_API_KEY", "the-key-of-the-team")
+    monkeypatch.setenv("PETSTORE_MOCK_SEED", "2")
+    result = inner(
+        "def test_it(): pass",
+        "--petstore-at=2030-12-06",
+        settings="petstore_seed = 1\npetstore_strict = true\npetstore_leaks = warn",
+    )
+    result.assert_outcomes(passed=1)
+    assert (
+        "petstore-mock: api_key=***team from the environment variable PETSTORE_MOCK_API_KEY; "
+        "seed=2 from the environment variable PETSTORE_MOCK_SEED; strict=True from the setting petstore_strict; "
+        "leaks=warn from the setting petstore_leaks; at=2030-12-06 from --petstore-at"
+    ) in result.outlines
+
+
+_MARKED = """
+    from petstore_mock import Behaviour
+
+    @pytest.fixture(scope="session")
+    def petstore_options():
+        return {"seed": 2, "behaviour": "helpful"}
+
+    @pytest.mark.petstore(seed=[{"name": "Extra"}], behaviour="hostile", at="2030-12-06")
+    class TestMarked:
+        def test_class_mark(self, petstore):
+            assert len(petstore.pets) == 3
+            assert "Extra" in [pet["name"] for pet in petstore.pets]
+            assert petstore.behaviour == Behaviour.preset("hostile")
+            assert petstore.clock.moment.year == 2030
+
+        @pytest.mark.petstore(behaviour=Behaviour(list_order="by_name"))
+        def test_nearest_mark_wins(self, petstore):
+            assert petstore.behaviour == Behaviour(list_order="by_name")
+            assert len(petstore.pets) == 3
+
+        def test_reset_returns_to_the_marked_state(self, petstore):
+            petstore.seed()
+            petstore.configure(list_order="by_name")
+            petstore.clock.travel_to("2040-01-01")
+            petstore.reset()
+            assert len(petstore.pets) == 3
+            assert petstore.behaviour == Behaviour.preset("hostile")
+            assert petstore.clock.moment.year == 2030
+
+    def test_unmarked(petstore):
+        assert len(petstore.pets) == 2
+        assert petstore.behaviour == Behaviour.preset("helpful")
+        assert petstore.clock.moment.year != 2030
+"""
+
+
+def test_marks_change_the_starting_state_of_a_test(inner: Inner) -> None:
+    inner(_MARKED, "--strict-markers").assert_outcomes(passed=4)
+
+
+def test_no_fixture_of_a_test_with_a_wrong_mark_meets_the_world_of_another(inner: Inner) -> None:
+    source = """
+        @pytest.fixture
+        def seeded(petstore):
+            petstore.inject(503, times=1)
+
+        def test_first(petstore): pass
+
+        @pytest.mark.petstore(behaviour="hostil")
+        def test_wrong(seeded): pass
+
+        @pytest.mark.skip
+        @pytest.mark.petstore(seeds=3)
+        def test_skipped(seeded): pass
+
+        def test_last(petstore): assert call(petstore)[0] == 200
+    """
+    inner(source).assert_outcomes(passed=2, errors=1, skipped=1)
+
+
+_TWO_MODULES = {
+    "source": "def test_it(petstore): assert petstore.pets == []",
+    "test_other": """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def petstore_options():
+            return {"seed": 1}
+
+        def test_other(petstore): assert len(petstore.pets) == 1
+    """,
+}
+
+
+def test_options_of_one_module_among_several_are_refused(inner: Inner, output: Output) -> None:
+    """The session's fake is made once: whichever module came second would find the options of the first."""
+    result = inner(**_TWO_MODULES)
+    result.assert_outcomes(passed=1, errors=1)
+    assert "test_other.py::test_other: expected one petstore_options for all tests" in output(result)
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="[tool.pytest] is new in pytest 9")
+def test_settings_of_native_toml_are_text_but_for_two(pytester: pytest.Pytester, inner: Inner) -> None:
+    pytester.makefile(
+        ".toml",
+        pytest="""
+            [pytest]
+            asyncio_default_fixture_loop_scope = "function"
+            petstore_port = "0"
+            petstore_seed = "3"
+            petstore_strict = true
+            petstore_assumes = ["list_order = by_name"]
+        """,
+    )
+    inner(
+        """
+        def test_it(petstore):
+            assert len(petstore.pets) == 3
+            assert petstore.behaviour.list_order == "by_name"
+            with petstore.expect_violation():
+                call(petstore, path="/pets?lim=1")
+        """
+    ).assert_outcomes(passed=1)
+
+
+def test_assumptions_hold_without_exploration(inner: Inner) -> None:
+    source = """
+        @pytest.mark.petstore_assumes(status_when_omitted="sold")
+        def test_it(petstore):
+            assert petstore.behaviour.status_when_omitted == "sold"
+            assert petstore.behaviour.list_order == "by_name"
+    """
+    inner(source, settings="petstore_assumes =\n    list_order = by_name").assert_outcomes(passed=1)
+    result = inner(source, settings="petstore_assumes = list_order")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected gap = alternative in each line*"])
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("PORT", "http", "a whole number"),
+        ("PORT", "99999", "expected a port from 0 to 65535; got port=99999"),
+        ("SEED", "-1", "expected a number of animals"),
+        ("STRICT", "maybe", "expected true or false"),
+        ("CORS", "http://shop.example/", "as browsers write it"),
+        ("BEHAVIOUR", "hostil", "did you mean 'hostile'?"),
+    ],
+)
+def test_a_wrong_setting_says_where_it_stands(
+    inner: Inner, output: Output, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(f"PETSTORE_MOCK_{variable}", value)
+    result = inner("def test_it(petstore): pass")
+    result.assert_outcomes(errors=1)
+    assert words in output(result)
+    assert f"from the environment variable PETSTORE_MOCK_{variable}" in output(result).partition("= ERRORS =")[2]
+    assert "pytest_plugin" not in output(result), "a traceback into the plugin helps nobody"
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("petstore(behavior='hostile')", "did you mean 'behaviour'?"),
+        ("petstore('hostile')", "expected keywords only"),
+        ("petstore(strict='no')", "expected True or False; got strict='no'"),
+        ("petstore(behaviour='hostil')", "did you mean 'hostile'?"),
+        ("petstore(seed=-1)", "got seed=-1"),
+        ("petstore_assumes(list_ordr='by_name')", "did you mean 'list_order'?"),
+        ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
+        ("petstore_each('list_ordr')", "did you mean 'list_order'?"),
+        ("petstore_each(['list_order'])", "got ['list_order']"),
+        ("petstore_each()", "expected names of gaps"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_wrong_mark_fails_its_own_test_alone(
+    inner: Inner, output: Output, mark: str, words: str, *, is_first: bool
+) -> None:
+    wrong = f"@pytest.mark.{mark}\ndef test_it(petstore): raise RuntimeError('it has no start')"
+    tests = [wrong, "def test_other(petstore): pass"]
+    result = inner("\n\n".join(tests if is_first else reversed(tests)))
+    result.assert_outcomes(passed=1, errors=1)
+    assert words in output(result)
+    assert "the marks of test_inner.py::test_it: " in output(result)
+    assert "RuntimeError" not in output(result)
+    assert "pytest_plugin" not in output(result)
+    assert inner(wrong, "--collect-only").ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
+)
+def test_wrong_options_say_so(inner: Inner, output: Output, given: object, words: str) -> None:
+    result = inner(_SHOWS_SEED.format(options=given, expected=0))
+    result.assert_outcomes(errors=1)
+    assert words in output(result)

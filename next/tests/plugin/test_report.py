@@ -1,0 +1,344 @@
+"""The report of a failing test, its HAR file and page, and what crosses xdist."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+
+_FAILING = """
+    def test_fails(petstore):
+        call(petstore, path="/pets?lim=1")
+        assert call(petstore)[1] == ["Rex"]
+
+    def test_passes(petstore):
+        assert call(petstore, path="/pets?limit=7")[0] == 200
+
+    def test_has_nothing_to_do_with_it():
+        assert 1 == 2
+
+    @pytest.fixture
+    def broken(petstore):
+        call(petstore, path="/pets?limit=3")
+        raise RuntimeError("in a fixture")
+
+    @pytest.mark.parametrize("name", ["a/b", "a b", ".."])
+    def test_errs(broken, name):
+        pass
+
+    @pytest.mark.xfail
+    def test_expected(petstore):
+        call(petstore, path="/pets?limit=9")
+        assert 3 == 4
+"""
+
+
+def test_a_failing_test_shows_its_journal_and_the_words_of_the_contract(inner: Inner, output: Output) -> None:
+    result = inner(_FAILING)
+    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
+    text = output(result)
+    assert text.count("petstore journal") == 4, "one for each that failed and used petstore"
+    result.stdout.re_match_lines(
+        [
+            r"-+ petstore journal -+",
+            r"1  GET /v1/pets\?limit=3  200 .* listPets",
+            r"-+ petstore journal -+",
+            r"1  GET /v1/pets\?lim=1  400 .* listPets .*\(§4.1\)",
+            r"2  GET /v1/pets +200 .* listPets",
+            r"  §4.1  The query parameters of listPets are limit and status, all optional",
+            r"  curl .*Bearer \$PETSTORE_KEY.*/v1/pets\?lim=1",
+        ]
+    )
+    assert "limit=7" not in text
+    assert "limit=9" not in text
+
+
+def test_har_files_are_written_for_failing_tests_only(inner: Inner, pytester: pytest.Pytester) -> None:
+    result = inner(_FAILING, "--petstore-har=har/of-failures")
+    written = {path.name: path for path in (pytester.path / "har" / "of-failures").iterdir()}
+    assert len(written) == 4
+    for path in written.values():
+        assert json.loads(path.read_text())["log"]["entries"]
+        assert f"HAR: {path}" in result.stdout.str()
+    assert sum(name.startswith("test_inner.py_test_fails-") for name in written) == 1
+
+
+def test_a_har_that_can_not_be_written_does_not_hide_the_failure(
+    inner: Inner, output: Output, pytester: pytest.Pytester
+) -> None:
+    (pytester.path / "taken").write_text("a file")
+    result = inner(_FAILING, "--petstore-har=taken")
+    result.assert_outcomes(failed=2, passed=1, errors=3, xfailed=1, warnings=1)
+    assert "no HAR:" in output(result)
+    assert "assert [] == ['Rex']" in output(result)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_report_and_har_have_the_requests_of_fresh_worlds(
+    inner: Inner, output: Output, pytester: pytest.Pytester, *, ended: bool
+) -> None:
+    result = inner(
+        f"""
+        def test_before(petstore):
+            with petstore.fresh() as world:
+                call(world, path="/pets?limit=1")
+
+        @pytest.fixture
+        def other(petstore):
+            with petstore.fresh(api_key="key-of-fresh-world") as world:
+                yield world
+
+        def test_fails(other, petstore):
+            with petstore.fresh(api_key="key-of-ended-world") as world:
+                if {ended}:
+                    other = world
+                call(other, path="/pets?limit=7&q=" + other.api_key)
+            assert 1 == 2
+        """,
+        "--petstore-har=har",
+    )
+    text = output(result)
+    assert "no requests" not in text
+    assert "in a world of fresh():" in text
+    assert "query.q is not a parameter here" in text
+    assert "q=***orld" in text
+    assert "q=key-of" not in text
+    assert "limit=1" not in text
+    (path,) = (pytester.path / "har").iterdir()
+    (entry,) = json.loads(path.read_text())["log"]["entries"]
+    assert "limit=7" in entry["request"]["url"]
+
+
+# --dist loadscope gives the functions to one worker, and the class to another.
+_WORKERS = """
+    kept = []
+
+    @pytest.mark.petstore(strict=True)
+    def test_fails(petstore):
+        kept.append(petstore.api_key)
+        call(petstore, path="/pets?lim=1")
+
+    def test_leaks(petstore):
+        call(petstore, key=kept[0])
+        assert call(petstore, path="/pets/1")[0] in (404, 410)
+
+    class TestOther:
+        @pytest.mark.petstore_assumes(list_order="by_name")
+        def test_leans(self, petstore):
+            petstore.inject(503, on="listPets", times=1)
+            assert call(petstore)[0] == 503
+            assert "status" not in call(petstore, "POST", body={"name": "Rex", "categoryId": 1})[1]
+
+    def test_by_name(request):
+        assert call(request.getfixturevalue("petstore")) == (200, [])
+"""
+
+
+@pytest.mark.untraced
+def test_everything_crosses_xdist(inner: Inner, output: Output, pytester: pytest.Pytester) -> None:
+    """Reports, HAR files, leaks, coverage, exploration and the tests that need getPet."""
+    result = inner(
+        _WORKERS,
+        "-n2",
+        "--dist=loadscope",
+        "--petstore-har=har",
+        "--petstore-coverage",
+        "--petstore-explore=26",  # as many as there are gaps
+        "--petstore-at=2030-12-06",
+    )
+    text = output(result)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "ContractViolationError: GET /v1/pets?lim=1 broke the contract (§4.1)" in text
+    assert "  §4.1  The query parameters of listPets are limit and status, all optional" in text
+    assert list((pytester.path / "har").iterdir())
+    assert "GET /v1/pets and " in text
+    assert "leaked by test_inner.py::test_fails" in text
+    result.stdout.re_match_lines_random(
+        [
+            r"createPet 201 status absent: 1 test",
+            r"listPets fault server_error: 1 test",
+            r"3 tests as they are and under up to 26 behaviours each .*",
+            r"The client, or one of its tests, relies on status_when_omitted \(§3\): .*",
+            r"  status_when_omitted=(available|pending|sold): test_inner\.py::TestOther::test_leans",
+            r"  list_order=by_name: test_inner\.py::TestOther::test_leans",
+            r"  test_inner\.py::test_by_name",
+            r"=+ petstore: tests that call a removed operation =+",
+            r"test_inner\.py::test_leaks",
+        ]
+    )
+    assert "relies on list_order" not in text, "a known assumption is kept"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("assert petstore.pets == ['Rex']", "no requests came to http://127.0.0.1:[0-9]+/v1"),
+        ("petstore.stop(); assert 1 == 2", "no requests"),
+    ],
+)
+def test_a_journal_without_requests_says_where_none_came(inner: Inner, body: str, told: str) -> None:
+    """The client of a wrong address meets somebody else, or nobody."""
+    result = inner(f"def test_elsewhere(petstore): {body}")
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines(["-+ petstore journal -+", told])
+
+
+MISTAKES = {
+    "inject": "petstore.inject(99)",
+    "configure": "petstore.configure(list_order='by_nam')",
+    "seed": "petstore.seed(nme='Rex')",
+    "assert_called": "petstore.journal.assert_called('createPett')",
+    "last": "petstore.journal.last",
+    "option": "PetStoreMock(behaviour='strickt')",
+    "a pattern": "petstore.expect_violation('(')",  # these have a cause, which the message tells of
+    "an amount": "petstore.clock.advance(days='1')",
+    "a value": "petstore.journal.assert_called(json={1, 2})",
+    "a file": "PetStoreMock(behaviour='there-is-none.toml')",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("style", ["long", "short"])
+def test_report_of_a_mistake_ends_at_the_line_that_has_it(inner: Inner, mistake: str, style: str) -> None:
+    result = inner(
+        f"""
+        from petstore_mock import PetStoreMock
+
+        def test_mistake(petstore):
+            {MISTAKES[mistake]}
+        """,
+        f"--tb={style}",
+    )
+    result.assert_outcomes(failed=1)
+    shown = result.stdout.str()
+    assert MISTAKES[mistake] in shown
+    assert "Error: expected" in shown
+    assert "petstore_mock/" not in shown.partition("short test summary")[0]
+    assert "direct cause" not in shown
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.untraced)], ids=["here", "xdist"])
+def test_the_journal_is_in_every_report(inner: Inner, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    """In the terminal whatever --show-capture says, and in junit.xml."""
+    result = inner(_FAILING, "--show-capture=no", "--junitxml=junit.xml", *workers)
+    assert result.stdout.str().count("petstore journal") == 4
+    told = [
+        found.text or ""
+        for case in ET.parse(pytester.path / "junit.xml").iter("testcase")
+        for found in (*case.iter("failure"), *case.iter("error"))
+        if case.get("name") != "test_has_nothing_to_do_with_it"
+    ]
+    assert len(told) == 4
+    assert all("petstore journal" in text and "GET /v1/pets" in text for text in told)
+
+
+def test_pytest_html_shows_the_journal(inner: Inner, pytester: pytest.Pytester) -> None:
+    pytest.importorskip("pytest_html", reason="pytest-html is not installed: the test group has it")
+    inner(_FAILING, "--html=report.html", "--self-contained-html", "-phtml", "-pmetadata")
+    assert "request 1 broke the contract" in (pytester.path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner, output: Output) -> None:
+    """An item without a module; its error has no traceback of pytest's."""
+    names = {
+        "test_docs": """
+            def listed(petstore):
+                '''
+                >>> from client import call
+                >>> call(getfixture("petstore"), path="/pets?lim=1")[0]
+                400
+                '''
+            """,
+        "test_misuse": """
+            def misused(petstore):
+                '''
+                >>> getfixture("petstore").inject(99)
+                '''
+            """,
+        "test_wrong": """
+            def wrong(petstore):
+                '''
+                >>> from client import call
+                >>> call(getfixture("petstore"))[0]
+                404
+                '''
+            """,
+    }
+    result = inner("", "--doctest-modules", **names)
+    result.assert_outcomes(passed=1, failed=2, warnings=1)
+    text = output(result)
+    assert "ContractWarning: GET /v1/pets?lim=1" in text
+    assert re.search(r"-+ petstore journal -+\n1  GET /v1/pets  200", text)
+    assert inner("", "--doctest-modules", "-k", "misuse", **names).stdout.str().count("petstore_mock/") == 0
+    strict = inner("", "--doctest-modules", "-Werror::petstore_mock.ContractWarning", "-k", "docs", **names)
+    strict.assert_outcomes(failed=1, deselected=2)
+    assert re.search(r"\n\S*test_docs.py:\d+: ContractWarning: GET", output(strict))
+
+
+_WIDER = """
+    from hypothesis import given, settings, strategies as st
+
+    @pytest.fixture(scope="module")
+    def animals(petstore):
+        petstore.seed_many(3)
+
+    @pytest.fixture(scope="module", autouse=True)
+    def slow_service(petstore):
+        petstore.configure(list_order="by_name")
+        petstore.inject(503, on="getPet")
+
+    def test_first(petstore, animals):
+        assert len(petstore.pets) == 3
+
+    def test_second(petstore, animals):
+        assert len(petstore.pets) == 3
+
+    def test_third(petstore):
+        assert not "reached"
+"""
+
+
+def test_a_failure_says_what_a_fixture_of_wider_scope_set_up_in_vain(inner: Inner, output: Output) -> None:
+    result = inner(_WIDER)
+    result.assert_outcomes(passed=1, failed=2)
+    second, third = output(result).partition(" test_third ")[::2]
+    told = "the fixture 'animals', which is wider than a test, set up animals for test_inner.py::test_first"
+    assert told in second
+    assert "petstore_options" in second
+    assert "'animals'" not in third, "the test does not use it"
+    assert "'slow_service', which is wider than a test, set up faults and a behaviour" in third
+
+
+def test_a_page_has_both_failures_the_requests_and_no_key(inner: Inner, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.fixture
+        def broken(petstore):
+            yield
+            call(petstore, path="/pets?limit=2")
+            assert "torn" == "down"
+
+        def test_fails(petstore, broken):
+            call(petstore, "POST", body={"name": "<b>Rex</b>", "categoryId": "one"})
+            with petstore.fresh() as other:
+                call(other, path="/pets?limit=7")
+            assert petstore.api_key == "called out"
+    """
+    result = inner(source, "--petstore-html=pages/here")
+    (path,) = (pytester.path / "pages" / "here").iterdir()
+    result.stdout.fnmatch_lines([f"page: {path}"])
+    text = path.read_text(encoding="utf-8")
+    for words in ("called out", "assert &#x27;torn&#x27;", "limit=2", "limit=7", "body.categoryId", "curl -i -X POST"):
+        assert words in text
+    assert "<b>" not in text
+    assert not re.search(r"<(script|link|iframe|img)|(src|href|onclick)=", text)
+    assert not re.search(r"petstore-[0-9a-f]{8}-\d{6}", text)

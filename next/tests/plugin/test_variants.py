@@ -1,0 +1,416 @@
+"""Variants of tests: exploration, ``petstore_each`` and mutants; and what the tests showed to the client."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Inner = Callable[..., pytest.RunResult]
+    Output = Callable[[pytest.RunResult], str]
+
+AS_IT_IS = "" if hasattr(pytest, "HIDDEN_PARAM") else "[as_it_is]"  # pytest 8.4 is the first to hide an id
+_ORDERS = ["id_ascending", "id_descending", "by_name", "arbitrary_stable", "arbitrary"]
+
+
+def written(pytester: pytest.Pytester, name: str = "found.json") -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((pytester.path / name).read_text(encoding="utf-8"))
+    return document
+
+
+# Exploration
+
+_RELYING = """
+    import unittest
+    from hypothesis import given, settings, strategies as st
+
+    def test_order(petstore):
+        rex, ada = petstore.seed(name="Rex"), petstore.seed(name="Ada")
+        assert [pet["id"] for pet in call(petstore)[1]] == [rex["id"], ada["id"]]
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_parametrised(petstore, number):
+        assert call(petstore)[0] == 200
+
+    class TestMethods:
+        @given(text=st.text())
+        @settings(max_examples=2, database=None)
+        def test_given(self, petstore, text):
+            assert petstore.pets == []
+
+    def test_broken(petstore):
+        assert petstore is None
+
+    def test_without_petstore():
+        pass
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def before(self, petstore):
+            self.petstore = petstore
+
+        def test_case(self):
+            assert call(self.petstore)[0] == 200
+"""
+
+
+@pytest.mark.untraced
+def test_exploration_names_the_gap_that_the_client_relies_on(inner: Inner, output: Output) -> None:
+    result = inner(_RELYING, "--petstore-explore=60", "-q", "--tb=no")
+    text = output(result)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "FAILED test_inner.py::test_order[list_order=id_descending]" in text
+    assert "FAILED test_inner.py::test_order -" not in text
+    summary = text.partition("petstore exploration")[2].partition("short test summary")[0]
+    assert summary.count("The client, or one of its tests, relies on") == 1
+    assert "relies on list_order (§4.1): Pagination controls beyond limit: not shown" in summary
+    assert "  list_order=by_name: test_inner.py::test_order\n" in summary
+    broken, _, alone = summary.partition("These tests fail as they are")[2].partition("No variants")
+    assert "test_inner.py::test_broken" in broken
+    assert "test_inner.py::Case::test_case" in alone
+    assert "test_without_petstore" not in summary
+
+
+def test_a_test_that_is_expected_to_fail_shows_nothing_by_passing(inner: Inner, output: Output) -> None:
+    source = """
+        @pytest.mark.xfail(strict=True, reason="a bug of the client's")
+        def test_strict(petstore):
+            assert petstore.behaviour.list_order == "by_name"
+
+        @pytest.mark.xfail(reason="mended since")
+        def test_passes_as_it_is(petstore):
+            assert petstore.behaviour.list_order == "id_ascending"
+
+        @pytest.mark.xfail(strict=True, reason="mended since")
+        def test_always_passes(petstore):
+            pass
+
+        def test_excuses_itself(petstore):
+            if petstore.behaviour.json_style == "ascii":
+                pytest.xfail("known")
+    """
+    text = output(inner(source, "--petstore-explore=60", "--tb=no"))
+    summary = text.partition("petstore exploration")[2].partition("short test summary")[0]
+    relied, _, broken = summary.partition("These tests fail as they are")
+    assert "test_inner.py::test_strict" in broken
+    assert "  list_order=by_name: test_inner.py::test_passes_as_it_is\n" in relied
+    assert "json_style" not in relied, "the test says itself that it is known"
+    assert "test_always_passes" not in summary, "it fails by its mark alone"
+
+
+def test_variants_of_a_test_that_fails_as_it_is_are_left_out(inner: Inner) -> None:
+    source = """
+        def test_broken(petstore):
+            assert petstore is None
+
+        @pytest.mark.petstore_each("null_status")
+        def test_by_hand(petstore):
+            assert petstore is None
+
+        def test_last():
+            pass
+    """
+    result = inner(source, "--petstore-explore=40", "--tb=no")
+    assert result.parseoutcomes() == {"failed": 2 + 2, "passed": 1}
+
+
+def test_every_gap_comes_once_before_any_twice_and_ids_can_be_run_alone(inner: Inner, output: Output) -> None:
+    explore = ("--petstore-explore=26", "--petstore-random-seed=5", "-q")
+    listed = [line for line in output(inner(_RELYING, "--collect-only", *explore)).splitlines() if "::" in line]
+    ours = [line for line in listed if "::test_order" in line]
+    gaps = [line.partition("[")[2].partition("=")[0] for line in ours[1:]]
+    assert ours[0] == f"test_inner.py::test_order{AS_IT_IS}"
+    assert len({*gaps}) == len(gaps) == 26, "as many as there are gaps, without events and rules for the test's data"
+    assert not {"rate_limit", "key_rotation", "visibility", "name_rule", "category_rule"} & {*gaps}
+    assert f"test_inner.py::test_parametrised[1{AS_IT_IS.strip('[]') and '-as_it_is'}]" in listed
+    assert len([line for line in listed if "test_without_petstore" in line]) == 1
+    other = output(inner(_RELYING, "--collect-only", "--petstore-explore=26", "--petstore-random-seed=6", "-q"))
+    assert [line for line in other.splitlines() if "::test_order" in line] != ours
+    unordered = next(line for line in ours[1:] if "list_order" not in line)
+    inner(_RELYING, unordered, *explore).assert_outcomes(passed=1)
+
+
+def test_a_known_assumption_is_kept_and_listed(inner: Inner, output: Output) -> None:
+    source = "def test_robust(petstore): assert call(petstore)[0] == 200"
+    result = inner(source, "--petstore-explore=60", "-v", settings="petstore_assumes = list_order = by_name")
+    assert result.ret == pytest.ExitCode.OK
+    assert "  list_order=by_name: the setting petstore_assumes" in output(result)
+    assert "test_robust[list_order=" not in output(result)
+
+
+# petstore_each
+
+
+def test_each_gives_every_alternative_to_the_fake_once(inner: Inner, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.petstore_each("list_order")
+        class TestIt:
+            @pytest.mark.petstore_each("json_style", "list_order")
+            def test_each(self, petstore):
+                with open("seen", "a") as file:
+                    file.write(f"{petstore.behaviour.list_order} ")
+
+        @pytest.mark.petstore_each("json_style")
+        def test_by_name(request):
+            assert call(request.getfixturevalue("petstore"))[0] == 200
+    """
+    inner(source, "--strict-markers").assert_outcomes(passed=9 + 4)
+    seen = (pytester.path / "seen").read_text().split()
+    assert [order for order in seen if order != "id_ascending"] == _ORDERS[1:]
+
+
+# Mutants
+
+_SUITE = """
+    import unittest
+    from hypothesis import given, settings, strategies as st
+
+    def test_filter(petstore):
+        rex = petstore.seed(name="Rex", status="sold")
+        petstore.seed(status="pending")
+        assert call(petstore, path="/pets?status=sold") == (200, [rex])
+
+    def test_looks_at_nothing(petstore):
+        petstore.seed(status="sold")
+        call(petstore, path="/pets?status=sold")
+
+    @given(limit=st.integers(1, 29))
+    @settings(max_examples=5, database=None, deadline=None)
+    def test_limit(petstore, limit):
+        petstore.seed_many(30)
+        assert len(call(petstore, path=f"/pets?limit={limit}")[1]) == limit
+
+    class TestKeys:
+        @pytest.mark.parametrize("key", ["a", "b"])
+        def test_key(self, petstore, key):
+            assert call(petstore, key=key)[0] == 401
+
+    def test_broken(petstore):
+        call(petstore, path="/pets/1")
+        assert petstore is None
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected_to_fail(petstore):
+        call(petstore, path="/pets/1")
+        assert petstore is None
+
+    @pytest.mark.skip
+    def test_skipped(petstore):
+        pass
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def before(self, petstore):
+            self.petstore = petstore
+
+        def test_case(self):
+            assert call(self.petstore)[0] == 200
+"""
+_PASSES = """
+    def test_list(petstore):
+        rex = petstore.seed(name="Rex")
+        assert call(petstore) == (200, [rex])
+
+    def test_again(petstore):
+        assert call(petstore) == (200, [])
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_the_document_says_which_mutants_no_test_noticed(
+    inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
+) -> None:
+    result = inner(_SUITE, "--petstore-mutants=all", "--petstore-mutants-json=found.json", "--tb=no", workers)
+    outcomes = result.parseoutcomes()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert (outcomes["passed"], outcomes["failed"], outcomes["xfailed"]) == (6, 1, 1)
+    found = written(pytester)
+    mutants = {mutant["name"]: mutant for mutant in found["mutants"]}
+    noticed = {name: mutant["noticed_by"] for name, mutant in mutants.items() if mutant["noticed"]}
+    assert {"list-filter-ignored", "list-sold-ignored", "list-limit-and-one", "list-any-key"} <= {*noticed}
+    assert {"list-as-html", "get-is-cut", "create-forgotten", "list-default-21"}.isdisjoint(noticed)
+    assert noticed["list-filter-ignored"] == ["test_inner.py::test_filter"]
+    assert noticed["list-limit-and-one"] == ["test_inner.py::test_limit"]
+    assert {"test_inner.py::test_filter", "test_inner.py::test_looks_at_nothing"} <= {
+        *mutants["list-as-html"]["asked_by"]
+    }
+    assert (mutants["list-as-html"]["clause"], mutants["list-as-html"]["section"]) == ("1-media-type", "1")
+    names = ["test_inner.py::test_broken", "test_inner.py::test_expected_to_fail", "test_inner.py::test_skipped"]
+    assert found["failed_as_they_are"] == names
+    assert found["not_run"] == ["test_inner.py::Case::test_case"]
+    assert (found["count"], found["noticed"]) == (len(mutants), len(noticed))
+    assert f"The tests noticed {len(noticed)} of {len(mutants)} mutants" in output(result)
+    summary = output(result).partition("No test noticed these")[2]
+    assert summary.index("list-as-html: ") < summary.index("get-is-cut: "), "first those that tests asked for"
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("least", "code"), [("5", pytest.ExitCode.OK), ("90.5", pytest.ExitCode.TESTS_FAILED)])
+def test_survivors_fail_the_run_only_under_a_share(inner: Inner, least: str, code: int) -> None:
+    result = inner(_PASSES, "--petstore-mutants=all", f"--petstore-mutants-fail-under={least}")
+    assert result.ret == code
+    assert result.parseoutcomes()["unnoticed"]
+    assert "failed" not in result.parseoutcomes()
+
+
+@pytest.mark.untraced
+def test_a_mutant_that_was_noticed_is_not_run_again_unless_asked(inner: Inner, pytester: pytest.Pytester) -> None:
+    options = ("--petstore-mutants=all", "--petstore-mutants-json=found.json")
+    once = inner(_PASSES, *options).parseoutcomes()
+    noticed_once = {mutant["name"]: mutant["noticed_by"] for mutant in written(pytester)["mutants"]}
+    every = inner(_PASSES, *options, "--petstore-mutants-all").parseoutcomes()
+    mutants = written(pytester)["mutants"]
+    noticed_always = {mutant["name"]: mutant["noticed_by"] for mutant in mutants}
+    assert noticed_once["list-wrapped"] == ["test_inner.py::test_list"]
+    assert noticed_always["list-wrapped"] == ["test_inner.py::test_again", "test_inner.py::test_list"]
+    assert every["noticed"] > once["noticed"]
+    run = every["noticed"] + every["unnoticed"]
+    assert run < 2 * len(mutants) * 3 / 4, "mutants of operations that a test does not call are left out"
+
+
+def test_a_seed_chooses_the_mutants_and_every_clause_has_one_before_any_has_two(
+    inner: Inner, pytester: pytest.Pytester
+) -> None:
+    def chosen(count: str, seed: int) -> dict[str, str]:
+        inner(
+            _PASSES,
+            f"--petstore-mutants={count}",
+            f"--petstore-random-seed={seed}",
+            "--petstore-mutants-json=found.json",
+        )
+        return {mutant["name"]: mutant["clause"] for mutant in written(pytester)["mutants"]}
+
+    assert chosen("9", 1) == chosen("9", 1) != chosen("9", 2)
+    assert len({*chosen("9", 3).values()}) == 9
+
+
+def test_what_says_nothing_of_the_client_has_noticed_nothing(inner: Inner) -> None:
+    """An example that took too long; a client that a mutant left running."""
+    source = """
+        from datetime import timedelta
+        from hypothesis.errors import DeadlineExceeded
+        left = []
+
+        def test_slow(petstore):
+            if call(petstore) != (200, []):
+                raise DeadlineExceeded(timedelta(seconds=2), timedelta(seconds=1))
+
+        def test_leaves_a_client(petstore):
+            while left:
+                call(petstore, key=left.pop())
+            if call(petstore) != (200, []):
+                left.append(petstore.api_key)
+                assert False
+    """
+    slow = inner(source, "--petstore-mutants=all", "-k", "slow").parseoutcomes()
+    assert slow["noticed"] == 1, "JSON that is cut"
+    assert slow["unnoticed"] > 3
+    result = inner(source, "--petstore-mutants=all", "-k", "leaves")
+    assert result.parseoutcomes()["noticed"] >= 3
+    assert result.ret == pytest.ExitCode.OK, "the key of a finished mutant is no leak"
+
+
+# Coverage of outcomes, and another date
+
+
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.untraced)])
+def test_coverage_is_written_and_must_be_reached(
+    inner: Inner, output: Output, pytester: pytest.Pytester, workers: str
+) -> None:
+    options = ("--petstore-coverage-json=found/coverage.json", "--petstore-coverage-fail-under=50")
+    result = inner(_PASSES, *options, "--petstore-explore=3", "--petstore-mutants=30", workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    found = written(pytester, "found/coverage.json")
+    shown = {f"{row['operation']} {row['outcome']}": row["tests"] for row in found["outcomes"] if row["shown"]}
+    assert {name: tests for name, tests in shown.items() if "401" not in name} == {
+        "listPets 200 empty page": ["test_inner.py::test_again"],
+        "listPets 200 partial page": ["test_inner.py::test_list"],
+        "listPets 200 status absent": ["test_inner.py::test_list"],
+    }
+    assert (found["count"], found["shown"]) == (len(found["outcomes"]), 3)
+    assert found["percent"] == round(100 * 3 / found["count"], 2)
+    assert not any(row["shown"] for row in found["faults"])
+    assert f"{found['percent']} % is less than --petstore-coverage-fail-under=50" in output(result)
+
+
+def test_coverage_counts_pages_faults_examples_and_fresh_worlds(inner: Inner, pytester: pytest.Pytester) -> None:
+    source = """
+        from hypothesis import given, settings, strategies as st
+        from petstore_mock import faults
+
+        def test_pages(petstore):
+            petstore.seed_many(3)
+            call(petstore, path="/pets?limit=2")
+            petstore.reset()
+            call(petstore, key="unknown")
+            call(petstore, path="/nowhere")
+
+        @given(status=st.sampled_from(["sold", None]))
+        @settings(database=None)
+        def test_examples(petstore, status):
+            body = {"name": "Rex", "categoryId": 1, **({"status": status} if status else {})}
+            assert call(petstore, "POST", body=body)[0] == 201
+
+        def test_faults(petstore):
+            petstore.inject(503, on="listPets", times=1)
+            petstore.inject(faults.respond(200, json="no list"), on="listPets", times=1)
+            assert [call(petstore)[0] for _ in range(2)] == [503, 200]
+
+        def test_fresh(petstore):
+            with petstore.fresh() as world:
+                call(world)
+    """
+    inner(source, "--petstore-coverage-json=found.json")
+    rows = written(pytester)["outcomes"] + written(pytester)["faults"]
+    shown = {
+        f"{row['operation']} {row.get('outcome') or row['fault']}": len(row["tests"]) for row in rows if row["shown"]
+    }
+    assert shown == {
+        "listPets 200 full page": 1,
+        "listPets 200 empty page": 1,
+        "listPets 200 status present": 1,
+        "listPets 401": 1,
+        "createPet 201 status present": 1,
+        "createPet 201 status absent": 1,
+        "listPets server_error": 1,
+        "listPets respond": 1,
+    }
+
+
+def test_a_file_that_can_not_be_written_fails_the_run(inner: Inner, output: Output, tmp_path: Path) -> None:
+    result = inner(_PASSES, f"--petstore-coverage-json={tmp_path}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "FAILED: no JSON: " in output(result)
+
+
+def test_a_suite_at_another_date_lists_the_tests_that_call_a_removed_operation(inner: Inner, output: Output) -> None:
+    source = """
+        def test_needs_it(petstore):
+            assert call(petstore, path="/pets/1")[0] == 410
+
+        def test_does_not(petstore):
+            assert call(petstore)[0] == 200
+
+        @pytest.mark.petstore(at="2029-01-01")
+        def test_has_a_date_of_its_own(petstore):
+            assert call(petstore, path="/pets/1")[0] == 404
+    """
+    result = inner(source, "--petstore-at=2030-12-06")
+    result.assert_outcomes(passed=3, warnings=3)
+    listed = output(result).partition("tests that call a removed operation")[2].partition("warnings summary")[0]
+    assert [line for line in listed.splitlines() if "::" in line] == ["test_inner.py::test_needs_it"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--petstore-explore=-4", "--petstore-mutants=some", "--petstore-at=tomorrow", "--petstore-coverage-fail-under=x"],
+)
+def test_options_that_can_not_be_right_stop_the_run(inner: Inner, option: str) -> None:
+    result = inner(_PASSES, option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert option.partition("=")[0] in str(result.stderr.str())

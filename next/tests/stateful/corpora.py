@@ -1,0 +1,96 @@
+"""The corpora of clients as the machine meets them: who makes a client, with which options, and a correct twin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import settings
+
+from petstore_mock.stateful import ClientBugError, check_client
+from tests.clients import sharing, slips, surroundings
+from tests.clients.buggy_asking import ASKING
+from tests.clients.buggy_living import LIVING
+from tests.clients.buggy_reading import READING
+from tests.clients.correct import make_correct
+from tests.clients.shapes import SHAPES, AsyncPets, Shaped, by_key, maker_of
+from tests.clients.trackers import ASKED_FOR, KEPT, SHOWN, make_reported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVERYWHERE: Final = ("ipv6", "locale", "netrc", "proxies", "time_zone")
+# An error that can't be handed to another process is how most are, and no fault by the interface.
+NOT_LOOKED_FOR: Final = frozenset({"ErrorsDoNotPickle"})
+
+# Buggy clients leave sockets, threads and exceptions behind.
+LEAVINGS: Final = (
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A client of a corpus."""
+
+    client: Any
+    make: Callable[[Any], Any]
+    correct: Callable[[Any], Any]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return str(self.client.__name__)
+
+
+def correct_like(client: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a class of client
+    """Return what makes a correct client of the same shape."""
+    if issubclass(client, Shaped):
+        return SHAPES["pydantic"][0]
+    return SHAPES["async"][0] if issubclass(client, AsyncPets) else make_correct("http.client")
+
+
+def _cases() -> list[Case]:
+    plain = [Case(one, by_key(one), correct_like(one)) for one in (*ASKING, *READING, *LIVING)]
+    left = [Case(one, maker_of(one), correct_like(one)) for one in (*slips.SLIPS, *slips.PROGRAM)]
+    around = [
+        Case(one, surroundings.make_surrounded(one), make_correct("http.client"), {"environment": EVERYWHERE})
+        for one in surroundings.BUGGY
+    ]
+    shared = [
+        Case(one, maker_of(one), correct_like(one) if issubclass(one, AsyncPets) else by_key(sharing.OneAtATime),
+             {"concurrent": True})
+        for one in sharing.BUGGY
+    ]  # fmt: skip
+    reported = [
+        Case(one, make_reported(one), correct_like(one), ASKED_FOR.get(one.__name__, {})) for one in (*SHOWN, *KEPT)
+    ]
+    return [one for one in (*plain, *left, *around, *shared, *reported) if one.name not in NOT_LOOKED_FOR]
+
+
+CASES: Final = {case.name: case for case in _cases()}
+SETTINGS: Final = settings(database=None, derandomize=True)
+
+
+def bug_of(make_client: Callable[[Any], Any], **options: Any) -> ClientBugError | None:  # noqa: ANN401
+    """Let the machine check a client, with the same examples each time; return the bug that it reports."""
+    try:
+        check_client(make_client, **{"settings": SETTINGS, **options})
+    except ClientBugError as error:
+        return error
+    return None
+
+
+def raised_by(bug: ClientBugError, make_client: Callable[[Any], Any], **given: Any) -> BaseException | None:  # noqa: ANN401
+    """Run the pasted test of a bug with a client; return what it raises."""
+    source = "\n".join(line for line in bug.test.splitlines() if not line.startswith("from tests."))
+    names: dict[str, Any] = {"make_client": make_client, **given}
+    exec(compile(source, "pasted", "exec"), names)  # the product under test
+    try:
+        names["test_client"]()
+    except Exception as error:  # noqa: BLE001  # a client raises anything while it is made
+        return error
+    return None

@@ -1,0 +1,412 @@
+"""What check_client takes, shows and reports."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.database import InMemoryExampleDatabase
+
+from petstore_mock import PetStoreMockError, checks, faults
+from petstore_mock.stateful import CheckReport, ClientBugError, at_once, check_client, environment, time_zone
+from tests.clients.correct import ApiError, HttpClientPets, Json, make_correct
+from tests.clients.shapes import by_key
+from tests.stateful.corpora import LEAVINGS, SETTINGS, bug_of, raised_by
+
+if TYPE_CHECKING:
+    from petstore_mock import PetStoreMock
+
+pytestmark = [*LEAVINGS]
+
+make_client = make_correct("http.client")
+FEW: dict[str, Any] = {"settings": settings(database=None, derandomize=True, max_examples=20), "environment": ()}
+NOTHING_ODD: dict[str, Any] = {**FEW, "faults": (), "vary": ()}
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"make_client": 1}, "expected make_client to be a function of a PetStoreMock; got make_client=1"),
+        ({"classify": 1}, "expected classify to be a function of an exception; got classify=1"),
+        ({"read_pet": 1}, "expected read_pet to be a function of a result; got read_pet=1"),
+        ({"patience": 0}, "expected patience to be seconds, more than 0; got patience=0"),
+        ({"longest_wait": -1}, "expected longest_wait to be seconds, more than 0; got longest_wait=-1"),
+        ({"max_seconds": "1"}, "expected max_seconds to be seconds, more than 0; got max_seconds='1'"),
+        ({"max_examples": 0}, "expected max_examples to be a whole number of at least 1; got max_examples=0"),
+        ({"vary": ["list_ordr"]}, "did you mean 'list_order'?"),
+        ({"vary": "list_order"}, "expected vary to be a collection of names"),
+        ({"environment": ["ipv4"]}, "did you mean 'ipv6'?"),
+        ({"faults": ["reset"]}, "did you mean faults.reset()?"),
+        ({"methods": {"list": "all"}}, "name in methods="),
+        ({"checks": [print]}, "expected checks as petstore_mock.checks.check makes them"),
+        ({"steps": [lambda: None]}, "expected steps to be functions of a client and its mock"),
+        ({"arguments": {"createPets": st.none()}}, "did you mean 'createPet'?"),
+        ({"make_client": lambda _: object()}, "expected make_client to return a client with"),
+        ({"make_client": lambda _: HttpClientPets}, "make an instance of it"),
+    ],
+)
+def test_a_wrong_argument_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(PetStoreMockError) as caught:
+        check_client(**{"make_client": make_client, **FEW, **given})
+    assert message in str(caught.value)
+
+
+def test_the_report_says_what_a_client_was_shown() -> None:
+    report = check_client(make_client, **FEW)
+    assert report.answers["createPet"]["201"] > 0
+    assert report.faults["hang"] > 0
+    assert report.examples > 20
+    assert report.calls > report.examples
+    assert report.never_shown == {}  # each alternative of a gap has an example of its own
+    assert "examples" in str(report)
+    assert "faults: " in str(report)
+    assert CheckReport().never_shown["list_order"] != []
+
+
+def test_nothing_but_what_is_asked_for_is_shown() -> None:
+    report = check_client(make_client, **NOTHING_ODD)
+    assert not report.faults
+    assert not report.gaps
+    assert "faults: none" in str(report)
+    assert "gaps: none differed" in str(report)
+
+
+def test_faults_of_ones_own_are_the_only_ones() -> None:
+    report = check_client(make_client, **{**FEW, "faults": [503, faults.reset(), faults.hang()]})
+    assert set(report.faults) == {"server_error", "reset", "hang"}
+
+
+def test_time_can_end_a_run() -> None:
+    began = time.monotonic()
+    report = check_client(make_client, max_seconds=2, environment=(), faults=())
+    assert report.examples > 1
+    assert time.monotonic() - began < 20
+
+
+def test_arguments_of_calls_can_be_given() -> None:
+    names: set[str] = set()
+
+    class Recording(HttpClientPets):
+        def create_pet(self, *, name: str, category_id: int, status: str | None = None) -> Json:
+            names.add(name)
+            return super().create_pet(name=name, category_id=category_id, status=status)
+
+    drawn = st.fixed_dictionaries({"name": st.just("Only"), "categoryId": st.just(7)})
+    check_client(by_key(Recording), arguments={"createPet": drawn}, **{**NOTHING_ODD, "max_examples": 30})
+    assert names == {"Rex", "Only"}  # a plain call stays
+
+
+class ReadsOnly:
+    """Has no method for createPet."""
+
+    def __init__(self, petstore: PetStoreMock) -> None:
+        self._pets = make_client(petstore)
+        self.list_pets, self.get_pet, self.close = self._pets.list_pets, self._pets.get_pet, self._pets.close
+
+
+def test_a_client_may_lack_methods() -> None:
+    report = check_client(ReadsOnly, **FEW)
+    assert report.left_out == ["createPet"]
+    assert "left out, because the client has no method for them: createPet" in str(report)
+    assert not report.answers["createPet"]
+
+
+def test_methods_may_have_other_names() -> None:
+    class Other(HttpClientPets):
+        list_pets = create_pet = get_pet = None  # type: ignore[assignment]  # it has other names
+
+        def every(self, **given: Json) -> Json:
+            return HttpClientPets.list_pets(self, **given)
+
+    bug = bug_of(by_key(Other), methods={"list_pets": "every"}, **NOTHING_ODD)
+    assert bug is None
+
+
+# Checks and steps of one's own
+
+
+@checks.check(section="4.1", words="the office shows two animals at most")
+def lists_are_short(seen: checks.Observation) -> str | None:
+    """A list has two animals at most."""
+    long = any(one.operation == "listPets" and len(one.json() or ()) > 2 for one in seen.exchanges if one.body)
+    return "asked for a long list" if long else None
+
+
+@checks.check(section="4.1", words="the office always says how many animals it wants")
+def a_list_has_a_limit(seen: checks.Observation) -> str | None:
+    """Each list is asked for with a limit."""
+    unlimited = any(one.operation == "listPets" and "limit" not in one.query for one in seen.exchanges)
+    return "asked for a list without a limit" if unlimited else None
+
+
+def test_a_check_of_ones_own_finds_a_bug_and_stands_in_the_pasted_test() -> None:
+    bug = bug_of(make_client, checks=[lists_are_short, a_list_has_a_limit], **NOTHING_ODD)
+    assert bug is not None
+    assert bug.sentence.startswith("list_pets() asked for a list without a limit (§4.1: the office always says")
+    assert "checks=[*checks.CHECKS.values(), lists_are_short, a_list_has_a_limit]" in bug.test
+    own = {"lists_are_short": lists_are_short, "a_list_has_a_limit": a_list_has_a_limit}
+    assert raised_by(bug, make_client, **own) is not None
+
+
+def adopts(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+    pet = petstore.seed(name="Adopted")
+    assert client.get_pet(pet["id"])["name"] == "Adopted"
+
+
+def sells_all(client: Any, petstore: PetStoreMock) -> None:  # noqa: ANN401
+    petstore.seed(status="sold")
+    assert client.list_pets(status="sold") == [], "an animal is sold"
+
+
+def test_a_step_of_ones_own_is_taken() -> None:
+    report = check_client(make_client, steps=[adopts], **NOTHING_ODD)
+    assert report.answers["getPet"]["200"] > 0
+
+
+def test_a_step_of_ones_own_can_fail() -> None:
+    bug = bug_of(make_client, steps=[sells_all], **NOTHING_ODD)
+    assert bug is not None
+    assert bug.sentence.startswith("sells_all failed: an animal is sold")
+    assert "sells_all(client, petstore)" in bug.test
+    assert raised_by(bug, make_client, sells_all=sells_all) is not None
+
+
+# What is reported
+
+
+class Forgetful(HttpClientPets):
+    """Takes an animal without a status for an available one, where the service leaves it out."""
+
+    def read(self, answer: Json) -> Json:
+        pet = super().read(answer)
+        return pet if isinstance(pet, list) else {**pet, "status": pet["status"]}
+
+
+def test_a_bug_is_a_sentence_a_test_the_wire_and_a_scenario() -> None:
+    bug = bug_of(by_key(Forgetful), **FEW)
+    assert isinstance(bug, ClientBugError)
+    assert "raised KeyError ('status')" in bug.sentence
+    assert "§4" in bug.sentence
+    assert "checks.watched(make_client, petstore, quiet=True)" in bug.test
+    assert bug.wire.startswith(("1  POST /v1/pets  201", "1  GET /v1/pets"))
+    assert 'pet["status"]' in bug.raised
+    assert bug.scenario.to_data()["steps"]
+    assert (
+        str(bug)
+        == f"{bug.sentence}\n\nAs a test:\n\n{bug.test}\nOn the wire:\n\n{bug.wire}\n\nIn the client:\n\n{bug.raised}"
+    )
+
+
+class ByName(HttpClientPets):
+    """Expects that the newest animal comes last."""
+
+    def list_pets(self, **query: Json) -> Json:
+        pets = super().list_pets(**query)
+        if isinstance(pets, list) and pets != sorted(pets, key=lambda pet: pet["id"]):
+            raise ValueError("animals in disorder")
+        return pets
+
+
+def test_the_gap_that_matters_is_named_with_its_lesson() -> None:
+    bug = bug_of(by_key(ByName), **{**FEW, "faults": ()})
+    assert bug is not None
+    assert "It happens only with list_order=" in bug.sentence
+    assert "A client must not assume" in bug.sentence
+    assert "behaviour=Behaviour(list_order=" in bug.test
+    assert raised_by(bug, by_key(ByName)) is not None
+    assert raised_by(bug, make_client) is None
+
+
+def test_no_key_is_shown() -> None:
+    class Leaks(HttpClientPets):
+        def checked(self, answer: Json, success: int) -> Json:
+            if answer.status != success:
+                raise ApiError(answer.status, self.key.encode())
+            return answer
+
+    bug = bug_of(by_key(Leaks), **FEW)
+    assert bug is not None
+    assert "with the API key in its text" in bug.sentence
+    assert "Aa-._~+/key-of-a-test-" not in str(bug)
+
+
+# Calls that do not end
+
+
+def test_a_client_without_a_timeout_is_told_so() -> None:
+    class Patient(HttpClientPets):
+        timeout = None
+
+    began = time.monotonic()
+    bug = bug_of(by_key(Patient), patience=0.5, **FEW)
+    assert bug is not None
+    assert "waited for more than 0.5 s for a response that never came" in bug.sentence
+    assert "patience=0.5" in bug.test
+    assert raised_by(bug, by_key(Patient)) is not None
+    assert time.monotonic() - began < 20
+
+
+def test_a_client_that_asks_without_an_end_is_stopped() -> None:
+    class Insists(HttpClientPets):
+        def ask(self, method: str, path: str, body: bytes | None = None) -> Json:
+            while (answer := self.send(method, path, body)).status == 401:
+                pass
+            return answer
+
+    bug = bug_of(by_key(Insists), **{**NOTHING_ODD, "max_examples": 100})  # until its key is revoked
+    assert bug is not None
+    assert "requests (§8" in bug.sentence
+    assert "petstore.revoke_key()" in bug.test
+    assert raised_by(bug, make_client) is None
+
+
+# The process
+
+
+def test_a_run_leaves_the_process_as_it_was() -> None:
+    before = (
+        dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
+        signal.getsignal(signal.SIGINT), threading.active_count(),
+    )  # fmt: skip
+    check_client(make_client, **{**FEW, "environment": ("ipv6", "proxies", "time_zone", "netrc")})
+    deadline = time.monotonic() + 5
+    while threading.active_count() > before[-1] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert before == (
+        dict(os.environ), logging.root.level, list(logging.root.handlers), socket.getdefaulttimeout(),
+        signal.getsignal(signal.SIGINT), threading.active_count(),
+    )  # fmt: skip
+
+
+def test_environments_for_a_test_of_ones_own() -> None:
+    with environment("proxies", "netrc"):
+        assert os.environ["HTTP_PROXY"].startswith("http://127.0.0.1")
+        assert Path(os.environ["NETRC"]).is_file()
+    assert "NETRC" not in os.environ
+    with time_zone("IST-5:30"):
+        assert time.localtime(0).tm_hour == 5
+    with pytest.raises(PetStoreMockError, match="did you mean 'proxies'"), environment("proxy"):
+        pass
+
+
+def test_variables_that_make_client_sets_are_the_tests_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETS_URL", "")
+
+    def by_environment(petstore: PetStoreMock) -> Json:
+        os.environ["PETS_URL"] = petstore.url
+        return HttpClientPets(os.environ["PETS_URL"], petstore.api_key)
+
+    assert bug_of(by_environment, **FEW) is None
+
+
+def test_what_make_client_raises_passes_through() -> None:
+    def fails(_: PetStoreMock) -> Json:
+        raise LookupError("no such client")
+
+    with pytest.raises(LookupError, match="no such client"):
+        check_client(fails, **FEW)
+
+
+# Two calls at once
+
+
+class Pair:
+    """Remembers its latest argument between two lines."""
+
+    latest = 0
+
+    def double(self, number: int) -> int:
+        self.latest = number
+        return self.latest * 2
+
+
+@pytest.mark.parametrize(("hold", "doubled"), [(1, (2, 4)), (2, (4, 4)), (3, (2, 4))])
+def test_two_calls_meet_at_the_same_line_each_time(hold: int, doubled: tuple[int, int]) -> None:
+    pair = Pair()
+    first, second = at_once(lambda: pair.double(1), lambda: pair.double(2), hold=hold)
+    assert (first.result(), second.result()) == doubled
+
+
+def test_an_error_of_one_of_two_calls_is_its_own() -> None:
+    first, second = at_once(lambda: 1 // 0, lambda: 2)
+    assert second.result() == 2
+    with pytest.raises(ZeroDivisionError):
+        first.result()
+
+
+def test_a_call_that_waits_for_the_other_is_not_waited_for() -> None:
+    lock = threading.Lock()
+
+    class Locked(Pair):
+        def double(self, number: int) -> int:
+            with lock:
+                return super().double(number)
+
+    pair = Locked()
+    first, second = at_once(lambda: pair.double(1), lambda: pair.double(2), hold=3)
+    assert (first.result(), second.result()) == (2, 4)
+
+
+def test_a_place_is_a_line() -> None:
+    with pytest.raises(PetStoreMockError, match="expected hold to be a whole number of at least 1; got hold=0"):
+        at_once(lambda: 1, lambda: 2, hold=0)
+
+
+# Hypothesis
+
+
+def test_a_failure_is_kept_in_the_database_and_played_first() -> None:
+    database = InMemoryExampleDatabase()
+    kept = settings(database=database, max_examples=50)
+
+    class Cuts(HttpClientPets):
+        def body(self, name: str, category_id: int, status: str | None) -> dict[str, Any]:
+            return super().body(name[:100], category_id, status)
+
+    for _ in range(2):
+        with pytest.raises(ClientBugError, match="sent name="):
+            check_client(by_key(Cuts), settings=kept, environment=(), faults=(), vary=(), max_examples=200)
+    assert database.data
+
+
+@pytest.mark.slow
+def test_tls_is_checked() -> None:
+    class Verifies(HttpClientPets):
+        context: ssl.SSLContext
+
+        def new_connection(self) -> Json:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=self.context)
+
+    def make(petstore: PetStoreMock, *, verifies: bool = True) -> Json:
+        client = Verifies(petstore.url, petstore.api_key)
+        client.context = petstore.tls.client_context()
+        if not verifies:
+            client.context.check_hostname, client.context.verify_mode = False, ssl.CERT_NONE
+        return client
+
+    assert bug_of(make, tls=True, **FEW) is None
+    bug = bug_of(lambda petstore: make(petstore, verifies=False), tls=True, **FEW)
+    assert bug is not None
+    assert "although the service's certificate" in bug.sentence
+    assert raised_by(bug, lambda petstore: make(petstore, verifies=False)) is not None
+    assert raised_by(bug, make) is None
+
+
+def test_settings_reach_hypothesis() -> None:
+    assert (
+        check_client(make_client, settings=SETTINGS, max_examples=3, faults=(), vary=(), environment=()).examples < 12
+    )

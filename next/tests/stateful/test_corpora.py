@@ -1,0 +1,96 @@
+"""The machine finds the bug of every buggy client, and its pasted test is true; it says nothing of correct clients."""
+
+from __future__ import annotations
+
+import locale
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.clients import sharing, surroundings
+from tests.clients.correct import CORRECT, make_correct
+from tests.clients.shapes import SHAPES, maker_of
+from tests.stateful.corpora import CASES, EVERYWHERE, LEAVINGS, bug_of, raised_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [*LEAVINGS]
+
+# One of each kind of check; `make slow` runs the others.
+QUICK = {
+    "LimitZeroForNone",
+    "KeyInAnotherHeader",
+    "StatusTakenForGranted",
+    "NothingForMissing",
+    "CreatesAgain",
+    "RememberedByTheClass",
+    "ListReused",
+    "ConnectionsKept",
+    "PrintsForDebugging",
+    "ForcesIpv4",
+    "ProxyForAll",
+    "BodyBuiltInPlace",
+}
+# Known to pass only where an environment is there, or to differ from run to run.
+NEEDS_LOCALE = {"DatesInTheLocale", "DateInTheLocale", "NumbersForPeople"}
+
+
+def has_another_locale() -> bool:
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+    except locale.Error:
+        return False
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return True
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
+)
+def test_a_bug_is_found_and_its_pasted_test_is_true(name: str) -> None:
+    if name in NEEDS_LOCALE and not has_another_locale():
+        pytest.skip("no other locale is installed")
+    case = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")  # some clients warn, with their key
+        warnings.showwarning = lambda *_, **__: None
+        bug = bug_of(case.make, **case.options)
+        assert bug is not None
+        if "did not come again" not in bug.sentence:
+            assert raised_by(bug, case.make) is not None, bug.test
+        assert raised_by(bug, case.correct) is None, bug.test
+
+
+def checked(make_client: Callable[[Any], Any], **options: Any) -> str:  # noqa: ANN401
+    bug = bug_of(make_client, **options)
+    return "" if bug is None else str(bug)
+
+
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=() if name == "http.client" else pytest.mark.slow) for name in CORRECT]
+)
+def test_no_false_alarm_about_a_correct_client(library: str) -> None:
+    assert checked(make_correct(library)) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_false_alarm_about_a_client_of_another_shape(shape: str) -> None:
+    make_client, options = SHAPES[shape]
+    assert checked(make_client, max_examples=50, **options) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sharing.CORRECT)
+def test_no_false_alarm_about_a_client_that_is_safe_to_share(name: str) -> None:
+    assert checked(maker_of(sharing.CORRECT[name]), concurrent=True, max_examples=50) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", surroundings.CORRECT)
+def test_no_false_alarm_in_any_environment(client: Any) -> None:  # noqa: ANN401
+    assert checked(surroundings.make_surrounded(client), environment=EVERYWHERE, max_examples=20) == ""

@@ -1,0 +1,75 @@
+"""Scenarios are values: drawn whole, JSON too, and simple where Hypothesis shrinks them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from petstore_mock import Behaviour, PetStoreMockError, faults
+from petstore_mock.strategies import PlannedFault, Scenario, scenarios
+
+DRAWN = scenarios()
+QUICKLY = settings(max_examples=500, database=None)
+
+
+@settings(max_examples=50)
+@given(scenario=DRAWN)
+def test_a_scenario_travels_as_json(scenario: Scenario) -> None:
+    data = scenario.to_data()
+    again = Scenario.from_data(json.loads(json.dumps(data)))
+    assert again.to_data() == data
+    assert again.behaviour == scenario.behaviour
+    assert len(again.steps) == len(scenario.steps)
+
+
+def kinds(scenario: Scenario) -> list[str]:
+    return [next(iter(step)) for step in scenario.to_data()["steps"]]
+
+
+def test_the_simplest_scenario_is_one_plain_call() -> None:
+    simplest = find(DRAWN, lambda _: True, settings=QUICKLY)
+    assert simplest.to_data()["steps"] == [{"ask": {"operation": "listPets", "arguments": {}}}]
+    assert simplest.behaviour == Behaviour()
+
+
+@pytest.mark.parametrize("kind", ["act", "plannedfault", "switch"])
+def test_each_kind_of_step_is_drawn(kind: str) -> None:
+    assert find(DRAWN, lambda scenario: kind in kinds(scenario), settings=QUICKLY) is not None
+
+
+def test_two_calls_at_once_only_where_they_are_asked_for() -> None:
+    concurrent = scenarios(concurrent=True)
+    assert find(concurrent, lambda scenario: "together" in kinds(scenario), settings=QUICKLY) is not None
+
+
+@settings(max_examples=50)
+@given(scenario=scenarios(faults=(), vary=["list_order"], operations={"getPet": ["petId"]}))
+def test_what_is_drawn_can_be_chosen(scenario: Scenario) -> None:
+    steps = scenario.to_data()["steps"]
+    assert {step["ask"]["operation"] for step in steps if "ask" in step} <= {"getPet"}
+    assert "plannedfault" not in kinds(scenario)
+    assert set(scenario.behaviour.differences()) <= {"list_order"}
+
+
+@settings(max_examples=50)
+@given(scenario=DRAWN)
+def test_no_drawn_fault_takes_real_time(scenario: Scenario) -> None:
+    for step in scenario.steps:
+        if isinstance(step, PlannedFault):
+            assert not step.fault.takes_time
+
+
+@settings(max_examples=30)
+@given(scenario=scenarios(arguments={"createPet": st.just({"name": "Only", "categoryId": 7})}, faults=[faults.reset()]))
+def test_arguments_and_faults_can_be_given(scenario: Scenario) -> None:
+    for step in scenario.to_data()["steps"]:
+        if "plannedfault" in step:
+            assert step["plannedfault"]["fault"] == {"kind": "reset"}
+
+
+def test_a_wrong_step_is_refused() -> None:
+    with pytest.raises(PetStoreMockError, match="expected the fields of a step; got ask"):
+        Scenario.from_data({"behaviour": {}, "steps": [{"ask": {"operations": "listPets"}}]})

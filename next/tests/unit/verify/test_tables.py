@@ -1,0 +1,34 @@
+"""The tables of ``verify`` hold together: clauses and mutants, evidence and gaps."""
+
+from __future__ import annotations
+
+import pytest
+
+from petstore_mock import PetStoreMock
+from petstore_mock.interface.gaps import GAPS
+from petstore_mock.interface.mutants import MUTANTS
+from petstore_mock.verify import verify
+from petstore_mock.verify.clauses import CLAUSES
+from petstore_mock.verify.evidence import EVIDENCE
+from petstore_mock.verify.probes import PROBES
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_mutant_is_one_finding_of_its_clause(name: str) -> None:
+    with PetStoreMock(seed=30, mutant=name) as petstore:
+        verdict = verify(petstore.url, api_key=petstore.api_key, allow_create=40, rate=1e6)
+    assert [clause.id for clause in verdict.broken] == [MUTANTS[name].clause]
+    assert verdict.exit_code == 1
+
+
+def test_each_clause_has_an_id_of_its_own_and_a_probe() -> None:
+    ids = [clause.id for clause in CLAUSES]
+    assert len({*ids}) == len(ids)
+    names = [*(probe.name for probe in PROBES), "get-made"]
+    assert [clause.id for clause in CLAUSES if not any(map(clause.is_shown_by, names))] == []
+
+
+def test_the_evidence_is_that_of_24_gaps() -> None:
+    assert len(EVIDENCE) == 24
+    assert EVIDENCE.keys() <= GAPS.keys()

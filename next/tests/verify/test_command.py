@@ -1,0 +1,172 @@
+"""``petstore-mock verify`` and ``learn`` on a command line: options, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock
+from tests.platforms import POSIX_SIGNALS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUICK = ("--rate", "1000000", "--timeout", "1")
+
+
+@pytest.fixture
+def service() -> Iterator[PetStoreMock]:
+    with PetStoreMock(seed=30) as petstore:
+        yield petstore
+
+
+def command(*arguments: object, **variables: str) -> tuple[int, str, str]:
+    line = [sys.executable, "-m", "petstore_mock", *map(str, arguments)]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def test_verify_writes_its_reports_and_exits_0(service: PetStoreMock, tmp_path: Path) -> None:
+    record, junit = tmp_path / "v.json", tmp_path / "v.xml"
+    options = ("--api-key-env", "STAGING_KEY", *QUICK, "--verbose", "--json", record, "--junit", junit)
+    code, out, err = command("verify", service.url, *options, STAGING_KEY=service.api_key)
+    assert (code, err) == (0, "")
+    assert "§4.1 List animals" in out
+    assert "holds           4.1-list: " in out
+    found = json.loads(record.read_text(encoding="utf-8"))
+    assert {"url", "date", "clauses", "gaps", "drift", "exit_code", "requests", "created", "stopped"} <= found.keys()
+    assert set(found["clauses"][0]) >= {"id", "section", "words", "result", "detail"}
+    assert {clause["result"] for clause in found["clauses"]} == {"holds", "not_observable"}
+    assert found["gaps"]["list_order"]["choice"] == "id_ascending"
+    suite = ET.parse(junit).getroot()[0]
+    assert suite.get("failures") == "0"
+    assert len(suite) == int(suite.get("tests", "")) == len(found["clauses"])
+    assert service.api_key not in out + record.read_text(encoding="utf-8") + junit.read_text(encoding="utf-8")
+
+
+def test_a_broken_contract_exits_1_and_the_report_has_the_detail(service: PetStoreMock, tmp_path: Path) -> None:
+    service.inject(400, on="getPet", off_contract=True)
+    record = tmp_path / "v.json"
+    code, out, _ = command("verify", service.url, "--api-key", service.api_key, *QUICK, "--json", record)
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[1].startswith("BROKEN          4.3-")
+    assert lines[2].strip().startswith("GET /pets/")
+    assert ": expected " in lines[2]
+    assert "; came 400 " in lines[2]
+    assert lines[3].strip().startswith("curl -i -H ")
+    assert "holds  " not in out
+    assert json.loads(record.read_text())["exit_code"] == 1
+
+
+URL = "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["verify"], "URL"),
+        (["verify", URL], "--api-key-env"),
+        (["verify", "http://user:pass@127.0.0.1:99999/v1", "--api-key", "k"], "without a user"),
+        (["verify", URL, "--api-key-env", "NO_SUCH_VARIABLE"], "not set"),
+        (["verify", URL, "--api-key", "a b"], "without blanks"),
+        (["verify", URL, "--api-key", "k", "--rate", "nan"], "more than 0"),
+        (["verify", URL, "--api-key", "k", "--allow-create", "-1"], "from 0 up"),
+        (["verify", URL, "--api-key", "k", "--json", "/no/such/directory/f"], "--json"),
+        (["verify", URL, "--api-key", "k", "--behaviour", "/no/such.toml"], "TOML"),
+        (["learn"], "--har"),
+        (["learn", "--har", "/no/such.har"], "HAR"),
+    ],
+)
+def test_wrong_arguments_exit_2_and_say_what_is_wrong(arguments: list[str], words: str) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "pass@" not in err
+
+
+def test_a_plan_shows_every_request_and_sends_none(service: PetStoreMock) -> None:
+    code, out, _ = command("verify", service.url, "--api-key", service.api_key, "--plan", "--allow-create", "3")
+    assert (code, len(service.journal)) == (0, 0)
+    assert "GET  /pets/{known}  Authorization: Bearer {key}\n" in out
+    assert "(creates an animal)" in out
+    assert service.api_key not in out
+    assert "POST" not in command("verify", service.url, "--plan")[1]
+
+
+def test_learn_writes_a_behaviour_from_a_run_and_from_its_recording(tmp_path: Path) -> None:
+    behaviour = Behaviour.preset("hostile").replace(
+        list_order="by_name",
+        connection="kept",
+        header_names="canonical",
+        json_style="compact",
+        answer_framing="content_length",
+    )
+    har, file = tmp_path / "traffic.har", tmp_path / "service.toml"
+    with PetStoreMock(seed=30, behaviour=behaviour, at="2030-12-06") as petstore:
+        options = ("--api-key", petstore.api_key, *QUICK, "--allow-create", 20, "-o", file)
+        code, out, err = command("learn", petstore.url, *options)
+        assert (code, err) == (0, "")
+        assert "24 of 32 gaps" in out
+        assert Behaviour.from_toml(file) == behaviour
+        assert "# connection: not looked at\n" in file.read_text(encoding="utf-8")
+        petstore.journal.to_har(har)
+        url = petstore.url
+    file.unlink()
+    assert command("learn", "--har", har, "-o", file)[0] == 0
+    assert Behaviour.from_toml(file) == behaviour
+    assert command("learn", "--har", har, "--url", url)[0] == 0
+    assert command("learn", "--har", har, "--url", "http://elsewhere/v1")[0] == 2
+
+
+@POSIX_SIGNALS
+def test_ctrl_c_ends_it_with_what_is_known_so_far(service: PetStoreMock) -> None:
+    # A shell starts what runs in the background with SIGINT ignored, and a child takes that over.
+    code = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "runpy.run_module('petstore_mock', run_name='__main__', alter_sys=True)"
+    )
+    line = [sys.executable, "-c", code, "verify", service.url, "--api-key", service.api_key, "--rate", "20"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    service.journal.wait_for(times=10, timeout=20)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 3
+    assert "stopped: it was interrupted" in out
+
+
+def entry(url: str, status: int, text: str | None) -> dict[str, object]:
+    content = {"size": 10, "mimeType": "application/json", **({} if text is None else {"text": text})}
+    headers = [{"name": "Authorization", "value": "Bearer the-key"}, {"name": "Cookie", "value": "session=1"}]
+    fields = [{"name": "Content-Type", "value": "application/json"}]
+    return {
+        "request": {"method": "GET", "url": url, "headers": headers},
+        "response": {"status": status, "headers": fields, "content": content},
+    }
+
+
+def test_a_recording_without_bodies_says_so_and_teaches_by_the_rest(tmp_path: Path) -> None:
+    base = "https://pets.example.com/v1"
+    entries = [
+        entry(f"{base}/pets?limit=0", 400, '{"code": "BAD", "message": "the-key", "status": 400}'),
+        entry(f"{base}/pets", 200, None),
+        entry("https://cdn.example.com/app.js", 200, "x"),
+        {"request": None, "response": {}},
+    ]
+    file = tmp_path / "a.har"
+    file.write_text(json.dumps({"log": {"entries": entries}}), encoding="utf-8")
+    code, out, _ = command("learn", "--har", file)
+    assert code == 0
+    assert f"# Learned from {base} (recorded)" in out
+    assert "# 1 response recorded without a body" in out
+    assert 'invalid_limit = "reject"' in out
+    assert 'error_codes = "terse"' in out
+    assert "the-key" not in out

@@ -1,0 +1,145 @@
+"""Whatever the fake chooses where the interface shows nothing, it keeps the contract; and the choice is learned."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock
+from petstore_mock.verify import learn
+from tests.verify.services import ENOUGH, ask, ask_fake, broken, result_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REMOVED = "2030-12-06"
+
+
+def _register() -> dict[str, Any]:
+    command = [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"]
+    register: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return register
+
+
+REGISTER = _register()
+ALTERNATIVES: dict[str, list[str]] = {gap["name"]: gap["alternatives"] for gap in REGISTER["gaps"]}
+NOT_LOOKED_AT = {
+    *("answer_framing", "body_limit", "connection", "duplicate_member"),
+    *("header_names", "json_style", "key_rotation", "unknown_route"),
+}
+
+
+def check(behaviour: Behaviour, at: str | None) -> None:
+    is_limited = behaviour.rate_limit != "none"  # each fifth request waits for a second
+    verdict = ask_fake(behaviour, at=at, max_requests=12 if is_limited else 200)
+    assert (broken(verdict), verdict.exit_code) == ({}, 0)
+    looked_at = ALTERNATIVES.keys() - NOT_LOOKED_AT - (set() if at else {"after_removal"})
+    wanted = {name: behaviour[name] for name in (["rate_limit"] if is_limited else looked_at)}
+    assert {name: verdict.gaps[name].choice for name in wanted} == wanted
+    assert {verdict.gaps[name].evidence for name in NOT_LOOKED_AT} == {"not looked at"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gap", "alternative"), [(gap, one) for gap, some in ALTERNATIVES.items() for one in some])
+def test_each_alternative_keeps_the_contract_and_is_learned(gap: str, alternative: str) -> None:
+    check(Behaviour().replace({gap: alternative}), REMOVED)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("at", [None, REMOVED])
+@pytest.mark.parametrize("number", range(max(map(len, ALTERNATIVES.values()))))
+def test_each_alternative_beside_others_keeps_the_contract_and_is_learned(number: int, at: str | None) -> None:
+    chosen = {name: some[number % len(some)] for name, some in ALTERNATIVES.items() if name != "rate_limit"}
+    check(Behaviour().replace(chosen), at)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES["rate_limit"][1:])
+def test_a_429_is_waited_for_and_learned(alternative: str) -> None:
+    check(Behaviour().replace({"rate_limit": alternative}), None)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", [0, 1, 300])
+@pytest.mark.parametrize("preset", REGISTER["presets"])
+def test_a_preset_over_a_store_of_any_size_keeps_the_contract(preset: str, seed: int) -> None:
+    verdict = ask_fake(Behaviour.preset(preset), seed=seed)
+    assert (broken(verdict), verdict.exit_code) == ({}, 0)
+
+
+def test_every_clause_holds_for_the_default_behaviour() -> None:
+    verdict = ask_fake()
+    assert {clause.result for clause in verdict.clauses} == {"holds"}
+    assert verdict.passed
+    assert verdict.notes == ()
+
+
+def test_without_leave_to_create_only_get_is_sent_with_the_key_in_authorization_alone() -> None:
+    with PetStoreMock(seed=30) as petstore:
+        verdict = ask(petstore.url, petstore.api_key)
+        assert {entry.method for entry in petstore.journal} == {"GET"}
+        assert len({entry.connection for entry in petstore.journal}) == 1
+        assert [entry.target for entry in petstore.journal if petstore.api_key in entry.target] == []
+    assert verdict.exit_code == 0
+    unseen = [clause for clause in verdict.clauses if clause.id == "4.2-created"]
+    assert "--allow-create" in unseen[0].detail
+
+
+@pytest.mark.parametrize("allowed", [1, 2, 5])
+def test_no_more_animals_are_left_behind_than_are_allowed(allowed: int, tmp_path: Path) -> None:
+    receipt = tmp_path / "receipt.jsonl"
+    with PetStoreMock(seed=3) as petstore:
+        verdict = ask(petstore.url, petstore.api_key, allow_create=allowed, receipt=receipt)
+        made = petstore.pets[3:]
+    entries = [json.loads(line) for line in receipt.read_text(encoding="utf-8").splitlines()]
+    assert [entry["id"] for entry in entries] == [pet["id"] for pet in made] == [pet_id for pet_id, _ in verdict.left]
+    assert len(made) == verdict.created == allowed
+    assert all(pet["name"].isalnum() and len(pet["name"]) <= 20 for pet in made[:4])  # odd ones come last
+    assert f"at most {allowed} animal" in str(verdict)
+    assert made[0]["name"][:12] in str(verdict)
+    assert verdict.exit_code == 0
+
+
+@pytest.mark.parametrize("most", [1, 5, 20])
+def test_no_more_requests_are_sent_than_are_allowed(most: int) -> None:
+    with PetStoreMock(seed=30) as petstore:
+        verdict = ask(petstore.url, petstore.api_key, max_requests=most)
+        assert len(petstore.journal) == verdict.requests == most
+    assert verdict.exit_code == 0
+    assert result_of(verdict, "4.3-absent") == ("holds" if most == 20 else "not_observable")
+
+
+def test_requests_are_sent_at_the_rate_and_end_at_the_deadline() -> None:
+    with PetStoreMock(seed=5) as petstore:
+        verdict = ask(petstore.url, petstore.api_key, rate=20.0, deadline=0.5)
+        times = [entry.timestamp for entry in petstore.journal]
+    assert 5 <= len(times) <= 11
+    assert times[-1] - times[0] >= (len(times) - 1) / 25
+    assert verdict.exit_code == 0
+    assert "--deadline 0.5 seconds have passed" in str(verdict)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_key_that_is_retired_breaks_nothing_and_the_next_one_is_used(count: int) -> None:
+    with PetStoreMock(seed=30, behaviour=Behaviour(key_rotation="mid_session")) as petstore:
+        keys = [petstore.api_key, petstore.issue_key()][:count]
+        verdict = ask(petstore.url, keys, allow_create=ENOUGH)
+    assert verdict.exit_code == 0
+    assert result_of(verdict, "5-unknown-key") == "holds"  # it needs no valid key
+    assert result_of(verdict, "4.2-created") == ("not_observable" if count == 1 else "holds")
+
+
+def test_what_was_learned_does_not_drift_and_another_choice_does(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    with PetStoreMock(seed=30, behaviour=Behaviour.preset("hostile")) as petstore:
+        learned = learn(petstore.url, api_key=petstore.api_key, rate=1e6, allow_create=ENOUGH)
+        file.write_text(learned.to_toml(), encoding="utf-8")
+        assert ask(petstore.url, petstore.api_key, allow_create=ENOUGH, behaviour=file).drift == ()
+        petstore.configure(list_order="by_name")
+        verdict = ask(petstore.url, petstore.api_key, behaviour=file)
+    (drift,) = verdict.drift
+    assert (drift.gap, drift.expected, drift.came[:9]) == ("list_order", "arbitrary", "by_name (")
+    assert (verdict.exit_code, verdict.passed) == (1, False)

@@ -1,0 +1,224 @@
+"""Services that hang, reset, lie about lengths or speak no HTTP: they break clauses, and never the tool."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import PetStoreMock, faults
+from tests.verify.services import ENOUGH, KEY, Anything, ask, broken, listening, result_of, served
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from pathlib import Path
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+OK = HEAD + b"Content-Length: 2\r\n\r\n[]"
+
+
+def head_of(connection: socket.socket) -> bytes:
+    """Return the head of a request, whose body is left unread."""
+    found = b""
+    while b"\r\n\r\n" not in found:
+        block = connection.recv(4096)
+        if not block:
+            raise OSError
+        found += block
+    return found
+
+
+def always(response: bytes) -> Callable[[socket.socket], None]:
+    def handle(connection: socket.socket) -> None:
+        head_of(connection)
+        connection.sendall(response)
+
+    return handle
+
+
+def silence(connection: socket.socket) -> None:
+    while connection.recv(4096):
+        pass
+
+
+NOTHING_READABLE: dict[str, Callable[[socket.socket], None]] = {
+    "silence": silence,
+    "closes at once": lambda _: None,
+    "garbage": always(b"\x00\x01\x02 hello\r\n\r\n"),
+    "a greeting of another protocol": lambda connection: connection.sendall(b"220 mail.example.com ESMTP\r\n"),
+    "a head without an end": always(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000),
+    "the status is no number": always(b"HTTP/1.1 twohundred OK\r\n\r\n"),
+    "two lengths": always(HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n[] "),
+    "a length beyond any size": always(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n[]"),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING_READABLE)
+def test_where_nothing_readable_comes_it_could_not_be_checked(kind: str) -> None:
+    began = time.monotonic()
+    with listening(NOTHING_READABLE[kind]) as url:
+        verdict = ask(url, timeout=0.3, allow_create=1)
+    assert verdict.exit_code == 3, verdict
+    assert {clause.result for clause in verdict.clauses} == {"could_not_check"}
+    assert (verdict.stopped or "").startswith("nothing readable came: ")
+    assert verdict.requests <= 4
+    assert time.monotonic() - began < 5
+
+
+def endless(connection: socket.socket) -> None:
+    head_of(connection)
+    connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    while True:
+        connection.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
+
+
+def hanging_in_the_body(connection: socket.socket) -> None:
+    head_of(connection)
+    connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n[")
+    silence(connection)
+
+
+LIES: dict[str, tuple[str, Callable[[socket.socket], None]]] = {
+    "cut": ("4.1-list", always(HEAD + b"Content-Length: 100\r\n\r\n[]")),
+    "chunks without an end": ("4.1-list", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n")),
+    "hangs in the body": ("4.1-list", hanging_in_the_body),
+    "more than the length": ("1-http", always(OK + b"more")),
+    "bad chunks": ("1-http", always(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n")),
+    "gzip that is none": ("1-http", always(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n[]")),
+    "switches protocols": ("1-http", always(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")),
+    "endless body": ("1-http", endless),
+}
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_a_readable_head_with_a_lie_after_it_breaks_its_clause(kind: str) -> None:
+    clause, handle = LIES[kind]
+    began = time.monotonic()
+    with listening(handle) as url:
+        verdict = ask(url, timeout=0.3, max_requests=20)
+    assert verdict.exit_code == 1, verdict
+    assert clause in broken(verdict)
+    assert broken(verdict).keys() <= {clause, "4.3-get", "4.3-absent", "4.3-int64"}
+    assert time.monotonic() - began < 10
+
+
+def test_a_coding_that_was_not_asked_for_is_read_and_reported() -> None:
+    body = gzip.compress(b"[]")
+    length = f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with listening(always(HEAD + length + body)) as url:
+        verdict = ask(url)
+    assert result_of(verdict, "4.1-list") == "holds"
+    assert verdict.notes == ("responses came with Content-Encoding: gzip although identity was asked for",)
+
+
+def test_a_hanging_operation_costs_three_timeouts_and_is_one_finding() -> None:
+    with PetStoreMock(seed=30) as petstore:
+        petstore.inject(faults.hang(), on="getPet")
+        began = time.monotonic()
+        verdict = ask(petstore.url, petstore.api_key, timeout=0.4)
+        assert len(petstore.journal.for_operation("getPet")) <= 4
+    assert time.monotonic() - began < 4
+    assert broken(verdict).keys() == {"4.3-get"}
+    assert "did not respond in time" in str(verdict)
+
+
+@pytest.mark.parametrize("operation", ["listPets", "getPet", "createPet"])
+def test_a_5xx_that_comes_again_breaks_the_clause_of_its_operation(operation: str) -> None:
+    with PetStoreMock(seed=30) as petstore:
+        petstore.inject(500, on=operation)
+        verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
+    clause = {"listPets": "4.1-list", "getPet": "4.3-get", "createPet": "4.2-created"}[operation]
+    assert clause in broken(verdict), verdict
+    assert "came 500" in broken(verdict)[clause]
+    assert verdict.stopped is not None
+    assert verdict.exit_code == 1
+
+
+@pytest.mark.parametrize("fault", [faults.reset(), faults.truncate(), faults.hang(), 503], ids=str)
+def test_a_create_whose_response_was_lost_is_never_sent_again_and_is_in_the_receipt(
+    fault: Anything, tmp_path: Path
+) -> None:
+    receipt = tmp_path / "receipt.jsonl"
+    with PetStoreMock(seed=30) as petstore:
+        petstore.inject(fault, on="createPet", at="after_commit", times=1)
+        verdict = ask(petstore.url, petstore.api_key, timeout=0.3, allow_create=ENOUGH, receipt=receipt)
+        bodies = [entry.body for entry in petstore.journal.for_operation("createPet") if entry.body]
+        made = {pet["id"] for pet in petstore.pets[30:]}
+    named = [body for body in bodies if b"Verify" in body]
+    assert len({*named}) == len(named)
+    ids = [json.loads(line)["id"] for line in receipt.read_text(encoding="utf-8").splitlines()]
+    assert ids.count(None) == 1
+    assert len(ids) == len(made) == verdict.created
+    assert {*ids} - {None} <= made
+    assert "a create is never sent again" in str(verdict)
+
+
+def test_an_outage_breaks_nothing() -> None:
+    answered = 0
+
+    def handle(connection: socket.socket) -> None:
+        nonlocal answered
+        while answered < 2:
+            head_of(connection)
+            answered += 1
+            connection.sendall(OK)
+
+    with listening(handle) as url:
+        verdict = ask(url, timeout=0.2)
+    assert (broken(verdict), verdict.exit_code) == ({}, 3)
+    assert "no longer there" in (verdict.stopped or "")
+
+
+def fixed(status: str, *fields: tuple[str, str], body: bytes = b"{}") -> Anything:
+    def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start_response(status, [("Content-Length", str(len(body))), *fields])
+        return [body]
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("status", "field", "words"),
+    [
+        ("302 Found", ("Location", "https://example.com/login"), "https://example.com/login"),
+        ("500 No", ("X", "y"), "500"),
+        ("429 Slow", ("Retry-After", "86400"), "'Retry-After: 86400'"),
+        ("429 Slow", ("Retry-After", "Mon, 01 Jan 2024 00:00:00 +99999999999999999999"), "429"),
+        ("401 No", ("Content-Type", "application/json"), "check it"),
+        ("400 Bad", ("Content-Type", "text/html"), "https://"),
+    ],
+)
+def test_where_every_response_is_the_same_refusal_it_could_not_be_checked(
+    status: str, field: tuple[str, str], words: str
+) -> None:
+    with served(fixed(status, field)) as url:
+        verdict = ask(url)
+    assert verdict.exit_code == 3, verdict
+    assert words in (verdict.stopped or "")
+    assert verdict.requests <= 4
+    assert str(verdict).count("\n") == 2
+
+
+def test_the_key_shows_nowhere_even_if_the_service_echoes_it(tmp_path: Path) -> None:
+    secret = 'so"secret\\key-4711'
+
+    def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        told = environ.get("HTTP_AUTHORIZATION", "")
+        body = json.dumps({"you sent": told, "at": environ["QUERY_STRING"]}).encode()
+        fields = [("Content-Type", told or "x"), ("X-Link", told), ("Content-Length", str(len(body)))]
+        start_response("404 X", fields)
+        return [body]
+
+    receipt = tmp_path / "receipt"
+    with served(app) as url:
+        verdict = ask(url, [secret, KEY], allow_create=3, receipt=receipt)
+    assert verdict.exit_code == 1
+    for text in (str(verdict), repr(verdict), receipt.read_text()):
+        assert "4711" not in text
+        assert KEY not in text

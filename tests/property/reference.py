@@ -1,0 +1,254 @@
+"""What h11 thinks of a client's bytes, and a strict reader of the fake's responses.
+
+Where the fake refuses what h11 takes, ``REASONS`` has the sentence of HTTP that allows or demands it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import h11
+
+from tests.wire.raw import Received, parse_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Verdict", "read_responses", "reason_to_refuse", "reason_to_take", "verdicts"]
+
+_DATE: Final = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
+_UNBOUNDED: Final = 10**9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What h11 makes of one request; ``rest`` has the bytes of its body as sent, chunk sizes and trailers included."""
+
+    kind: Literal["whole", "rejected", "incomplete"]
+    method: str = ""
+    target: str = ""
+    version: str = ""
+    fields: tuple[tuple[bytes, bytes], ...] = ()
+    head: bytes = b""
+    rest: bytes = b""
+    body: bytes = b""
+    why: str = ""
+
+    def values(self, name: bytes) -> list[bytes]:
+        return [value for other, value in self.fields if other == name]
+
+
+def verdicts(data: bytes) -> Iterator[Verdict]:
+    """Have h11 read ``data`` request by request, each on a connection of its own, until it finds no further one.
+
+    So one is found behind ``Connection: close`` too: whoever asks knows where the connection ended.
+    """
+    while data:
+        data = re.sub(rb"\A(\r\n)+", b"", data)  # RFC 9112 §2.2: empty lines before a request are ignored; h11 rejects
+        verdict = Verdict("incomplete") if data == b"\r" else _read_one(data)
+        yield verdict
+        if verdict.kind != "whole":
+            return
+        data = data[len(verdict.head) + len(verdict.rest) :]
+
+
+def _read_one(data: bytes) -> Verdict:
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_UNBOUNDED)
+    connection.receive_data(data)
+    connection.receive_data(b"")
+    request: h11.Request | None = None
+    head, body = b"", b""
+    try:
+        while True:
+            event = connection.next_event()
+            left = len(connection.trailing_data[0])
+            if isinstance(event, h11.Request):
+                request = event
+                head = data[: len(data) - left]
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                break
+            else:
+                return Verdict("incomplete")
+    except h11.RemoteProtocolError as error:
+        incomplete = "peer " in str(error) and "closed connection" in str(error)
+        head = data.partition(b"\r\n\r\n")[0] + b"\r\n"
+        return Verdict("incomplete" if incomplete else "rejected", head=head, why=str(error))
+    assert request is not None
+    return Verdict(
+        "whole",
+        request.method.decode(),
+        request.target.decode(),
+        request.http_version.decode(),
+        tuple(request.headers),
+        head,
+        data[len(head) : len(data) - left],
+        body,
+    )
+
+
+# Why the fake refuses what h11 takes
+
+_METHODS: Final = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"}
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|([A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?")
+_TOKEN: Final = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"
+_QUOTED: Final = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
+_CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})((?:;%b(?:=(?:%b|%b))?)*)\r\n" % (_TOKEN, _TOKEN, _QUOTED))
+_TRAILER: Final = re.compile(rb"(%b):[ \t]*([!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?[ \t]*\r\n" % _TOKEN)
+_FRAMING: Final = {b"content-length", b"transfer-encoding"}
+
+
+def _is_strictly_chunked(data: bytes) -> bool:
+    """Say whether ``data`` is a chunked body to the letter of RFC 9112 §7.1, without framing fields as trailers."""
+    at = 0
+    while line := _CHUNK_LINE.match(data, at):
+        at = line.end()
+        size = int(line[1], 16)
+        if not size:
+            while trailer := _TRAILER.match(data, at):
+                if trailer[1].lower() in _FRAMING:
+                    return False
+                at = trailer.end()
+            return data[at:] == b"\r\n"
+        at += size + 2
+        if data[at - 2 : at] != b"\r\n":
+            return False
+    return False
+
+
+def _has_odd_target(request: Verdict) -> bool:
+    """Say whether the target is in no form of RFC 9112 §3.2 that its method may have."""
+    target = request.target
+    if "#" in target:
+        return True
+    if request.method == "CONNECT":
+        match = re.fullmatch(rb"(.+):[0-9]+", target.encode())
+        return match is None or _HOST.fullmatch(match[1]) is None
+    if target.startswith("/") or (target == "*" and request.method == "OPTIONS"):
+        return False
+    absolute = re.match(rb"(?i)https?://([^/?:][^/?]*)", target.encode())
+    return absolute is None or _HOST.fullmatch(absolute[1]) is None
+
+
+def _has_broken_encoding(request: Verdict) -> bool:
+    """Say whether the path is no percent-encoded UTF-8 (RFC 3986 §2.1): there is no telling what it names."""
+    path = request.target.partition("?")[0].encode()
+    if re.search(rb"%(?![0-9A-Fa-f]{2})", path):
+        return True
+    raw = re.sub(rb"%(..)", lambda match: bytes([int(match[1], 16)]), path)
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+class _Reason(NamedTuple):
+    statuses: frozenset[int]
+    words: str
+    holds: Callable[[Verdict], object]
+
+
+_BAD: Final = frozenset({400})
+
+REASONS: Final = (
+    _Reason(
+        frozenset({400, 501}),  # where h11 sees the end of the head we read on, and may find a coding in what follows
+        "a bare LF ends a line: RFC 9112 §2.2 lets a recipient take it, and two that differ in it can be played off",
+        lambda request: re.search(rb"(?<!\r)\n", request.head),
+    ),
+    _Reason(_BAD, "RFC 9112 §5.2: folded lines are rejected", lambda request: re.search(rb"\r\n[ \t]", request.head)),
+    _Reason(_BAD, "RFC 9110 §5.5: control characters in a value", lambda request: _CONTROL.search(request.head)),
+    _Reason(
+        _BAD,
+        "RFC 9112 §6.3: a repeated Content-Length may be rejected even when all are the same",
+        lambda request: (
+            len(re.findall(rb"(?im)^content-length:", request.head)) > 1
+            or re.search(rb"(?im)^content-length:[^\n]*,", request.head)
+        ),
+    ),
+    _Reason(
+        _BAD,
+        "RFC 9112 §6.1: both Content-Length and Transfer-Encoding may be an attempt at smuggling",
+        lambda request: request.values(b"content-length") and request.values(b"transfer-encoding"),
+    ),
+    _Reason(
+        _BAD,
+        "RFC 9112 §6.1: HTTP/1.0 has no Transfer-Encoding; the framing is faulty",
+        lambda request: request.version == "1.0" and request.values(b"transfer-encoding"),
+    ),
+    _Reason(
+        _BAD,
+        "RFC 9112 §7.1: chunks, their extensions and trailers are read to the letter, and frame nothing else",
+        lambda request: request.values(b"transfer-encoding") and not _is_strictly_chunked(request.rest),
+    ),
+    _Reason(_BAD, "RFC 9112 §3.2: a form of target that the method has not", _has_odd_target),
+    _Reason(
+        frozenset({421}),
+        "RFC 9110 §7.4: an https target must have come over TLS",
+        lambda request: request.target.lower().startswith("https://"),
+    ),
+    _Reason(_BAD, "RFC 3986 §2.1: the path is no percent-encoded UTF-8", _has_broken_encoding),
+    _Reason(
+        _BAD,
+        "RFC 9112 §3.2: Host must be valid",
+        lambda request: any(_HOST.fullmatch(value) is None for value in request.values(b"host")),
+    ),
+    _Reason(frozenset({501}), "RFC 9110 §9.1: an unknown method", lambda request: request.method not in _METHODS),
+    _Reason(
+        frozenset({505}), "RFC 9110 §15.6.6: another version", lambda request: request.version not in {"1.0", "1.1"}
+    ),
+)
+
+
+def reason_to_refuse(request: Verdict, status: int) -> str | None:
+    """Return why a request that h11 takes may be answered with ``status``, or None."""
+    return next((why.words for why in REASONS if status in why.statuses and why.holds(request)), None)
+
+
+# Why the fake executes what h11 rejects: what h11 says, the head, and what HTTP says
+
+_TAKEN: Final = (
+    (
+        "Only Transfer-Encoding: chunked is supported",
+        re.compile(rb"(?im)^transfer-encoding:[ \t,]*chunked[ \t,]*\r$"),
+        "RFC 9110 §5.6.1: empty elements of a list are ignored",
+    ),
+)
+
+
+def reason_to_take(request: Verdict) -> str | None:
+    """Return why a request that h11 rejects may be carried out, or None."""
+    return next((words for why, head, words in _TAKEN if why in request.why and head.search(request.head)), None)
+
+
+# Responses of the fake
+
+
+def read_responses(data: bytes, methods: Sequence[str]) -> list[Received]:
+    """Read ``data`` strictly as final responses, the first of them to requests of ``methods``, and nothing else."""
+    responses: list[Received] = []
+    while data:
+        head, mark, data = data.partition(b"\r\n\r\n")
+        assert mark, f"no whole head: {head!r}"
+        received = parse_head(head)
+        if received.status < 200:
+            assert (received.status, received.fields) == (100, {})
+            continue
+        fields = received.fields
+        assert _DATE.fullmatch(fields["date"])
+        assert "transfer-encoding" not in fields  # the default behaviour frames by length
+        if received.status == 204:
+            assert "content-length" not in fields
+        elif methods[len(responses) : len(responses) + 1] != ["HEAD"]:
+            size = int(fields["content-length"])
+            received, data = replace(received, body=data[:size]), data[size:]
+            assert len(received.body) == size, f"a body cut short: {received!r}"
+        responses.append(received)
+        assert fields.get("connection", "keep-alive") in {"close", "keep-alive"}
+        assert not data or fields.get("connection") != "close", f"more came after the close: {data[:80]!r}"
+    return responses

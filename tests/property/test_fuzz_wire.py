@@ -1,0 +1,142 @@
+"""Whatever bytes come: a clean response or a clean end. Nothing forbidden is executed, nothing valid refused."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from petstore_mock import PetStoreMock
+from tests.property.grammar import pieces, streams
+from tests.property.reference import Verdict, read_responses, reason_to_refuse, reason_to_take, verdicts
+from tests.wire.raw import KEY, Raw, Received
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from petstore_mock import Entry
+
+pytestmark = pytest.mark.untraced
+
+# What the wire refuses before there is a request. A path that is badly encoded is among them.
+HTTP_REFUSALS: Final = {
+    *("malformed_request", "malformed_target", "bad_host", "unknown_method", "unknown_transfer_coding"),
+    *("misdirected_request", "unknown_http_version", "uri_too_long", "header_too_large", "expectation_failed"),
+    "request_timeout",
+}
+CUTS: Final = st.lists(st.integers(0, 400), max_size=6)
+
+
+@pytest.fixture(scope="module")
+def petstore() -> Iterator[PetStoreMock]:
+    with PetStoreMock(api_key=KEY) as petstore:
+        yield petstore
+
+
+def talk(petstore: PetStoreMock, sent: Sequence[bytes]) -> bytes:
+    """Send pieces, say that no more comes, and return all responses."""
+    with Raw(petstore) as client:
+        for piece in sent:
+            client.send(piece)
+        return client.half_close().rest()
+
+
+@settings(max_examples=2 * settings().max_examples)  # a stream is quick, and only some of it is odd
+@given(data=streams(), cuts=CUTS)
+@example(data=b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])  # it is 405, not 400 for a missing path
+@example(data=b"GET https://x/v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", cuts=[])
+@example(data=b"HEAD / HTTP/1.0\r\nHost: x\r\n\r\nabc\0", cuts=[3])
+def test_bytes_mean_to_the_fake_what_they_mean_to_h11(petstore: PetStoreMock, data: bytes, cuts: list[int]) -> None:
+    """What h11 takes is not refused but for a written reason; what it rejects is not executed."""
+    petstore.reset()
+    received = talk(petstore, pieces(data, cuts))
+    entries = list(petstore.journal)
+    responses = read_responses(received, [entry.method for entry in entries])
+    for response, entry in zip(responses, entries, strict=True):
+        judge(response, entry)
+    petstore.verify()
+    assert len(petstore.pets) == sum(response.status == 201 for response in responses)
+    compare(list(verdicts(data)), responses, entries)
+
+
+def judge(response: Received, entry: Entry) -> None:
+    """Hold a response to what is true of all."""
+    assert response.status == entry.status
+    assert response.status < 500 or response.status in {501, 505}
+    if response.status >= 400 and entry.method != "HEAD":
+        assert response.json().keys() == {"code", "message", "status"}
+        assert response.json()["status"] == response.status
+        assert response.fields["content-type"] == "application/json"
+
+
+def is_http_refusal(entry: Entry) -> bool:
+    return entry.condition is not None and entry.condition.name in HTTP_REFUSALS
+
+
+def compare(theirs: Sequence[Verdict], responses: Sequence[Received], entries: Sequence[Entry]) -> None:
+    """Go through the requests of one connection as h11 and the fake read them, up to where the fake closed it."""
+    for verdict, response, entry in zip(theirs, responses, entries, strict=False):
+        closed = response.fields.get("connection") == "close"
+        if verdict.kind != "whole":
+            if entry.executed:
+                assert reason_to_take(verdict), f"h11 says {verdict.kind}: {verdict.why}; executed: {entry!r}"
+            return
+        if is_http_refusal(entry):
+            if response.status in {400, 421, 501, 505}:
+                assert reason_to_refuse(verdict, response.status), f"refused without a written reason: {entry!r}"
+        else:
+            assert (entry.method, entry.target) == (verdict.method, reduced(verdict))
+            if not (closed and verdict.values(b"expect")):  # then it was refused from its head, and the body not read
+                assert entry.body == verdict.body
+            assert closed is not keeps_alive(verdict) or (closed and verdict.values(b"expect"))
+        if closed:
+            return
+    assert len(entries) <= len(theirs), f"requests that h11 does not see: {entries[len(theirs) :]!r}"
+    assert len(theirs) - len(entries) <= 1
+    assert all(verdict.kind == "incomplete" for verdict in theirs[len(entries) :])
+
+
+def reduced(verdict: Verdict) -> str:
+    """Return the target in origin form (RFC 9112 §3.2)."""
+    scheme = re.match("https?://", verdict.target, re.IGNORECASE)
+    if verdict.method == "CONNECT" or scheme is None:
+        return verdict.target
+    authority = verdict.target[scheme.end() :].replace("?", "/?", 1).partition("/")
+    path = verdict.target[scheme.end() + len(authority[0]) :]
+    if not path:
+        return "*" if verdict.method == "OPTIONS" else "/"
+    return path if path.startswith("/") else f"/{path}"
+
+
+def keeps_alive(verdict: Verdict) -> bool:
+    """Say whether the connection is kept after a valid request (RFC 9112 §9.3)."""
+    options = {option.strip() for option in b",".join(verdict.values(b"connection")).lower().split(b",")}
+    if verdict.method == "CONNECT" or b"close" in options:
+        return False
+    return verdict.version == "1.1" or b"keep-alive" in options
+
+
+PIECES: Final = st.sampled_from(
+    [
+        *(b"GET / HTTP/1.1\r\n", b"POST /p HTTP/1.1\r\n", b"HEAD / HTTP/1.0\r\n", b"OPTIONS * HTTP/1.1\r\n", b"\0"),
+        *(b"Host: x\r\n", b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n"),
+        *(b"Connection: close\r\n", b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"\r\n", b"abc", b"3\r\nabc\r\n"),
+        *(b"0\r\n\r\n", b"\n", b" "),
+    ]
+)
+
+
+@given(sent=st.lists(PIECES | st.binary(max_size=20), max_size=25), cuts=CUTS)
+def test_how_tcp_cuts_the_bytes_changes_no_request(petstore: PetStoreMock, sent: list[bytes], cuts: list[int]) -> None:
+    seen = []
+    for parts in ([b"".join(sent)], pieces(b"".join(sent), cuts)):
+        petstore.reset()
+        received = talk(petstore, parts)
+        assert received == b"" or received.startswith(b"HTTP/1.1 ")
+        served = [one for one in petstore.journal if not is_http_refusal(one)]
+        seen.append([(one.method, one.target, one.fields, one.body, one.status) for one in served])
+    petstore.verify()
+    assert seen[0] == seen[1]

@@ -1,0 +1,226 @@
+"""What holds for every behaviour and every request (design.md, "Never varied")."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from petstore_mock import Behaviour, PetStoreMock
+from tests.client import JSON, Client, Response
+
+pytestmark = pytest.mark.untraced
+
+_GAPS = subprocess.run(
+    [sys.executable, "-m", "petstore_mock", "gaps", "--format", "json"], capture_output=True, check=True
+).stdout
+ALTERNATIVES: dict[str, list[str]] = {gap["name"]: gap["alternatives"] for gap in json.loads(_GAPS)["gaps"]}
+BEHAVIOURS = st.fixed_dictionaries({gap: st.sampled_from(found) for gap, found in ALTERNATIVES.items()}).map(
+    lambda gaps: Behaviour().replace(gaps)
+)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+STATUS = st.sampled_from(["available", "pending", "sold"])
+NEW_PETS = st.fixed_dictionaries(
+    {"name": st.text(max_size=20), "categoryId": INT64 | st.integers(1, 9)}, optional={"status": STATUS}
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("create"), NEW_PETS),
+        st.tuples(
+            st.just("list"), st.fixed_dictionaries({}, optional={"limit": st.integers(1, 100), "status": STATUS})
+        ),
+        st.tuples(st.just("get"), st.integers(0, 5)),
+        st.tuples(st.just("absent"), INT64),
+        st.tuples(st.just("no_key"), st.sampled_from(["/v1/pets", "/v1/pets/1", "/v1/pets?limit=0"])),
+        st.tuples(st.just("invalid"), st.sampled_from([{}, {"name": 1, "categoryId": 1}, {"name": "a"}])),
+    ),
+    max_size=12,
+)
+
+
+class Model:
+    """What a client may rely on: nothing but the interface."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.petstore = client.petstore
+        self.behaviour = client.petstore.behaviour
+        self.created: dict[int, dict[str, Any]] = {pet["id"]: pet for pet in client.petstore.pets}
+        self.key = client.petstore.api_key
+
+    def authed(self, method: str, target: str, body: bytes | None = None) -> Response | None:
+        """Send with the key; None where an event responded, as events may (§5, §8)."""
+        head = [("Authorization", f"Bearer {self.key}"), *([JSON] if body is not None else [])]
+        response = self.client.send(method, target, head, body)
+        if response.status == 429:
+            assert self.behaviour.rate_limit != "none"
+            assert response.header("Retry-After") is not None
+            return None
+        if response.status == 401:
+            assert self.behaviour.key_rotation != "never"
+            self.key = self.petstore.issue_key()
+            return None
+        return response
+
+    def play(self, steps: list[tuple[str, Any]]) -> None:
+        for action, argument in steps:
+            getattr(self, action)(argument)
+        self.petstore.verify()
+
+    def create(self, new_pet: dict[str, Any]) -> None:
+        before = self.petstore.pets
+        response = self.authed("POST", "/v1/pets", json.dumps(new_pet).encode())
+        if response is None or response.status == 400:
+            assert response is None or self._may_refuse(new_pet)
+            assert self.petstore.pets == before
+            return
+        assert response.status == 201
+        pet = response.json()
+        assert {name: pet[name] for name in new_pet} == new_pet, "what was sent comes back"
+        assert pet["id"] not in self.created, "ids are unique"
+        self.created[pet["id"]] = {name: pet[name] for name in ("id", "name", "categoryId", "status") if name in pet}
+        assert self.petstore.pets == [self.created[pet_id] for pet_id in sorted(self.created)]
+
+    def _may_refuse(self, new_pet: dict[str, Any]) -> bool:
+        too_short = self.behaviour.name_rule == "non_empty" and not new_pet["name"]
+        return too_short or (self.behaviour.category_rule == "positive" and new_pet["categoryId"] <= 0)
+
+    def list(self, query: dict[str, Any]) -> None:
+        response = self.authed("GET", "/v1/pets?" + "&".join(f"{name}={value}" for name, value in query.items()))
+        if response is None:
+            return
+        assert response.status == 200
+        found = response.json()
+        wanted = [pet for pet in self.created.values() if query.get("status") in (None, pet.get("status"))]
+        limit = query.get("limit", 20)
+        assert len(found) <= min(limit, len(wanted))
+        if self.behaviour.visibility == "immediate":
+            assert len(found) == min((limit + 1) // 2 if self.behaviour.page_fill == "short" else limit, len(wanted))
+        assert max(Counter(pet["id"] for pet in found).values(), default=1) == 1
+        for pet in found:
+            known = self.created[pet["id"]]
+            assert {name: pet[name] for name in known} == known
+            assert "status" in known or "status" not in pet
+            assert query.get("status") in (None, pet.get("status")), "the filter is right"
+
+    def get(self, index: int) -> None:
+        if not self.created:
+            return
+        pet_id = sorted(self.created)[index % len(self.created)]
+        response = self.authed("GET", f"/v1/pets/{pet_id}")
+        if response is None or (response.status == 404 and self.behaviour.visibility == "delayed"):
+            return
+        assert response.status == 200
+        assert {name: response.json()[name] for name in self.created[pet_id]} == self.created[pet_id]
+
+    def absent(self, pet_id: int) -> None:
+        if pet_id not in self.created:
+            response = self.authed("GET", f"/v1/pets/{pet_id}")
+            assert response is None or response.status == 404
+
+    def no_key(self, target: str) -> None:
+        assert self.client.send("GET", target).status == 401
+
+    def invalid(self, body: dict[str, Any]) -> None:
+        response = self.authed("POST", "/v1/pets", json.dumps(body).encode())
+        assert response is None or response.status == 400
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=200 if os.environ.get("CI") else 60)
+@given(behaviour=BEHAVIOURS, seed=st.integers(0, 3), steps=STEPS)
+@example(  # what is drawn is mostly too short to meet the events, and rarely refused by these rules
+    behaviour=Behaviour(name_rule="non_empty", category_rule="positive"),
+    seed=0,
+    steps=[("create", {"name": "", "categoryId": 1}), ("create", {"name": "Rex", "categoryId": 0})],
+)
+@example(
+    behaviour=Behaviour(rate_limit="retry_after_seconds", key_rotation="mid_session"),
+    seed=0,
+    steps=[("create", {"name": "Rex", "categoryId": 1})] * 12,
+)
+def test_what_never_varies_holds_for_every_behaviour(
+    behaviour: Behaviour, seed: int, steps: list[tuple[str, Any]]
+) -> None:
+    Model(Client(PetStoreMock(behaviour=behaviour, seed=seed), "wsgi")).play(steps)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=15)
+@given(behaviour=BEHAVIOURS, steps=STEPS)
+def test_what_never_varies_holds_on_the_wire(behaviour: Behaviour, steps: list[tuple[str, Any]]) -> None:
+    with PetStoreMock(behaviour=behaviour) as petstore, Client(petstore) as client:
+        Model(client).play(steps)
+
+
+@pytest.mark.parametrize("preset", ["strict", "lenient", "helpful", "hostile"])
+def test_what_never_varies_holds_for_every_preset(preset: str) -> None:
+    queries: tuple[dict[str, Any], ...] = (
+        {},
+        {"limit": 1},
+        {"limit": 100},
+        {"status": "sold"},
+        {"limit": 3, "status": "sold"},
+    )
+    Model(Client(PetStoreMock(behaviour=preset, seed=25), "wsgi")).play(
+        [
+            ("create", {"name": "\N{DOG FACE}\0", "categoryId": 2**63 - 1}),
+            ("create", {"name": "a", "categoryId": -(2**63), "status": "sold"}),
+            *[("list", query) for query in queries],
+            *[("get", index) for index in range(3)],
+            *[("absent", 7777), ("no_key", "/v1/pets"), ("invalid", {})],
+        ]
+    )
+
+
+# Any request at all
+
+METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE", "QUERY", "get"])
+PIECES = st.sampled_from(
+    [
+        *("/", "//", "v1", "pets", "1", "-1", "9" * 25, "%", "%3", "%31", "%ff", "%00", "%2F", "%c3%a4", "?", "&", "="),
+        *("+", "#", "limit", "status", "petId", "sold", "0", "100", "101", ";", "\xe4", " ", "*", ".."),
+    ]
+)
+TARGETS = st.one_of(
+    st.sampled_from(["/v1/pets", "/v1/pets/1", "/v1/pets?limit=5", "*"]),
+    st.builds(
+        lambda start, rest: start + "".join(rest),
+        st.sampled_from(["/v1/pets", "/v1/pets/", "/v1/pets?", "/"]),
+        st.lists(PIECES, max_size=8),
+    ),
+    st.text(st.characters(max_codepoint=255), max_size=30),
+)
+FIELDS = st.lists(
+    st.tuples(
+        st.sampled_from(["Content-Type", "Authorization", "Origin", "Expect", "X"]),
+        st.sampled_from(["application/json", "Bearer x", "", "\xff\xfe", "a,b", "application/json;\xe4"]),
+    ),
+    max_size=3,
+)
+BODIES = st.one_of(st.none(), st.binary(max_size=30), NEW_PETS.map(lambda pet: json.dumps(pet).encode()))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    behaviour=BEHAVIOURS,
+    requests=st.lists(st.tuples(METHODS, TARGETS, FIELDS, BODIES, st.booleans()), min_size=1, max_size=8),
+)
+@example(behaviour=Behaviour(), requests=[("POST", "/v1/pets", [], rb'{"x":{"\ud800":1,"\ud800":2},"x":1}', True)])
+def test_no_request_breaks_the_service(behaviour: Behaviour, requests: list[tuple[Any, ...]]) -> None:
+    """Each response has the right form, which ``Client.send`` holds; and the journal can show each request."""
+    petstore = PetStoreMock(behaviour=behaviour, seed=3)
+    client = Client(petstore, "wsgi")
+    for method, target, fields, body, right in requests:
+        head = [*fields, *([*petstore.headers.items(), JSON] if right else [])]
+        response = client.send(method, target, head, body)
+        assert response.status in {200, 201, 204, 400, 401, 404, 405, 413, 415, 417, 429, 501}
+    petstore.verify()
+    for entry in petstore.journal:
+        json.dumps([entry.reason, entry.target, entry.path, entry.query, entry.headers, str(entry)]).encode("ascii")
+        f"{entry.reason}{entry.path}".encode()

@@ -1,0 +1,71 @@
+"""Misspelt gaps, operations and fields are errors for mypy and pyright, and what is right is none."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+RIGHT, WRONG = Path(__file__).parent / "right.py", Path(__file__).parent / "wrong.py"
+# Each line of wrong.py with the codes that its error may have.
+EXPECTED = {
+    number: set(match[1].split(" or "))
+    for number, line in enumerate(WRONG.read_text(encoding="utf-8").splitlines(), 1)
+    if (match := re.search(r"# ([a-z]+-[a-z]+(?: or [a-z]+-[a-z]+)*): ", line))
+}
+
+# pyright's words for what mypy calls so.
+PYRIGHT = {"reportCallIssue": "call-arg", "reportArgumentType": "arg-type"}
+
+
+def check(found: list[tuple[str, int, str]], said: object) -> None:
+    """Hold each error, as file, line and code of mypy, against the comments of wrong.py."""
+    assert [one for one in found if one[0] != WRONG.stem] == [], said
+    assert {line for _, line, _ in found} == EXPECTED.keys(), said
+    assert [one for one in found if one[2] not in EXPECTED[one[1]]] == [], said
+
+
+@pytest.mark.slow
+def test_mypy_refuses_what_is_misspelt_and_accepts_what_is_right(tmp_path: Path) -> None:
+    if find_spec("mypy") is None:
+        pytest.skip("mypy is not installed: 'make lint' does it")
+    settings = tmp_path / "mypy.ini"
+    settings.write_text("[mypy]\nstrict = true\n", encoding="utf-8")
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "mypy",
+        f"--config-file={settings}",
+        f"--cache-dir={tmp_path}",
+        RIGHT,
+        WRONG,
+    ]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = re.findall(r"(\w+)\.py:(\d+): error: .*\[([a-z-]+)\]", said)
+    check([(file, int(line), code) for file, line, code in found], said)
+
+
+@pytest.mark.slow
+def test_pyright_refuses_what_is_misspelt_and_accepts_what_is_right() -> None:
+    if find_spec("pyright") is None:
+        pytest.skip("pyright is not installed: 'make lint' does it")
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        RIGHT,
+        WRONG,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = json.loads(done.stdout)["generalDiagnostics"]
+    errors = [one for one in said if one["severity"] == "error"]
+    places = [(Path(one["file"]).stem, one["range"]["start"]["line"] + 1, one["rule"]) for one in errors]
+    check([(file, line, PYRIGHT.get(rule, rule)) for file, line, rule in places], said)

@@ -1,0 +1,68 @@
+"""The wire's tests run over the fixture's listener, on asyncio, and over a stub, on uvloop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, connect
+from tests.live.stub import stub
+from tests.wire.raw import KEY, OTHER, Raw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="session", params=["asyncio", "uvloop"])
+def served(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Keep one service of each kind for all tests."""
+    if request.param == "asyncio":
+        with PetStoreMock(api_key=KEY) as petstore:
+            yield petstore
+    else:
+        pytest.importorskip("uvloop")
+        with stub("--api-key", KEY, "--quiet") as running, connect(running.url, world="default") as remote:
+            yield remote
+
+
+@pytest.fixture
+def petstore(served: Any) -> Iterator[PetStoreMock]:  # noqa: ANN401  # PetStoreMock or its twin elsewhere
+    """Give the world at the root, without animals. Whatever a test did: nothing failed inside, and it serves."""
+    served.reset()
+    yield served
+    with Raw(served) as client:
+        assert client.call(OTHER).status == 204
+    served.verify()
+    served.reset()
+
+
+@pytest.fixture
+def dial(petstore: PetStoreMock) -> Iterator[Callable[..., Raw]]:
+    """Open connections, which end with the test."""
+    clients: list[Raw] = []
+
+    def open_one(**options: int) -> Raw:
+        clients.append(Raw(petstore, **options))
+        return clients[-1]
+
+    yield open_one
+    for client in clients:
+        client.socket.close()
+
+
+@pytest.fixture
+def client(dial: Callable[..., Raw]) -> Raw:
+    return dial()
+
+
+@pytest.fixture
+def settle(dial: Callable[..., Raw]) -> Callable[[], None]:
+    """Wait until the service has read what was sent before: one loop serves all connections, in order."""
+    other = dial()
+
+    def wait() -> None:
+        for _ in range(2):
+            assert other.call(OTHER).status == 204
+
+    return wait

@@ -1,0 +1,258 @@
+"""Responses that are held back or spoilt by a fault: each as real on the socket as its name says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from petstore_mock import PetStoreMock, VerificationError, faults
+from tests.wire.raw import KEY, OTHER, Raw, eventually, get, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TICK: Final = 0.002  # seconds: uvloop counts in whole milliseconds, from the beginning of its turn
+WIRE: Final = {
+    "hang": faults.hang(),
+    "reset": faults.reset(),
+    "empty_reply": faults.empty_reply(),
+    "truncate": faults.truncate(),
+    "dribble": faults.dribble(20_000),
+    "malformed_chunk": faults.malformed_chunk(),
+}
+OUTCOMES: Final = {
+    "hang": "hang",
+    "reset": "reset",
+    "empty_reply": "empty reply",
+    "truncate": "truncated",
+    "dribble": "dribbled",
+    "malformed_chunk": "malformed chunk",
+}
+each_fault = pytest.mark.parametrize("kind", WIRE)
+
+
+def outcome(petstore: PetStoreMock) -> str | None:
+    return petstore.journal.last.outcome if len(petstore.journal) else None
+
+
+def meets(client: Raw, kind: str, method: str = "GET") -> bytes:
+    """Read what a fault leaves of a response, as its kind must end; return its body."""
+    match kind:
+        case "hang":
+            assert client.is_silent()
+        case "reset":
+            with pytest.raises(ConnectionResetError):
+                client.rest()
+            assert client.buffer == b""
+        case "empty_reply":
+            assert client.is_closed()
+        case "dribble":
+            return client.response(method).body
+        case _:
+            head = client.head()
+            assert head.status in {200, 201}
+            assert ("transfer-encoding" in head.fields) is (kind == "malformed_chunk" and method != "HEAD")
+            return client.rest()
+    return b""
+
+
+# Each kind, before and after the commit
+
+
+@each_fault
+@pytest.mark.parametrize("at", ["before_commit", "after_commit"])
+def test_fault_spoils_the_response_and_the_commit_point_decides_what_is_kept(
+    client: Raw, petstore: PetStoreMock, kind: str, at: str
+) -> None:
+    fault = WIRE[kind]
+    kept = at == "after_commit" or kind == "dribble"  # which only slows the response
+    handle = petstore.inject(fault, on="createPet", at=at, times=1)  # type: ignore[arg-type]  # either of the two
+    meets(client.send(post()), kind)
+    eventually(lambda: outcome(petstore) is not None, "the outcome")
+    assert outcome(petstore) == OUTCOMES[kind]
+    assert handle.hits == 1
+    entry = petstore.journal.last
+    assert (entry.fault, entry.executed, len(petstore.pets)) == (fault, kept, kept)
+    client.socket.close()
+
+
+@each_fault
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_spoilt_response_to_head_has_no_body(client: Raw, petstore: PetStoreMock, kind: str, version: str) -> None:
+    petstore.inject(WIRE[kind], times=1)
+    assert meets(client.send(get(method="HEAD", version=version)), kind, "HEAD") == b""
+    client.socket.close()
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 0.999])
+def test_truncated_response_promises_more_than_it_sends(client: Raw, petstore: PetStoreMock, fraction: float) -> None:
+    petstore.seed_many(3)
+    whole = client.call(get()).body
+    petstore.inject(faults.truncate(fraction), times=1)
+    assert client.send(get()).head().fields["content-length"] == str(len(whole))
+    assert client.rest() == whole[: min(int(len(whole) * fraction), len(whole) - 1)]
+
+
+def test_malformed_chunk_is_no_chunk(client: Raw, petstore: PetStoreMock) -> None:
+    petstore.inject(faults.malformed_chunk())
+    size, _, _ = meets(client.send(get()), "malformed_chunk").partition(b"\r\n")
+    with pytest.raises(ValueError, match="invalid literal"):
+        int(size, 16)
+
+
+@pytest.mark.parametrize("following", [b"", OTHER * 100, b"a" * 1_000_000], ids=["nothing", "requests", "bytes"])
+def test_empty_reply_is_no_reset(client: Raw, petstore: PetStoreMock, following: bytes) -> None:
+    """Input that was not read would make the close a reset."""
+    petstore.inject(faults.empty_reply(), times=1)
+    client.send(get()).send(following)
+    assert client.is_closed()
+    assert len(petstore.journal) == 1
+
+
+# Time
+
+
+@pytest.mark.parametrize("at", ["before_commit", "after_commit"])
+def test_delayed_response_comes_after_its_time(client: Raw, petstore: PetStoreMock, at: str) -> None:
+    petstore.inject(faults.delay(0.1), on="createPet", at=at, times=1)  # type: ignore[arg-type]
+    client.send(post())
+    began = time.perf_counter()
+    if at == "after_commit":
+        eventually(lambda: petstore.pets, "the commit, long before the response")
+        assert time.perf_counter() - began < 0.1
+    assert client.response().status == 201
+    assert 0.1 - TICK * 2 <= time.perf_counter() - began < 5
+    entry = petstore.journal.last
+    assert (entry.outcome, entry.executed) == ("delayed", True)
+    assert 0.1 - TICK <= entry.duration < 5
+    assert client.call(get()).status == 200
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_request_behind_a_delayed_one_waits_for_it(
+    client: Raw, settle: Callable[[], None], petstore: PetStoreMock, known: bool
+) -> None:
+    """A request that came before may take a shorter way, which must not lead past a held response."""
+    if known:
+        client.send(get() + get("/v1/pets/1")).statuses(2)
+    petstore.inject(faults.delay(0.15), on="listPets", times=1)
+    before = len(petstore.journal)
+    client.send(get())
+    settle()
+    client.send(get("/v1/pets/1"))
+    assert client.statuses(2) == [200, 404]
+    targets = [entry.target for entry in list(petstore.journal)[before:] if entry.method == "GET"]
+    assert targets == ["/v1/pets", "/v1/pets/1"]
+
+
+def test_dribbled_body_comes_slowly_and_whole(client: Raw, petstore: PetStoreMock) -> None:
+    petstore.seed(name="n" * 100, categoryId=1)
+    petstore.inject(faults.dribble(500), times=1)
+    began = time.perf_counter()
+    head = client.send(get()).head()
+    assert time.perf_counter() - began < 0.1, "the head comes at once"
+    size, pieces = int(head.fields["content-length"]), 0
+    body, client.buffer = client.buffer, b""
+    while len(body) < size:
+        body += client.socket.recv(1000)
+        pieces += 1
+    assert pieces > 5
+    assert size / 500 * 0.9 <= time.perf_counter() - began < size / 500 + 2
+    assert petstore.journal.last.outcome == "dribbled"
+    assert client.call(get("/v1/pets/1")).status == 200
+
+
+def test_quick_dribble_to_a_slow_reader_comes_whole(dial: Callable[..., Raw], petstore: PetStoreMock) -> None:
+    for _ in range(5):
+        petstore.seed(name="n" * 900_000, categoryId=1)
+    petstore.inject(faults.dribble(10**9), times=1)
+    client = dial(receive_buffer=65536).send(get())
+    eventually(lambda: len(petstore.journal) == 1, "the response begun")
+    assert [len(pet["name"]) for pet in client.response().json()] == [900_000] * 5
+
+
+# Clients that leave, and responses that are let go
+
+
+@pytest.mark.parametrize("leave", ["close", "half-close", "reset"])
+@pytest.mark.parametrize("kind", ["delay", "hang", "dribble"])
+def test_client_that_leaves_ends_what_is_held(client: Raw, petstore: PetStoreMock, kind: str, leave: str) -> None:
+    """A delay before the commit that the client does not wait for commits nothing."""
+    fault = {"delay": faults.delay(0.25), "hang": faults.hang(), "dribble": faults.dribble(1)}[kind]
+    petstore.inject(fault, on="createPet", at="before_commit", times=1)
+    client.send(post())
+    eventually(lambda: len(petstore.journal) == 1, "the request")
+    if kind == "dribble":
+        client.head()
+    if leave == "half-close":
+        client.half_close()
+    elif leave == "reset":
+        client.reset()
+    else:
+        client.socket.close()
+    expected = "hang" if kind == "hang" else "client gone"
+    eventually(lambda: outcome(petstore) == expected, f"the outcome {expected}")
+    if kind == "delay":
+        time.sleep(0.3)  # past the delay
+        assert petstore.pets == []
+
+
+@pytest.mark.parametrize("end", ["reset", "cancel_faults"])
+@pytest.mark.parametrize("kind", ["delay", "late error", "hang", "dribble"])
+def test_reset_lets_go_what_is_held(client: Raw, petstore: PetStoreMock, kind: str, end: str) -> None:
+    """It ends with a RST at once; to cancel a plan leaves it."""
+    fault = {
+        "delay": faults.delay(60),
+        "late error": faults.server_error(503, delay=60),
+        "hang": faults.hang(),
+        "dribble": faults.dribble(1),
+    }[kind]
+    petstore.inject(fault, on="createPet", times=1)
+    client.send(post())
+    eventually(lambda: len(petstore.journal) == 1, "the request")
+    if kind == "dribble":
+        client.head()
+    if end == "cancel_faults":
+        petstore.cancel_faults()
+        assert client.is_silent(0.05) or kind == "dribble"
+    began = time.perf_counter()
+    petstore.reset()
+    with pytest.raises(ConnectionResetError):
+        client.rest()
+    assert time.perf_counter() - began < 1
+    assert len(petstore.pets) == 0
+
+
+@pytest.fixture
+def home() -> Iterator[PetStoreMock]:
+    with PetStoreMock(api_key=KEY) as home:
+        yield home
+
+
+def test_a_hundred_hanging_clients_cost_no_thread(home: PetStoreMock) -> None:
+    home.inject(faults.hang(), on="listPets")
+    with Raw(home) as first:
+        first.call(OTHER)
+        before = threading.active_count()
+        clients = [Raw(home).send(get()) for _ in range(100)]
+        eventually(lambda: len(home.journal) == 101, "all held")
+        assert threading.active_count() == before
+        assert first.call(OTHER).status == 204
+    for client in clients:
+        client.socket.close()
+
+
+def test_failure_in_a_predicate_fails_the_test_and_no_client() -> None:
+    def fail(_: object) -> bool:
+        raise ZeroDivisionError
+
+    petstore = PetStoreMock(api_key=KEY).start()
+    petstore.inject(503, when=fail)
+    with Raw(petstore) as client:
+        assert client.call(get()).status == 200
+    with pytest.raises(VerificationError, match="ZeroDivisionError"):
+        petstore.verify()
+    petstore.stop()

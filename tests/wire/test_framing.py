@@ -1,0 +1,362 @@
+"""How requests are told apart and responses are delimited (RFC 9112)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock, faults
+from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+LIST, ONE = get(), get("/v1/pets?limit=1")
+POST = post()
+CHUNKED_HEAD = post(b"", framing="Transfer-Encoding: chunked")
+CHUNKED = CHUNKED_HEAD + b"5\r\n" + REX[:5] + b"\r\n18;ext=1\r\n" + REX[5:] + b"\r\n0\r\n\r\n"
+WHOLE = {"get": LIST, "length": POST, "chunked": CHUNKED}
+each = pytest.mark.parametrize("whole", WHOLE.values(), ids=WHOLE)
+
+
+def behaving(**gaps: str) -> PetStoreMock:
+    return PetStoreMock(api_key=KEY, behaviour=Behaviour().replace(gaps))
+
+
+def seen(petstore: PetStoreMock) -> list[tuple[str, str, bytes]]:
+    """Return the requests that reached the service, but for those of ``settle``."""
+    return [(entry.method, entry.target, entry.body) for entry in petstore.journal if entry.method != "OPTIONS"]
+
+
+# Requests
+
+
+def test_request_is_journalled_as_sent(client: Raw, petstore: PetStoreMock) -> None:
+    line = b"GET /v1/p%65ts?limit=%31 HTTP/1.1\r\n"
+    fields = f"hOsT: x\r\nX-Two:  v w \t\r\nX-Empty:\r\nx-two: \xe9\r\naUTHorization: Bearer {KEY}\r\n\r\n"
+    assert client.call(line + fields.encode("latin-1")).status == 200
+    entry = petstore.journal.last
+    assert (entry.method, entry.target, entry.body) == ("GET", "/v1/p%65ts?limit=%31", b"")
+    assert entry.path == "/v1/pets"
+    assert entry.query == {"limit": "1"}
+    assert entry.fields[:4] == [("hOsT", "x"), ("X-Two", "v w"), ("X-Empty", ""), ("x-two", "\xe9")]
+
+
+def test_requests_are_numbered_by_connection_and_exchange(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
+    first, second = dial(), dial()
+    for client, request in ((first, LIST), (first, POST), (second, LIST), (first, LIST)):
+        client.call(request)
+    entries = list(petstore.journal)
+    assert [entry.exchange for entry in entries] == [1, 2, 1, 3]
+    one, same, other, again = (entry.connection for entry in entries)
+    assert one == same == again != other
+
+
+@each
+@pytest.mark.untraced
+def test_request_may_come_in_two_pieces_split_anywhere(
+    client: Raw, settle: Callable[[], None], petstore: PetStoreMock, whole: bytes
+) -> None:
+    """And a request that follows it is neither eaten nor begun too early."""
+    for at in range(1, len(whole), 3):
+        client.send(whole[:at])
+        settle()
+        client.send(whole[at:] + ONE)
+        assert client.response().status in {200, 201}
+        assert client.response().status == 200
+    own = seen(petstore)
+    assert own[0::2] == own[:1] * (len(own) // 2)
+    assert {target for _, target, _ in own[1::2]} == {"/v1/pets?limit=1"}
+
+
+@each
+@pytest.mark.untraced
+def test_request_may_come_byte_by_byte(
+    client: Raw, settle: Callable[[], None], petstore: PetStoreMock, whole: bytes
+) -> None:
+    for byte in whole:
+        client.send(bytes([byte]))
+        settle()
+    assert client.response().status in {200, 201}
+    client.call(whole)
+    first, second = seen(petstore)
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "name",
+    [r"a\r\n\r\nb", "0\\r\\n\\r\\n", "x" * 70_000, "1\\r\\na\\r\\n" * 5_000],
+    ids=["empty line", "last chunk", "large", "chunks"],
+)
+@pytest.mark.parametrize("size", [7, 4096, 10**6])
+def test_chunked_body_ends_where_it_ends(client: Raw, name: str, size: int) -> None:
+    """What looks like framing within the data is data, and the request behind the body is not eaten."""
+    body = b'{"name":\r\n\r\n"%b","categoryId":\r\n1}' % name.encode()
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    chunks = b"".join(b"%X\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    client.send(CHUNKED_HEAD + chunks + b"0\r\n\r\n" + ONE)
+    assert client.response().json()["name"] == json.loads(f'"{name}"')
+    assert len(client.response().json()) == 1
+
+
+def test_trailer_fields_are_no_header_fields(client: Raw, petstore: PetStoreMock) -> None:
+    head = CHUNKED_HEAD.replace(AUTH.encode() + b"\r\n", b"")
+    assert client.call(head + b"2\r\n{}\r\n0\r\n" + AUTH.encode() + b"\r\nHost: y\r\n\r\n").status == 401
+    assert petstore.journal.last.headers["host"] == "x"
+    assert "authorization" not in petstore.journal.last.headers
+    assert client.call(LIST).status == 200
+
+
+def test_pipelined_requests_are_served_in_order(client: Raw, petstore: PetStoreMock) -> None:
+    names = [f"{number:03}" for number in range(200)]
+    client.send(b"".join(post(json.dumps({"name": name, "categoryId": 1}).encode()) for name in names))
+    assert [client.response().json()["name"] for _ in names] == names
+    assert [entry.exchange for entry in petstore.journal] == list(range(1, 201))
+
+
+def test_empty_lines_before_a_request_are_ignored(client: Raw, settle: Callable[[], None]) -> None:
+    for piece in (b"\r\n", b"\r", b"\n\r\n\r", b"\n" + LIST):
+        client.send(piece)
+        settle()
+    assert client.response().status == 200
+
+
+@pytest.mark.parametrize(
+    ("pieces", "count"),
+    [
+        ([POST], 1),
+        ([POST[: -len(REX)], REX], 1),
+        ([POST[:-1], POST[-1:]], 1),
+        ([POST + POST], 2),
+        ([POST + b"\r\n" + LIST], 2),
+        ([POST[: -len(REX)] + b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n  "[: len(REX)], LIST], 2),
+    ],
+    ids=["whole", "head first", "last byte later", "two", "empty line after it", "body like a head"],
+)
+def test_body_is_as_long_as_a_known_head_says(
+    client: Raw, settle: Callable[[], None], petstore: PetStoreMock, pieces: list[bytes], count: int
+) -> None:
+    """A whole request that came before may be remembered by its bytes: its head means the same the second time."""
+    client.call(POST)
+    client.call(LIST)
+    for piece in pieces:
+        client.send(piece)
+        settle()
+    assert all(status in {200, 201, 400} for status in client.statuses(count))
+    bodies = [body for _, _, body in seen(petstore)]
+    assert len(bodies) == 2 + count
+    assert all(len(body) in {0, len(REX)} for body in bodies)
+
+
+# Connections
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "kept"),
+    [
+        ("1.1", [], True),
+        ("1.1", ["Connection: keep-alive"], True),
+        ("1.1", ["Connection: close"], False),
+        ("1.1", ["Connection: x, ClOsE"], False),
+        ("1.1", ["Connection: keep-alive", "Connection: close"], False),
+        ("1.0", [], False),
+        ("1.0", ["Connection: Keep-Alive"], True),
+        ("1.0", ["Connection: keep-alive, close"], False),
+    ],
+)
+def test_connection_is_kept_as_the_client_asks(
+    dial: Callable[[], Raw], version: str, fields: list[str], kept: bool
+) -> None:
+    """The second client sends bytes that the service knows."""
+    expected = None if kept and version == "1.1" else "keep-alive" if kept else "close"
+    for _ in range(2):
+        client = dial()
+        assert client.call(get("/v1/pets", *fields, version=version)).fields.get("connection") == expected
+        if kept:
+            assert client.call(LIST).status == 200
+        else:
+            assert client.is_closed()
+
+
+def test_what_follows_the_last_request_is_ignored(dial: Callable[[], Raw], petstore: PetStoreMock) -> None:
+    for _ in range(2):
+        client = dial()
+        client.send(get("/v1/pets", "Connection: close") + LIST + b"\0garbage")
+        assert client.response().status == 200
+        client.send(LIST * 10)
+        assert client.is_closed()
+    assert len(petstore.journal) == 2
+
+
+def test_known_request_behind_a_last_one_is_ignored(
+    dial: Callable[[], Raw], settle: Callable[[], None], petstore: PetStoreMock
+) -> None:
+    last = get("/v1/pets", "Connection: close")
+    for request in (LIST, last):
+        dial().call(request)
+    client = dial()
+    assert client.call(last).status == 200
+    client.send(LIST)
+    settle()
+    assert client.is_closed()
+    assert len(seen(petstore)) == 3
+
+
+def test_half_closed_client_still_gets_all_responses(client: Raw) -> None:
+    client.send(LIST * 3).half_close()
+    assert client.statuses(3) == [200] * 3
+    assert client.is_closed()
+
+
+def test_connect_is_served_once(client: Raw, petstore: PetStoreMock) -> None:
+    received = client.call(b"CONNECT h.example:443 HTTP/1.1\r\nHost: h.example:443\r\n\r\n" + LIST)
+    assert (received.status, received.fields["connection"]) == (405, "close")
+    assert client.is_closed()
+    assert [(entry.method, entry.target) for entry in petstore.journal] == [("CONNECT", "h.example:443")]
+
+
+# Responses
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_head_gets_the_length_and_no_body(client: Raw, version: str) -> None:
+    keep = ("Connection: keep-alive",) if version == "1.0" else ()
+    received = client.call(get("/v1/pets", *keep, method="HEAD", version=version))
+    assert received.fields["content-length"] == "2"
+    assert client.call(LIST).body == b"[]"  # nothing lay between
+
+
+@pytest.mark.parametrize("animals", [0, 1, 60])
+def test_response_can_be_chunked(animals: int) -> None:
+    """And it never is to HTTP/1.0, nor to HEAD (RFC 9112 §6.1)."""
+    with behaving(answer_framing="chunked") as petstore, Raw(petstore) as client:
+        petstore.seed_many(animals)
+        received = client.call(get("/v1/pets?limit=100"))
+        assert received.fields["transfer-encoding"] == "chunked"
+        assert received.json() == petstore.pets
+        assert received.chunks >= 1
+        for request in (get(method="HEAD"), get("/v1/pets", "Connection: keep-alive", version="1.0")):
+            assert "transfer-encoding" not in client.call(request).fields
+
+
+def test_header_names_can_be_in_lower_case() -> None:
+    with behaving(header_names="lower_case") as petstore, Raw(petstore) as client:
+        received = client.call(get("/v1/pets/1"))
+    assert (received.status, received.reason) == (404, "Not Found")
+    assert all(name == name.lower() for name in received.names)
+    assert received.fields["content-type"] == "application/json"
+
+
+def test_service_can_close_the_connection() -> None:
+    with behaving(connection="closed_after_answer") as petstore, Raw(petstore) as client:
+        assert client.call(LIST).fields["connection"] == "close"
+        assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("status", "fields"),
+    [
+        (407, {"proxy-authenticate": 'Basic realm="petstore"'}),  # RFC 9110 §15.5.8
+        (426, {"upgrade": "HTTP/3.0", "connection": "Upgrade"}),  # RFC 9110 §15.5.22, §7.8
+    ],
+)
+@pytest.mark.parametrize("delay", [None, 0.001])
+def test_fields_that_http_demands_with_a_status_go_out(
+    client: Raw, petstore: PetStoreMock, status: int, fields: dict[str, str], delay: float | None
+) -> None:
+    petstore.inject(faults.respond(status, delay=delay), off_contract=True)
+    for _ in range(2):  # the second request is known
+        received = client.call(LIST)
+        assert received.status == status
+        assert fields.items() <= received.fields.items()
+
+
+# Expect: 100-continue (RFC 9110 §10.1.1)
+
+EXPECT = "Expect: 100-Continue"
+
+
+def test_client_that_expects_is_told_to_go_on(client: Raw) -> None:
+    length = f"Content-Length: {len(REX)}"
+    assert client.call(post(b"", EXPECT, framing=length)).status == 100
+    assert client.send(REX).response().status == 201
+    assert client.call(post(b"", EXPECT, framing="Transfer-Encoding: chunked")).status == 100
+    assert client.send(CHUNKED[len(CHUNKED_HEAD) :]).response().status == 201
+
+
+NOT_ADMITTED = {
+    "no key": (401, [], "/v1/pets", "application/json", 29),
+    "wrong key": (401, ["Authorization: Bearer wrong"], "/v1/pets", "application/json", 29),
+    "unknown path": (404, [AUTH], "/v1/dogs", "application/json", 29),
+    "wrong method": (405, [AUTH], "/v1/pets/1", "application/json", 29),
+    "wrong query": (400, [AUTH], "/v1/pets?limit=1", "application/json", 29),
+    "wrong type": (415, [AUTH], "/v1/pets", "text/plain", 29),
+    "too large": (413, [AUTH], "/v1/pets", "application/json", 20_000_000),
+}
+
+
+@pytest.mark.parametrize(("status", "fields", "target", "kind", "length"), NOT_ADMITTED.values(), ids=NOT_ADMITTED)
+def test_client_that_is_not_admitted_gets_the_response_instead(
+    client: Raw, petstore: PetStoreMock, status: int, fields: list[str], target: str, kind: str, length: int
+) -> None:
+    head = [f"POST {target} HTTP/1.1", "Host: x", *fields, f"Content-Type: {kind}", f"Content-Length: {length}", EXPECT]
+    received = client.call("\r\n".join([*head, "", ""]).encode())
+    assert (received.status, received.fields["connection"]) == (status, "close")
+    assert client.is_closed()
+    assert [entry.body for entry in petstore.journal] == [b""]
+
+
+def test_client_that_does_not_wait_needs_no_100(client: Raw) -> None:
+    assert client.call(post(REX, EXPECT)).status == 201
+
+
+def test_http_1_0_expectation_is_ignored(client: Raw, settle: Callable[[], None]) -> None:
+    client.send(post(b"", EXPECT, framing=f"Content-Length: {len(REX)}", version="1.0"))
+    settle()
+    assert client.send(REX).response().status == 201
+
+
+# Upgrade (RFC 9110 §7.8): Java's client asks for it on every first request
+
+H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
+
+
+@each
+@pytest.mark.parametrize("pieces", [1, 7, 50])
+def test_upgrade_is_ignored_and_the_body_kept(client: Raw, petstore: PetStoreMock, whole: bytes, pieces: int) -> None:
+    client.call(whole)
+    upgrading = whole.replace(b"Host: x\r\n", b"Host: x\r\n" + H2C)
+    step = len(upgrading) // pieces + 1
+    for at in range(0, len(upgrading), step):
+        client.send(upgrading[at : at + step])
+    assert client.response().status in {200, 201}
+    first, second = seen(petstore)
+    assert first == second
+    assert client.call(LIST).status == 200
+
+
+# Targets (RFC 9112 §3.2)
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "host", "status"),
+    [
+        ("GET http://h.example:8080/v1/pets?limit=1", "/v1/pets?limit=1", "h.example:8080", 200),
+        ("GET HTTP://h.example", "/", "h.example", 404),
+        ("GET http://h.example?b=c", "/?b=c", "h.example", 404),
+        ("GET http://[::1]:80/v1/pets", "/v1/pets", "[::1]:80", 200),
+        ("OPTIONS http://h.example", "*", "h.example", 204),
+        ("OPTIONS *", "*", "x", 204),
+        ("GET /http://h.example/", "/http://h.example/", "x", 404),
+        ("GET //", "//", "x", 404),
+    ],
+)
+def test_target_is_reduced_to_origin_form(
+    client: Raw, petstore: PetStoreMock, line: str, target: str, host: str, status: int
+) -> None:
+    assert client.call(f"{line} HTTP/1.1\r\nHost: x\r\n{AUTH}\r\n\r\n".encode()).status == status
+    entry = petstore.journal.last
+    assert (entry.target, entry.headers["host"]) == (target, host)

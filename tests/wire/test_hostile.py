@@ -1,0 +1,175 @@
+"""Broken and hostile clients, and many at once: no other client notices, and nothing is left of them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, faults
+from tests.wire.raw import KEY, OTHER, REX, Raw, eventually, get, open_descriptors, post
+from tests.wire.test_malformed import CHUNKED, MALFORMED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LIST = get()
+
+
+# Clients that leave
+
+
+@pytest.mark.parametrize("part", [b"", b"GET", LIST[:-2], post()[:-3], CHUNKED + b"5\r\nab"], ids=len)
+def test_reset_within_a_request_is_survived(dial: Callable[[], Raw], petstore: PetStoreMock, part: bytes) -> None:
+    for _ in range(20):
+        dial().send(part).reset()
+    assert dial().call(OTHER).status == 204
+    assert [entry.method for entry in petstore.journal] == ["OPTIONS"]
+
+
+def test_requests_of_a_client_that_has_gone_are_not_served_on() -> None:
+    with PetStoreMock(api_key=KEY) as petstore, Raw(petstore) as client, Raw(petstore) as other:
+
+        def leave(_: object) -> bool:
+            client.reset()
+            return False
+
+        handle = petstore.inject(503, on="listPets", when=leave)
+        client.send(LIST + get("/v1/pets/1") * 1000)
+        eventually(lambda: len(petstore.journal) >= 1, "the first request")
+        assert other.call(OTHER).status == 204
+        assert len(petstore.journal) < 20
+        handle.cancel()
+
+
+# Crowds
+
+
+@pytest.mark.untraced
+def test_half_sent_heads_hinder_nobody(dial: Callable[[], Raw]) -> None:
+    slow = [dial().send(LIST[: 5 + number % 20]) for number in range(50)]
+    other = dial()
+    for _ in range(100):
+        assert other.call(OTHER).status == 204
+    for number, client in enumerate(slow):
+        assert client.send(LIST[5 + number % 20 :]).response().status == 200
+
+
+@pytest.mark.untraced
+def test_500_connections_at_once_are_served(dial: Callable[[], Raw]) -> None:
+    resource: Any = pytest.importorskip("resource")  # Windows has none, nor the limit
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 1300:  # both ends may be in this process
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1300), hard))
+    clients = [dial() for _ in range(500)]
+    for client in clients:
+        client.send(LIST)
+    for client in reversed(clients):
+        assert client.response().status == 200
+
+
+# What is left
+
+
+@pytest.fixture
+def home() -> Iterator[PetStoreMock]:
+    with PetStoreMock(api_key=KEY) as home:
+        yield home
+
+
+def attack(petstore: PetStoreMock) -> None:
+    for sent in [*MALFORMED.values(), LIST[:-2] + b"X: " + b"a" * 70_000, LIST * 5, post() * 3]:
+        with Raw(petstore) as client:
+            client.send(sent)
+        Raw(petstore).send(sent[:-1]).reset()
+    with Raw(petstore) as last:  # accepted after all that were reset: until then they are no connections yet
+        assert last.call(OTHER).status == 204
+    petstore.reset()
+
+
+@pytest.mark.untraced
+def test_nothing_is_left_of_hostile_clients(home: PetStoreMock) -> None:
+    """Threads, descriptors and memory are back where they were."""
+    attack(home)
+    descriptors, threads = open_descriptors(), threading.active_count()
+    tracemalloc.start()
+    attack(home)
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(6):
+        attack(home)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 150_000  # of some 800 connections; a buffer that is left behind makes it 60 MB
+    assert threading.active_count() <= threads
+    eventually(lambda: open_descriptors() <= descriptors, "all descriptors closed")
+
+
+# Cycles: a request leaves nothing for the collector
+
+ASKED = (
+    (post(), 201),
+    (get("/v1/pets?limit=3"), 200),
+    (get("/v1/pets/1"), 200),
+    (get("/v1/pets/999999"), 404),
+    (get("/v1/pets?limit=0"), 400),
+    (get(method="PUT"), 405),
+    (post(b'{"name":'), 400),
+    (post(b'{"name":1}'), 400),
+)
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def cycles_of(work: Callable[[], None]) -> int:
+    """Return how many objects are left for the collector each time; a thread of an earlier test may end once."""
+    work()  # what is made once
+    gc.collect()
+    left = []
+    for _ in range(3):
+        work()
+        left.append(gc.collect())
+    return min(left)
+
+
+@pytest.mark.untraced
+@pytest.mark.usefixtures("no_collector")
+def test_requests_leave_no_cycles(home: PetStoreMock) -> None:
+    with Raw(home) as client:
+
+        def work() -> None:
+            for _ in range(50):
+                for sent, status in ASKED:
+                    assert client.call(sent).status == status
+            home.reset()  # the journal lets its entries go
+
+        assert cycles_of(work) == 0
+
+
+@pytest.mark.untraced
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize(
+    "fault",
+    [faults.delay(0), faults.delay(0.001), faults.dribble(100_000), faults.server_error(503, delay=0)],
+    ids=str,
+)
+def test_faults_leave_no_cycles(home: PetStoreMock, fault: faults.Fault) -> None:
+    with Raw(home) as client:
+
+        def work() -> None:
+            home.inject(fault, on="createPet")
+            for _ in range(30):
+                assert client.call(post(REX)).status in {201, 503}
+            home.reset()
+
+        assert cycles_of(work) == 0

@@ -1,0 +1,421 @@
+"""Start, stop and what lies between: quick, complete, and never in the way of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from petstore_mock import PetStoreMock, PetStoreMockError, faults
+from tests.marks import not_in_the_old_tree
+from tests.platforms import POSIX_SIGNALS
+from tests.wire.raw import KEY, OTHER, Raw, address_of, eventually, get, open_descriptors, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture
+def home() -> Iterator[PetStoreMock]:
+    """Give a mock that listens; at its end no thread is left."""
+    before = threading.active_count()
+    with PetStoreMock(api_key=KEY) as home:
+        yield home
+    eventually(lambda: threading.active_count() <= before, "all threads ended")
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script that has ``petstore``, which listens; the process must end by itself, and soon."""
+    prologue = """
+        import os, sys, threading
+        from petstore_mock import PetStoreMock, PetStoreMockError, faults
+        from tests.wire.raw import KEY, OTHER, Raw, eventually, get
+        petstore = PetStoreMock(api_key=KEY).start()
+    """
+    whole = textwrap.dedent(prologue) + textwrap.dedent(script)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        [sys.executable, "-c", whole], capture_output=True, text=True, timeout=20, check=False, env=environment
+    )
+
+
+# Start
+
+
+def test_start_and_stop_are_quick() -> None:
+    starts, stops = [], []
+    for _ in range(20):
+        petstore = PetStoreMock(api_key=KEY)
+        began = time.perf_counter()
+        petstore.start()
+        starts.append(time.perf_counter() - began)
+        with Raw(petstore) as client:
+            client.call(get())
+        began = time.perf_counter()
+        petstore.stop()
+        stops.append(time.perf_counter() - began)
+    assert sorted(starts)[10] < 0.02
+    assert sorted(stops)[10] < 0.05
+
+
+def test_taken_port_raises_and_names_it(home: PetStoreMock) -> None:
+    port = address_of(home)[1]
+    second = PetStoreMock(port=port)
+    with pytest.raises(PetStoreMockError, match=f"port={port}"):
+        second.start()
+    with pytest.raises(PetStoreMockError):
+        _ = second.url
+    second.stop()
+    with Raw(home) as client:
+        assert client.call(get()).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["192.0.2.1", "no such host", "127..0.0.1", "a" * 70, "", "*"], ids=lambda host: host[:12]
+)
+def test_impossible_host_raises_and_names_it(host: str) -> None:
+    before = open_descriptors()
+    with pytest.raises(PetStoreMockError) as caught:
+        PetStoreMock(host=host).start()
+    assert repr(host) in str(caught.value)
+    assert open_descriptors() == before
+
+
+def _both_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let localhost stand for both families, IPv6 first, as it does on many machines."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    resolve = socket.getaddrinfo
+
+    def both(host: str, *arguments: Any, **options: Any) -> list[object]:  # noqa: ANN401  # as getaddrinfo
+        hosts = ["::1", "127.0.0.1"] if host == "localhost" else [host]
+        return [found for one in hosts for found in resolve(one, *arguments, **options)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+
+
+def test_name_of_both_families_is_served_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some clients try the one first, and some no other."""
+    _both_families(monkeypatch)
+    with PetStoreMock(host="localhost") as petstore:
+        host, port = address_of(petstore)
+        assert host == "localhost"
+        for address in ("127.0.0.1", "::1"):
+            with socket.create_connection((address, port), timeout=5) as end:
+                end.sendall(OTHER)
+                assert end.recv(100).startswith(b"HTTP/1.1 204")
+    for address in ("127.0.0.1", "::1"):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((address, port))
+
+
+def test_ipv6_is_served() -> None:
+    try:
+        petstore = PetStoreMock(host="::1").start()
+    except PetStoreMockError:
+        pytest.skip("this machine has no IPv6 loopback")
+    with petstore, Raw(petstore) as client:
+        assert petstore.url.startswith("http://[::1]:")
+        assert client.call(OTHER).status == 204
+
+
+# Stop
+
+
+def test_mock_can_stop_and_start_again_on_its_port(home: PetStoreMock) -> None:
+    """A client that holds the address meets a service that was restarted."""
+    address = address_of(home)
+    for _ in range(3):
+        with Raw(home) as client:
+            assert client.call(get()).status == 200
+            home.stop()
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(address)
+            assert client.is_closed()
+            home.start()
+            assert address_of(home) == address
+
+
+def test_stop_is_harmless_when_it_does_not_listen() -> None:
+    petstore = PetStoreMock()
+    petstore.stop()
+    petstore.close_connections()
+    petstore.start()
+    petstore.stop()
+    petstore.stop()
+
+
+@pytest.mark.untraced
+def test_stop_ends_all_that_is_open_at_once(home: PetStoreMock) -> None:
+    home.inject(faults.hang(), on="listPets")
+    home.inject(faults.dribble(1), on="getPet")
+    home.inject(faults.delay(60), on="createPet")
+    starts = [get(), get("/v1/pets/1"), post(), b"GET /half", post()[:-2], b"nonsense\r\n\r\n"]
+    clients = [Raw(home).send(starts[number % 6]) for number in range(60)]
+    eventually(lambda: len(home.journal) == 40, "all that is held, and what is refused")
+    eventually(lambda: [entry.outcome for entry in home.journal].count("hang") == 10, "all that hangs")
+    began = time.perf_counter()
+    home.stop()
+    assert time.perf_counter() - began < 0.2
+    ended = sorted(str(entry.outcome) for entry in home.journal)
+    assert ended[10:20] == ["hang"] * 10
+    assert ended[20:] == ["reset"] * 20
+    for client in clients:
+        with contextlib.suppress(ConnectionResetError):
+            client.rest()
+        client.socket.close()
+    assert home.pets == []
+
+
+def test_connections_still_in_the_backlog_are_closed_by_stop() -> None:
+    for _ in range(10):
+        petstore = PetStoreMock().start()
+        clients = [Raw(petstore) for _ in range(20)]
+        petstore.stop()
+        for client in clients:
+            with contextlib.suppress(ConnectionResetError):
+                client.rest()
+            client.socket.close()
+
+
+@pytest.mark.untraced
+def test_stop_sends_the_response_to_every_request_that_was_served() -> None:
+    """The request is in the journal, so that its client must hear of it, whenever the stop comes."""
+    for _ in range(6):
+        petstore = PetStoreMock(api_key=KEY).start()
+        responses: list[int] = []
+        clients = [Raw(petstore) for _ in range(12)]
+
+        def work(client: Raw, responses: list[int] = responses) -> None:
+            with contextlib.suppress(OSError, EOFError):  # the stop, between two requests
+                while client.call(get()).status == 200:
+                    responses.append(1)
+
+        threads = [threading.Thread(target=work, args=(client,)) for client in clients]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(responses) > 200, "a load of requests")  # noqa: B023  # at once
+        petstore.stop()
+        for thread, client in zip(threads, clients, strict=True):
+            thread.join(10)
+            client.socket.close()
+        assert len(petstore.journal) == len(responses)
+
+
+def test_stop_from_inside_a_request_raises(home: PetStoreMock) -> None:
+    raised: list[PetStoreMockError] = []
+
+    def stop(_: object) -> bool:
+        try:
+            home.stop()
+        except PetStoreMockError as error:
+            raised.append(error)
+        return False
+
+    handle = home.inject(503, when=stop)
+    with Raw(home) as client:
+        assert client.call(get()).status == 200
+        assert client.call(get()).status == 200
+    handle.cancel()
+    assert len(raised) == 2
+
+
+# Idle connections
+
+
+def test_close_connections_closes_what_is_idle(
+    dial: Callable[[], Raw], settle: Callable[[], None], petstore: PetStoreMock
+) -> None:
+    petstore.inject(faults.delay(0.2), on="getPet", times=1)
+    fresh, used, busy, half = dial(), dial(), dial(), dial()
+    for client in (used, busy, half):
+        client.call(OTHER)
+    half.send(get()[:8])
+    busy.send(get("/v1/pets/1"))
+    settle()
+    petstore.close_connections()
+    assert fresh.is_closed()
+    assert used.is_closed()
+    assert busy.response().status == 404
+    assert half.send(get()[8:]).response().status == 200
+
+
+def test_close_connections_works_from_inside_a_request(home: PetStoreMock) -> None:
+    """The response goes out before its connection is closed; the second time, the request is known."""
+
+    def close(_: object) -> bool:
+        home.close_connections()
+        return False
+
+    handle = home.inject(503, when=close)
+    for _ in range(2):
+        with Raw(home) as idle, Raw(home) as client:
+            assert idle.call(OTHER).status == 204
+            assert client.call(get()).status == 200
+            assert idle.is_closed()
+    handle.cancel()
+
+
+def test_mock_keeps_to_asyncio_whatever_is_installed(home: PetStoreMock) -> None:
+    pytest.importorskip("uvloop")
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def look(_: object) -> bool:
+        loops.append(asyncio.get_running_loop())
+        return True
+
+    home.inject(503, when=look)
+    with Raw(home) as client:
+        client.call(get())
+    assert [isinstance(loop, asyncio.SelectorEventLoop) for loop in loops] == [True]
+
+
+# The process
+
+
+def test_interpreter_exits_with_open_and_hanging_connections() -> None:
+    done = run("""
+        petstore.inject(faults.hang(), on="listPets")
+        petstore.inject(faults.delay(60), on="getPet")
+        clients = [Raw(petstore) for _ in range(10)]
+        for number, client in enumerate(clients):
+            client.send((get(), get("/v1/pets/1"), OTHER)[number % 3])
+        eventually(lambda: len(petstore.journal) == 10, "all requests")
+        sys.unraisablehook = lambda _: None  # the sockets of this script
+        print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+FORK = """
+    idle = Raw(petstore)
+    idle.call(get())
+    child = os.fork()
+    if child == 0:
+        try:
+            petstore.url
+        except PetStoreMockError as error:
+            told = str(error)
+        with PetStoreMock(api_key=KEY) as own, Raw(own) as other:
+            assert other.call(get()).status == 200
+        os._exit(0 if "CHILD" in told else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert idle.call(get()).status == 200
+    idle.socket.close()
+    petstore.stop()
+    print("end")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_leaves_the_parent_serving_and_the_child_free_to_start_its_own() -> None:
+    done = run(FORK.replace("CHILD", ""))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@not_in_the_old_tree("house: what goes, fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_child_of_a_fork_is_told_to_spawn() -> None:
+    done = run(FORK.replace("CHILD", "spawn"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@not_in_the_old_tree("house: nothing that tests replace")
+def test_listener_whose_thread_has_died_can_start_again() -> None:
+    done = run("""
+        import ctypes
+        eventually(lambda: threading.active_count() == 2, "the listener's thread alone")
+        (thread,) = set(threading.enumerate()) - {threading.main_thread()}
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+        with Raw(petstore) as client:
+            client.socket.settimeout(1)
+            try:
+                client.call(OTHER)  # which wakes it up
+            except (OSError, EOFError):
+                pass
+        thread.join(2)
+        try:
+            print(thread.is_alive(), petstore.url)
+        except PetStoreMockError:
+            petstore.start()
+        with Raw(petstore) as client:
+            client.socket.settimeout(1)
+            print(client.call(get()).status)
+    """)
+    assert done.stdout == "200\n", done.stderr
+
+
+@POSIX_SIGNALS
+def test_signals_reach_the_main_thread(home: PetStoreMock) -> None:
+    """The loop takes none of them: Ctrl-C stays the caller's."""
+    caught: list[int] = []
+    previous = signal.signal(signal.SIGUSR1, lambda number, _frame: caught.append(number))
+    try:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        eventually(lambda: caught == [signal.SIGUSR1], "the signal")
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    with Raw(home) as client:
+        assert client.call(get()).status == 200
+
+
+def test_a_thousand_requests_on_one_connection_never_stall(client: Raw) -> None:
+    """Nagle's algorithm and delayed acknowledgements would cost 40 ms each."""
+    began = time.perf_counter()
+    for _ in range(1000):
+        assert client.call(get()).status == 200
+    assert time.perf_counter() - began < 10
+
+
+def test_listening_imports_neither_pytest_nor_hypothesis() -> None:
+    done = run("""
+        print(sorted({"hypothesis", "pytest", "uvloop", "trustme"} & set(sys.modules)))
+        petstore.stop()
+    """)
+    assert done.stdout == "[]\n"
+
+
+# NO_PROXY
+
+
+@pytest.mark.parametrize(
+    ("host", "before", "during"),
+    [
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.1", "a.example", "a.example,127.0.0.1"),
+        ("127.0.0.1", "*", "*"),
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ("::1", "a.example", "*"),  # libraries differ in how they look for an IPv6 address
+    ],
+)
+def test_proxies_are_kept_away_while_a_mock_listens(
+    monkeypatch: pytest.MonkeyPatch, host: str, before: str | None, during: str
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    if before is not None:
+        monkeypatch.setenv("NO_PROXY", before)
+    done = run(f"""
+        def show():
+            print(os.environ.get("NO_PROXY"), os.environ.get("no_proxy"))
+        petstore.stop()
+        first, second = PetStoreMock(host={host!r}).start(), PetStoreMock(host={host!r}).start()
+        show()
+        second.stop()
+        show()
+        first.stop()
+        show()
+    """)
+    assert done.stdout.splitlines() == [f"{during} {during}", f"{during} {during}", f"{before} None"], done.stderr

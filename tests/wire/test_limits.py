@@ -1,0 +1,278 @@
+"""What is too much, and what is too slow: each gets a response, and the client can read it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from petstore_mock import Behaviour, PetStoreMock, faults
+from tests.wire.raw import AUTH, KEY, OTHER, Raw, eventually, get, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# As docs/explanation/limits.md has them.
+HEAD_LIMIT: Final = 64 * 1024
+LINE_LIMIT: Final = 16 * 1024
+FIELD_LIMIT: Final = 100
+BODY_LIMIT: Final = 1024 * 1024
+LINE: Final = f"GET /v1/pets HTTP/1.1\r\nHost: x\r\n{AUTH}\r\n".encode()
+CHUNKED: Final = post(b"", framing="Transfer-Encoding: chunked")
+
+
+def named(size: int) -> bytes:
+    """Write an animal as a body of exactly so many bytes."""
+    empty = b'{"categoryId":1,"name":""}'
+    return empty[:-2] + b"n" * (size - len(empty)) + empty[-2:]
+
+
+def refused(client: Raw, petstore: PetStoreMock, status: int, condition: str) -> None:
+    """Read a refusal and the clean end behind it."""
+    received = client.response()
+    assert (received.status, received.fields["connection"]) == (status, "close")
+    assert client.is_closed()
+    entry = petstore.journal.last
+    assert entry.condition is not None
+    assert (entry.condition.name, entry.executed) == (condition, False)
+
+
+# Heads
+
+
+def test_longest_line_and_head_are_served(client: Raw) -> None:
+    line = b"GET /v1/pets/%b HTTP/1.1\r\n" % (b"9" * (LINE_LIMIT - len("GET /v1/pets/ HTTP/1.1")))
+    whole = line + f"Host: x\r\n{AUTH}\r\n".encode()
+    while HEAD_LIMIT - len(whole) > 2200:
+        whole += b"X: %b\r\n" % (b"b" * 1000)
+    whole += b"X: %b\r\n\r\n" % (b"b" * (HEAD_LIMIT - len(whole) - len(b"X: \r\n\r\n")))
+    assert len(whole) == HEAD_LIMIT
+    assert client.call(whole).status == 404
+    assert client.call(get()).status == 200
+
+
+ENDINGS = pytest.mark.parametrize("ending", [b" HTTP/1.1\r\nHost: x\r\n\r\n", b""], ids=["whole", "endless"])
+
+
+@ENDINGS
+def test_too_long_a_request_line_is_414(client: Raw, petstore: PetStoreMock, ending: bytes) -> None:
+    client.send(b"GET /" + b"a" * LINE_LIMIT + ending)
+    refused(client, petstore, 414, "uri_too_long")
+
+
+@ENDINGS
+def test_too_large_a_head_is_431(client: Raw, petstore: PetStoreMock, ending: bytes) -> None:
+    client.send(LINE + b"X: " + b"a" * HEAD_LIMIT + ending.replace(b" HTTP/1.1", b""))
+    refused(client, petstore, 431, "header_too_large")
+
+
+def test_header_bomb_is_431_while_it_is_sent(client: Raw, petstore: PetStoreMock) -> None:
+    sender = threading.Thread(target=client.send, args=(LINE + b"X: " + b"a" * 10_000_000,))
+    sender.start()
+    refused(client, petstore, 431, "header_too_large")
+    sender.join()
+
+
+def test_too_many_fields_are_431(client: Raw, petstore: PetStoreMock) -> None:
+    assert client.call(LINE + b"X: y\r\n" * (FIELD_LIMIT - 2) + b"\r\n").status == 200
+    client.send(LINE + b"X: y\r\n" * (FIELD_LIMIT - 1) + b"\r\n")
+    refused(client, petstore, 431, "header_too_large")
+    assert petstore.journal.last.target == "/v1/pets"
+
+
+# Bodies
+
+
+@pytest.mark.parametrize("size", [64 * 1024, 200_000, BODY_LIMIT])
+def test_body_up_to_the_limit_is_served(client: Raw, settle: Callable[[], None], size: int) -> None:
+    body = named(size)
+    assert client.call(post(body)).status == 201
+    client.send(CHUNKED)
+    for at in range(0, size, 150_000):
+        piece = body[at : at + 150_000]
+        client.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        settle()
+    assert client.send(b"0\r\n\r\n").response().status == 201
+
+
+def test_declared_body_over_the_limit_is_413_unread(client: Raw, petstore: PetStoreMock) -> None:
+    client.send(post(b"", framing=f"Content-Length: {BODY_LIMIT + 1}"))
+    refused(client, petstore, 413, "body_too_large")
+    assert petstore.journal.last.body == b""
+
+
+@pytest.mark.parametrize(
+    "head", [post(b"", framing="Content-Length: 20000000"), CHUNKED + b"1312d00\r\n"], ids=["length", "chunk"]
+)
+def test_client_that_sends_all_before_it_reads_gets_the_response(
+    client: Raw, petstore: PetStoreMock, head: bytes
+) -> None:
+    """And not a reset: the service drains the rest."""
+    client.send(head)
+    for _ in range(200):
+        client.send(b"a" * 100_000)
+    refused(client, petstore, 413, "body_too_large")
+    assert len(petstore.journal) == 1
+
+
+def test_behaviour_may_know_no_limit() -> None:
+    behaviour = Behaviour().replace({"body_limit": "none"})
+    with PetStoreMock(api_key=KEY, behaviour=behaviour) as petstore, Raw(petstore) as client:
+        assert client.call(post(named(5_000_000))).status == 201
+
+
+@pytest.mark.parametrize(
+    "endless", [b"0\r\n" + b"X: y\r\n" * 20_000, b"5;" + b"a" * 100_000], ids=["trailers", "chunk extension"]
+)
+def test_endless_framing_is_431(client: Raw, petstore: PetStoreMock, endless: bytes) -> None:
+    client.send(CHUNKED + endless)
+    refused(client, petstore, 431, "header_too_large")
+
+
+def test_many_small_chunks_are_no_attack(client: Raw) -> None:
+    body = named(30_000)
+    client.send(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+    assert client.response().json()["name"] == json.loads(body)["name"]
+
+
+# Time: all slow clients wait side by side, so that the module takes ten seconds once
+
+SLOW = {
+    "method": b"G",
+    "fields": LINE,
+    "second": LINE + b"\r\n" + LINE,
+    "no body": post(b"", framing="Content-Length: 5"),
+    "half a body": post(b"", framing="Content-Length: 5") + b"abc",
+    "half a chunk": CHUNKED + b"5\r\nab",
+    "HEAD": b"HEAD / HTTP/1.1\r\nHost: x",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.untraced
+def test_slow_requests_are_408(petstore: PetStoreMock, dial: Callable[[], Raw]) -> None:
+    """A head has ten seconds as a whole; a body, ten from its last piece."""
+    clients = {name: dial().send(part) for name, part in SLOW.items()}
+    dribbler, grower, idle, held = (dial() for _ in range(4))
+    grower.send(post(b"", framing="Content-Length: 1000"))
+    petstore.inject(faults.delay(11.5), on="getPet", times=1)
+    held.send(get("/v1/pets/1"))
+    assert idle.call(get()).status == 200
+    began = time.monotonic()
+    for byte in (LINE * 2)[:44]:  # eleven seconds
+        dribbler.send(bytes([byte]))
+        if not dribbler.is_silent(0.25):
+            break
+        grower.send(b" ")
+    else:
+        pytest.fail("the head was waited for as long as it grew")
+    assert 9.5 < time.monotonic() - began < 20
+    assert dribbler.response().status == 408
+    for name, client in clients.items():
+        if name == "second":
+            assert client.response().status == 200
+        received = client.response("HEAD" if name == "HEAD" else "GET")
+        assert (received.status, received.fields["connection"]) == (408, "close")
+        assert client.is_closed()
+    late = [entry for entry in petstore.journal if entry.status == 408]
+    assert {entry.condition.name for entry in late if entry.condition} == {"request_timeout"}
+    assert len(late) == len(SLOW) + 1
+    assert grower.is_silent(), "a body that grows is waited for"
+    assert idle.call(get()).status == 200, "a kept connection may be idle for longer"
+    assert held.response().status == 404, "a response that is held outlasts each timeout"
+
+
+@pytest.mark.slow
+@pytest.mark.untraced
+def test_client_that_never_closes_is_left_after_a_while(client: Raw) -> None:
+    """Its end of the connection stays open: after two seconds, what it sends meets a reset."""
+    client.call(get("/v1/pets", "Connection: close"))
+    assert client.is_closed()
+
+    def is_reset() -> bool:
+        try:
+            client.send(b"x")
+        except OSError:
+            return True
+        return False
+
+    eventually(is_reset, "the service closed its end")
+
+
+# Flow
+
+
+@pytest.fixture
+def large(petstore: PetStoreMock) -> Iterator[bytes]:
+    """Give a request whose response has three megabytes."""
+    for _ in range(3):
+        petstore.seed(name="n" * 900_000, categoryId=1)
+    yield get()
+    petstore.reset()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_client_that_does_not_read_is_not_served_on(
+    dial: Callable[..., Raw], settle: Callable[[], None], petstore: PetStoreMock, large: bytes, known: bool
+) -> None:
+    """Responses and requests wait in bounded buffers; once the client reads, all of them come."""
+    slow, count = dial(receive_buffer=4096), 24
+    if known:
+        slow.call(large)
+    for _ in range(5):
+        slow.send(large)
+        settle()
+    sender = threading.Thread(target=slow.send, args=(large * (count - 5),))
+    sender.start()
+    assert dial().call(OTHER).status == 204
+    assert len(petstore.journal.for_operation("listPets")) < 20
+    for _ in range(count):
+        assert len(slow.response().body) > 2_700_000
+    sender.join()
+
+
+def test_flood_behind_a_held_request_is_not_read_on(client: Raw, petstore: PetStoreMock) -> None:
+    petstore.inject(faults.dribble(1), times=1)
+    client.send(get())
+    client.head()
+    client.socket.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        client.send(OTHER * 500_000)
+    assert len(petstore.journal) == 1
+
+
+def test_flood_behind_a_last_request_is_drained(client: Raw, petstore: PetStoreMock) -> None:
+    """It was not read while the response was held; it must be now, or the client never comes to read."""
+    petstore.inject(faults.delay(0.05), times=1)
+    client.send(get("/v1/pets", "Connection: close"))
+    client.send(OTHER * 500_000)
+    assert client.response().status == 200
+    assert client.is_closed()
+    assert len(petstore.journal) == 1
+
+
+@pytest.mark.parametrize("half_close", [True, False])
+def test_slow_reader_gets_all_and_then_the_end(dial: Callable[..., Raw], large: bytes, half_close: bool) -> None:
+    client = dial(receive_buffer=65536)
+    if half_close:
+        client.send(large * 4).half_close()
+    else:
+        client.send(large * 3 + get("/v1/pets", "Connection: close"))
+    time.sleep(0.05)  # the reader is slow
+    for _ in range(4):
+        assert len(client.response().body) > 2_700_000
+    assert client.is_closed()
+
+
+def test_draining_is_bounded(client: Raw) -> None:
+    client.send(post(b"", framing="Content-Length: 2000000000"))
+
+    def flood() -> None:
+        for _ in range(1000):
+            client.send(b"a" * 1_000_000)
+
+    with pytest.raises(ConnectionError):
+        flood()

@@ -1,0 +1,276 @@
+"""Bytes that are no request which HTTP allows: the response, the code, and what becomes of the connection."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.marks import not_in_the_old_tree
+from tests.wire.raw import AUTH, KEY, REX, Raw, get, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from petstore_mock import PetStoreMock
+
+GET = b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n"
+POST = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\n{AUTH}\r\nContent-Type: application/json\r\n".encode()
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+END = b"\r\n\r\n"
+HOST = b"\r\nHost: x\r\n\r\n"
+
+# Each is 400 malformed_request, and the end of the connection.
+MALFORMED = {
+    "garbage": b"\xff\xfe\xfd",
+    "no method": b" / HTTP/1.1" + HOST,
+    "HTTP/0.9": b"GET /\r\n",
+    "HTTP/0.9 with fields": b"GET /" + HOST,
+    "method only": b"GET" + END,
+    "no version": b"GET / " + HOST,
+    "version in lower case": b"GET / http/1.1" + HOST,
+    "version cut": b"GET / HTTP/1." + HOST,
+    "space behind version": b"GET / HTTP/1.1 " + HOST,
+    "tab between": b"GET\t/\tHTTP/1.1" + HOST,
+    "bare CR first": b"\rGET / HTTP/1.1" + HOST,
+    "bare LF": b"GET / HTTP/1.1\nHost: x\n\n",
+    "bare LF in a field": GET + b"A: b\nC: d" + END,
+    "bare LF, incomplete": b"GET / HTTP/1.1\n",
+    "bare LF first": b"\nGET / HTTP/1.1" + HOST,
+    "bare CR": GET + b"A: b\rC: d" + END,
+    "NUL in a value": GET + b"A: b\0c" + END,
+    "NUL in a name": GET + b"A\0b: c" + END,
+    "control in a value": GET + b"A: b\x01" + END,
+    "folded line": GET + b"A: b\r\n c" + END,
+    "folded first line": b"GET / HTTP/1.1\r\n Host: x" + END,
+    "space before colon": GET + b"A : b" + END,
+    "no colon": GET + b"Abc" + END,
+    "no name": GET + b": b" + END,
+    "length not a number": POST + b"Content-Length: five" + END,
+    "length negative": POST + b"Content-Length: -5" + END,
+    "length with sign": POST + b"Content-Length: +5" + END,
+    "length in hex": POST + b"Content-Length: 0x5" + END,
+    "length with underscore": POST + b"Content-Length: 1_0" + END,
+    "length empty": POST + b"Content-Length:" + END,
+    "length overflows": POST + b"Content-Length: 99999999999999999999999999" + END,
+    "length twice": POST + b"Content-Length: 5\r\nContent-Length: 5" + END + b"hello",
+    "lengths differ": POST + b"Content-Length: 5\r\nContent-Length: 6" + END + b"hello",
+    "length list": POST + b"Content-Length: 5, 5" + END + b"hello",
+    "length and chunked": POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked" + END + b"0" + END,
+    "chunked and length": POST + b"Transfer-Encoding: chunked\r\nContent-Length: 5" + END + b"0" + END,
+    "length and xchunked": POST + b"Content-Length: 5\r\nTransfer-Encoding: xchunked" + END,
+    "chunked twice": POST + b"Transfer-Encoding: chunked, chunked" + END + b"0" + END,
+    "chunked in two fields": POST + b"Transfer-Encoding: chunked\r\n" * 2 + b"\r\n0" + END,
+    "chunked in HTTP/1.0": b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked" + END + b"0" + END,
+    "coding empty": POST + b"Transfer-Encoding:" + END,
+    # RFC 9112 §6.3: a body that does not end in chunked can't be read, whatever comes before it.
+    "coding gzip": POST + b"Transfer-Encoding: gzip" + END,
+    "chunked not last": POST + b"Transfer-Encoding: chunked, gzip" + END,
+    "chunked not last field": POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip" + END,
+    "coding identity": POST + b"transfer-encoding: identity" + END,
+    "chunk size not hex": CHUNKED + b"g\r\n",
+    "chunk size negative": CHUNKED + b"-1\r\n",
+    "chunk size with 0x": CHUNKED + b"0x5\r\nhello\r\n",
+    "chunk size overflows": CHUNKED + b"ffffffffffffffffff\r\n",
+    "chunk size with space": CHUNKED + b"5 \r\nhello\r\n0" + END,
+    "chunk size empty": CHUNKED + b"\r\n",
+    "chunk line with bare LF": CHUNKED + b"5\nhello\r\n0" + END,
+    "chunk too long": CHUNKED + b"5\r\nhello!\r\n0" + END,
+    "chunk too short": CHUNKED + b"6\r\nhello\r\n0" + END,
+    "length in the trailers": CHUNKED + b"0\r\nContent-Length: 5" + END,
+    "folded trailer": CHUNKED + b"0\r\nA: b\r\n c" + END,
+}
+ODD_HOSTS = (b"x y", b"x/y", b"x:abc", b"[", b"::::", b"%zz", b"x:80:80", b"]x[", b"[::1]x", b"[x]", b"::1", b"u@x")
+BROKEN_TARGETS = (
+    *(b"GET ", b"GET  /", b"GET /a b", b"GET /\0", b"GET /\xc3\xa9", b"GET /?\xff", b"GET /\x7f"),
+    *(b"GET http:///a", b"GET http://user@x/", b"GET http://x:abc/", b"GET http://[/"),
+    b"GET http://:80/",  # RFC 9110 §4.2.1
+)
+# The framing of these requests is sound.
+ODD_TARGETS = (b"GET /#fragment", b"GET *", b"GET a", b"GET ftp://x/", b"CONNECT /", b"CONNECT x")
+# Each ends the connection.
+FORBIDDEN = [
+    *((one, 400, "malformed_request", "malformed_request") for one in MALFORMED.values()),
+    *((one + b" HTTP/1.1" + HOST, 400, "malformed_request", "malformed_target") for one in BROKEN_TARGETS),
+    *((b"GET / HTTP/1.1\r\nHost: " + one + END, 400, "malformed_request", "bad_host") for one in ODD_HOSTS),
+    (b"GET / HTTP/1.1" + END, 400, "malformed_request", "bad_host"),
+    (b"GET http://x/ HTTP/1.1" + END, 400, "malformed_request", "bad_host"),
+    (GET + b"Host: x" + END, 400, "malformed_request", "bad_host"),
+    (GET + b"hOST: y" + END, 400, "malformed_request", "bad_host"),
+    (b"GET / HTTP/1.0\r\nHost: x\r\nHost: x" + END, 400, "malformed_request", "bad_host"),
+    *(
+        (method + b" / HTTP/1.1" + HOST, 501, "not_implemented", "unknown_method")
+        for method in (b"FOO", b"get", b"PROPFIND", b"DELETED", b"!#$%&'*+-.^_`|~")
+    ),
+    (b"GET / HTTP/2.0" + HOST, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"GET / HTTP/1.2" + HOST, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"GET / HTTP/0.9" + HOST, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"GET / HTTP/1.10" + HOST, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"OPTIONS / RTSP/1.0\r\nCSeq: 1" + END, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"PRI * HTTP/2.0" + END + b"SM" + END, 505, "http_version_not_supported", "unknown_http_version"),
+    (b"GET https://x/ HTTP/1.1" + HOST, 421, "misdirected_request", "misdirected_request"),  # RFC 9110 §7.4
+    (b"GET HTTPS://x HTTP/1.1" + HOST, 421, "misdirected_request", "misdirected_request"),
+    (
+        POST + b"Transfer-Encoding: gzip\r\ntransfer-encoding: Chunked" + END,
+        501,
+        "not_implemented",
+        "unknown_transfer_coding",
+    ),
+    (POST + b"Transfer-Encoding: gzip, chunked" + END, 501, "not_implemented", "unknown_transfer_coding"),
+    (POST + b"Content-Length: 5\r\nExpect: 200-ok" + END, 417, "expectation_failed", "expectation_failed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code", "condition"),
+    FORBIDDEN,
+    ids=[repr(one[0].replace(POST, b"POST "))[:80] for one in FORBIDDEN],
+)
+def test_what_http_forbids_is_refused_and_ends_the_connection(
+    client: Raw, petstore: PetStoreMock, sent: bytes, status: int, code: str, condition: str
+) -> None:
+    received = client.send(sent).response()
+    assert (received.status, received.code, received.fields["connection"]) == (status, code, "close")
+    assert client.is_closed()
+    (entry,) = petstore.journal
+    assert entry.condition is not None
+    assert (entry.status, entry.condition.name, entry.executed, entry.is_violation) == (status, condition, False, True)
+    assert entry.section == entry.condition.section
+    assert petstore.pets == []
+
+
+@pytest.mark.parametrize("line", ODD_TARGETS)
+def test_form_of_target_that_the_method_has_not_is_400(client: Raw, petstore: PetStoreMock, line: bytes) -> None:
+    received = client.call(line + b" HTTP/1.1" + HOST)
+    assert (received.status, received.code) == (400, "malformed_request")
+    (entry,) = petstore.journal
+    assert entry.condition is not None
+    assert (entry.condition.name, entry.executed, entry.is_violation) == ("malformed_target", False, True)
+
+
+@not_in_the_old_tree("39: the router judges the form of a target")
+@pytest.mark.parametrize("line", [line for line in ODD_TARGETS if not line.startswith(b"CONNECT")])
+def test_form_of_target_that_the_method_has_not_keeps_the_connection(client: Raw, line: bytes) -> None:
+    assert "connection" not in client.call(line + b" HTTP/1.1" + HOST).fields
+    assert client.call(get()).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"", b":80", b"x:", b"x:8080", b"127.0.0.1:1", b"[::1]", b"[::1]:80", b"[fe80::1%25lo]:80", b"a_b.c", b"a%20b"],
+)
+def test_hosts_that_a_uri_can_have_are_taken(client: Raw, host: bytes) -> None:
+    assert client.call(get().replace(b"Host: x", b"Host: " + host)).status == 200
+
+
+def test_client_that_speaks_tls_is_refused_at_once(client: Raw, petstore: PetStoreMock) -> None:
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
+    received = client.send(hello.read()).response()
+    assert (received.status, received.code) == (400, "malformed_request")
+    assert "http://" in petstore.journal.last.detail
+    assert client.is_closed()
+    assert len(petstore.journal) == 1
+
+
+@pytest.mark.parametrize(
+    "line", [b"GET / HTTP/3.0\r\n", b"GET /\xff HTTP/1.1\r\n", b"GET /\r\n", b"GET / HTTP/1.1\n", b"\x16\x03"]
+)
+def test_hopeless_head_is_refused_before_it_ends(client: Raw, settle: Callable[[], None], line: bytes) -> None:
+    for byte in line:
+        client.send(bytes([byte]))
+    settle()
+    assert client.response().status in {400, 505}
+
+
+# What the journal knows of a refused request
+
+
+@pytest.mark.parametrize(
+    ("sent", "method", "target"),
+    [
+        (b"BREW /tea HTTP/1.1\r\nHost: x\r\nX-A: b" + END, "BREW", "/tea"),
+        (b"DELETE /a HTTP/1.0\r\nHost: x", "DELETE", "/a"),
+        (b"\0", "-", "-"),
+        (b"GET\tA / HTTP/1.1" + HOST + b"HEAD /b HTTP/1.1" + HOST, "-", "-"),
+        (CHUNKED + b"g\r\n", "POST", "/v1/pets"),
+    ],
+    ids=["whole", "half", "none", "not the one behind it", "body"],
+)
+def test_refused_request_is_journalled_as_far_as_it_came(
+    dial: Callable[[], Raw], petstore: PetStoreMock, sent: bytes, method: str, target: str
+) -> None:
+    client = dial()
+    assert client.call(get()).status == 200
+    client.send(sent).half_close()
+    assert client.response("POST").status in {400, 501}
+    first, entry = petstore.journal
+    assert (entry.method, entry.target) == (method, target)
+    assert (entry.connection, entry.exchange) == (first.connection, 2)
+
+
+def test_refusal_never_shows_a_key(client: Raw, petstore: PetStoreMock) -> None:
+    sent = GET + f"Authorization: Bearer {KEY}\0".encode() + END
+    assert KEY.encode() not in client.call(sent).body
+    assert KEY not in json.dumps([petstore.journal.last.reason, petstore.journal.last.fields])
+
+
+# HEAD: the response has no body (RFC 9110 §9.3.2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"HEAD /\xff HTTP/1.1" + HOST, 400),
+        (b"HEAD /#here HTTP/1.1" + HOST, 400),
+        (b"HEAD /\r\n", 400),
+        (b"HEAD / HTTP/2.0" + HOST, 505),
+        (b"HEAD / HTTP/1.1" + END, 400),
+        (b"HEAD /" + b"a" * 20_000 + b" HTTP/1.1" + HOST, 414),
+        (b"HEAD /" + b"a" * 20_000, 414),
+        (b"HEAD / HTTP/1.1\r\nX: " + b"a" * 70_000 + END, 431),
+        (b"HEAD / HTTP/1.1\r\nA: b\n", 400),
+        (b"HEAD ", 400),
+        (b"HEAD /v1/pe", 400),
+        (b"HEAD / HTTP/1.1\r\nHost: x", 400),
+        (b"HEAD /#here HTTP/1.1\r\n", 400),
+    ],
+    ids=lambda part: f"{str(part)[:40]} of {len(part)}" if isinstance(part, bytes) else None,
+)
+def test_refusal_of_head_has_no_body(client: Raw, sent: bytes, status: int) -> None:
+    client.send(sent).half_close()
+    assert client.response("HEAD").status == status
+    assert client.is_closed()
+
+
+# Order and ends
+
+
+def test_pipelined_refusal_comes_in_its_turn(client: Raw, petstore: PetStoreMock) -> None:
+    client.send(get() * 2 + b"GET /a b HTTP/1.1" + HOST + get())
+    assert client.statuses(3) == [200, 200, 400]
+    assert client.is_closed()
+    assert len(petstore.journal) == 3
+
+
+def test_client_that_sends_on_after_a_refusal_reads_it(client: Raw) -> None:
+    """Unread input would turn the close into a reset, which takes the response away."""
+    client.send(b"nonsense\r\n").send(b"a" * 5_000_000)
+    assert client.response().status == 400
+    assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"G", GET, post()[:-1], CHUNKED + b"5\r\nab", CHUNKED + b"1d\r\n" + REX + b"\r\n0\r\n"],
+    ids=["line", "fields", "length", "chunk", "trailers"],
+)
+def test_request_cut_short_is_400_when_the_client_still_reads(client: Raw, petstore: PetStoreMock, part: bytes) -> None:
+    client.send(part).half_close()
+    assert client.response().status == 400
+    assert client.is_closed()
+    assert [(entry.status, entry.executed) for entry in petstore.journal] == [(400, False)]
+    assert petstore.pets == []

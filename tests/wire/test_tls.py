@@ -1,0 +1,409 @@
+"""What a client meets on a mock that speaks TLS: certificates, wire faults, and the faults of the handshake."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import requests
+
+from petstore_mock import PetStoreMock, PetStoreMockError, RemotePetStore, connect, faults
+from tests.live.stub import stub
+from tests.marks import not_in_the_old_tree
+from tests.wire.raw import KEY, PATIENCE, address_of, eventually, get, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LAST = get("/v1/pets", "Connection: close")
+FLAWS = {
+    "expired": (faults.tls.expired(), "certificate has expired"),
+    "wrong_host": (faults.tls.wrong_host(), "IP address mismatch"),
+    "untrusted_root": (faults.tls.untrusted_root(), "self.signed certificate in certificate chain"),
+}
+
+
+@pytest.fixture
+def petstore() -> Iterator[PetStoreMock]:
+    with PetStoreMock(tls=True, api_key=KEY) as petstore:
+        yield petstore
+
+
+def unchecked() -> ssl.SSLContext:
+    """Return the context of a client that checks nothing."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def shake(
+    petstore: PetStoreMock | RemotePetStore,
+    context: ssl.SSLContext | None = None,
+    **options: Any,  # noqa: ANN401  # those of wrap_socket
+) -> ssl.SSLSocket:
+    """Shake hands; fails as the client fails."""
+    raw = socket.create_connection(address_of(petstore), timeout=PATIENCE)
+    try:
+        options.setdefault("server_hostname", address_of(petstore)[0])
+        return (context or petstore.tls.client_context()).wrap_socket(raw, **options)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def read(client: socket.socket) -> bytes:
+    """Read to the end."""
+    received = b""
+    while part := client.recv(65536):
+        received += part
+    return received
+
+
+def call(petstore: PetStoreMock, context: ssl.SSLContext | None = None) -> int:
+    """Send one request on a connection of its own, and return the status."""
+    with shake(petstore, context) as client:
+        client.sendall(LAST)
+        return int(read(client)[9:12])
+
+
+# Certificates and clients
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_certificate_passes_the_strictest_verification(petstore: PetStoreMock, name: str) -> None:
+    context = petstore.tls.client_context()
+    context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN  # Python 3.13's default
+    with shake(petstore, context, server_hostname=name) as client:
+        assert client.version() == "TLSv1.3"
+        assert client.selected_alpn_protocol() is None
+
+
+def test_only_its_own_authority_makes_it_trusted(petstore: PetStoreMock) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError, match="local issuer"):
+        shake(petstore, ssl.create_default_context())
+
+
+@not_in_the_old_tree("house: handshakes as a record")
+def test_failing_test_shows_that_a_client_does_not_trust() -> None:
+    def fail() -> None:
+        with PetStoreMock(tls=True, api_key=KEY) as petstore:
+            with pytest.raises(ssl.SSLCertVerificationError):
+                shake(petstore, ssl.create_default_context())
+            assert call(petstore) == 500  # so late that the service has seen the end of the handshake
+
+    with pytest.raises(AssertionError) as caught:
+        fail()
+    assert "does not trust the certificate" in "".join(caught.value.__notes__)
+
+
+def by_requests(petstore: PetStoreMock) -> int:
+    with requests.Session() as session:
+        session.trust_env = False  # else REQUESTS_CA_BUNDLE, where it is set, beats the session's own
+        session.verify = petstore.tls.ca_path
+        return session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=PATIENCE).status_code
+
+
+def by_httpx(petstore: PetStoreMock) -> int:
+    with httpx.Client(verify=petstore.tls.client_context()) as client:
+        return client.get(f"{petstore.url}/pets", headers=petstore.headers).status_code
+
+
+@pytest.mark.parametrize("by", [by_requests, by_httpx])
+def test_client_is_told_of_the_authority(petstore: PetStoreMock, by: Callable[[PetStoreMock], int]) -> None:
+    assert set(petstore.tls.environ().values()) == {petstore.tls.ca_path}
+    assert by(petstore) == 200
+
+
+def test_mock_without_tls_has_no_certificates() -> None:
+    with pytest.raises(PetStoreMockError, match="tls=True"):
+        _ = PetStoreMock().tls
+    with pytest.raises(PetStoreMockError, match="tls"):
+        PetStoreMock(tls="yes")  # type: ignore[arg-type]
+
+
+def test_extra_is_named_where_it_is_missing() -> None:
+    script = "import sys; sys.modules['trustme'] = None; import petstore_mock; petstore_mock.PetStoreMock(tls=True)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert 'pip install "petstore-mock[tls]"' in done.stderr
+
+
+# The connection
+
+
+def test_connection_is_kept_and_requests_may_come_together(petstore: PetStoreMock) -> None:
+    with shake(petstore, suppress_ragged_eofs=False) as client:  # a FIN without close_notify would raise
+        client.sendall(get("/v1/pets/1") * 3 + LAST)
+        received = read(client)
+    assert received.count(b"HTTP/1.1 ") == 4
+    assert [(entry.exchange, entry.secure, entry.status) for entry in petstore.journal] == [
+        *((number, True, 404) for number in (1, 2, 3)),
+        (4, True, 200),
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_target_may_be_absolute(petstore: PetStoreMock, scheme: str) -> None:
+    """RFC 9112 §3.2.2; RFC 9110 §7.4 demands TLS of the one scheme, and forbids it to none."""
+    with shake(petstore) as client:
+        client.sendall(get(f"{scheme}://x/v1/pets", "Connection: close"))
+        assert read(client).startswith(b"HTTP/1.1 200 ")
+
+
+def test_large_bodies_cross_both_ways(petstore: PetStoreMock) -> None:
+    petstore.seed_many([{"name": f"{'x' * 50_000}{number}", "categoryId": 1} for number in range(20)])
+    body = json.dumps({"name": "y" * 900_000, "categoryId": 1}).encode()
+    with shake(petstore) as client:
+        client.sendall(post(body) + get("/v1/pets?limit=100", "Connection: close"))
+        received = read(client)
+    assert json.loads(received.rpartition(b"\r\n\r\n")[2]) == petstore.pets
+    assert len(petstore.pets[-1]["name"]) == 900_000
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_session_is_resumed_into_a_fault(petstore: PetStoreMock, version: ssl.TLSVersion) -> None:
+    context = petstore.tls.client_context()
+    context.minimum_version = context.maximum_version = version
+    with shake(petstore, context) as client:
+        client.sendall(get())
+        client.recv(65536)
+        session = client.session
+    petstore.inject(faults.tls.expired())
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shake(petstore, context, session=session)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        # Until Python 3.12 ssl called ECONNRESET an end, and http.client says RemoteDisconnected of that, a subclass.
+        (faults.reset(), ConnectionResetError),
+        (faults.empty_reply(), http.client.RemoteDisconnected),
+        (faults.truncate(), http.client.IncompleteRead),
+        (faults.malformed_chunk(), http.client.IncompleteRead),
+    ],
+    ids=str,
+)
+def test_wire_fault_is_what_it_is_without_tls(
+    petstore: PetStoreMock, fault: faults.Fault, told: type[Exception]
+) -> None:
+    petstore.inject(fault, times=1)
+    context = petstore.tls.client_context()
+    with contextlib.closing(http.client.HTTPSConnection(*address_of(petstore), context=context)) as connection:
+        connection.request("GET", "/v1/pets", headers=petstore.headers)
+        with pytest.raises(told):
+            connection.getresponse().read()
+
+
+@pytest.mark.parametrize("end", ["reset", "stop"])
+def test_hanging_response_ends_with_the_test(petstore: PetStoreMock, end: str) -> None:
+    petstore.inject(faults.hang())
+    with shake(petstore) as client:
+        client.sendall(get())
+        petstore.journal.wait_for("listPets", timeout=PATIENCE)
+        began = time.perf_counter()
+        petstore.reset() if end == "reset" else petstore.stop()
+        with contextlib.suppress(ConnectionResetError):  # which Python's ssl called an end until 3.12
+            assert client.recv(1) == b""
+        assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize("notified", [True, False])
+def test_client_that_sends_no_more_gets_its_response(petstore: PetStoreMock, notified: bool) -> None:
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = petstore.tls.client_context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as raw:
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+                break
+            raw.sendall(outgoing.read())
+            incoming.write(raw.recv(65536))
+        client.write(get())
+        if notified:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.unwrap()
+        raw.sendall(outgoing.read())  # the request, and with it that it was the last word
+        raw.shutdown(socket.SHUT_WR)
+        incoming.write(read(raw))
+        assert client.read(65536).startswith(b"HTTP/1.1 200 OK")
+
+
+# Clients that speak something else
+
+
+@pytest.mark.parametrize(
+    ("head", "seen"),
+    [
+        (b"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", ("GET", "/v1/pets")),
+        (b"HEAD /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", ("HEAD", "/v1/pets")),
+        (b"\x00\x01", ("-", "-")),
+    ],
+)
+def test_plain_http_is_400(petstore: PetStoreMock, head: bytes, seen: tuple[str, str]) -> None:
+    with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
+        client.sendall(head)
+        received = read(client)
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.endswith(b"\r\n\r\n") is (seen[0] == "HEAD")
+    (entry,) = petstore.journal
+    assert (entry.method, entry.target, entry.executed) == (*seen, False)
+    assert "https://" in entry.reason
+
+
+def test_http_2_is_refused_and_not_negotiated(petstore: PetStoreMock) -> None:
+    context = petstore.tls.client_context()
+    context.set_alpn_protocols(["h2"])
+    with shake(petstore, context) as client:
+        assert client.selected_alpn_protocol() is None
+        client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        assert client.recv(65536).startswith(b"HTTP/1.1 505 ")
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with shake(petstore, context) as client:
+        assert client.selected_alpn_protocol() == "http/1.1"
+
+
+@pytest.mark.parametrize("said", [b"\x16\x03\x01\x00\x05hello", b"\x16\x03\x01", b""], ids=["no TLS", "half", "none"])
+def test_failed_handshakes_hurt_no_other_client(
+    petstore: PetStoreMock, said: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(30):
+        with socket.create_connection(address_of(petstore), timeout=PATIENCE) as client:
+            client.sendall(said)
+            client.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                read(client)
+    assert call(petstore) == 200
+    assert [entry.status for entry in petstore.journal] == [200]
+    assert capfd.readouterr().err == ""
+
+
+def test_half_open_handshakes_hold_up_neither_clients_nor_a_stop(petstore: PetStoreMock) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(socket.create_connection(address_of(petstore))).sendall(b"\x16\x03\x01\x02")
+        assert call(petstore) == 200
+        began = time.perf_counter()
+        petstore.stop()
+        assert time.perf_counter() - began < 1
+
+
+# Faults of the handshake
+
+
+@pytest.mark.parametrize(("fault", "told"), FLAWS.values(), ids=FLAWS)
+def test_flaw_of_the_certificate_is_the_only_one(petstore: PetStoreMock, fault: faults.Fault, told: str) -> None:
+    handle = petstore.inject(fault, times=1)
+    with pytest.raises(ssl.SSLCertVerificationError, match=told):
+        shake(petstore)
+    assert handle.hits == 1
+    assert call(petstore) == 200, "the fault is spent"
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_client_that_does_not_check_notices_nothing(petstore: PetStoreMock, flaw: str) -> None:
+    petstore.inject(FLAWS[flaw][0])
+    assert call(petstore, unchecked()) == 200
+    context = petstore.tls.client_context()
+    context.check_hostname = False
+    if flaw == "wrong_host":
+        assert call(petstore, context) == 200, "the certificate is sound but for the name"
+    else:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            call(petstore, context)
+
+
+def test_reset_of_the_handshake(petstore: PetStoreMock) -> None:
+    handle = petstore.inject(faults.tls.handshake_reset())
+    with pytest.raises(ConnectionResetError):
+        shake(petstore)
+    assert handle.hits == 1
+    assert len(petstore.journal) == 0
+
+
+@pytest.mark.parametrize("end", ["reset", "stop"])
+def test_handshake_that_hangs_ends_with_the_test(petstore: PetStoreMock, end: str) -> None:
+    handle = petstore.inject(faults.tls.handshake_hang())
+    problems: list[type[BaseException]] = []
+
+    def work() -> None:
+        try:
+            shake(petstore)
+        except OSError as error:
+            problems.append(type(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    eventually(lambda: handle.hits == 1, "the hang")
+    thread.join(0.05)
+    assert thread.is_alive()
+    began = time.perf_counter()
+    petstore.reset() if end == "reset" else petstore.stop()
+    thread.join(PATIENCE)
+    assert time.perf_counter() - began < 1
+    assert problems == [ConnectionResetError]
+
+
+def test_kept_connections_are_closed_and_meet_the_fault(petstore: PetStoreMock) -> None:
+    """A busy one is closed after its response."""
+    petstore.inject(faults.delay(0.1), times=1)
+    with shake(petstore) as idle, shake(petstore) as busy:
+        idle.sendall(get("/v1/pets/1"))
+        idle.recv(65536)
+        busy.sendall(get())
+        petstore.journal.wait_for("listPets", timeout=PATIENCE)
+        petstore.inject(faults.tls.expired())
+        assert read(idle) == b""
+        assert read(busy).startswith(b"HTTP/1.1 200 OK")
+        with pytest.raises(ssl.SSLCertVerificationError):
+            shake(petstore)
+
+
+def test_fault_counts_connections(petstore: PetStoreMock) -> None:
+    """A port probe, which shakes no hands, is none."""
+    handle = petstore.inject(faults.tls.untrusted_root(), after=1, times=2)
+    statuses = []
+    for _ in range(4):
+        socket.create_connection(address_of(petstore)).close()
+        try:
+            statuses.append(call(petstore))
+        except ssl.SSLCertVerificationError:
+            statuses.append(0)
+    assert statuses == [200, 0, 0, 200]
+    assert handle.hits == 2
+
+
+def test_sequence_meets_one_connection_after_the_other_beside_other_faults(petstore: PetStoreMock) -> None:
+    petstore.inject(503, times=1)
+    petstore.inject(faults.sequence(faults.tls.handshake_reset(), faults.tls.wrong_host()))
+    with pytest.raises(ConnectionResetError):
+        shake(petstore)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shake(petstore)
+    assert [call(petstore), call(petstore)] == [503, 200]
+
+
+# A stub, on uvloop
+
+
+def test_stub_speaks_tls_and_writes_its_authority(tmp_path: Path) -> None:
+    ca = tmp_path / "our ca.pem"
+    named = ("--tls-host", "petstore", "--tls-host", "*.shop.example", "--tls-host", "10.0.0.9")
+    with stub("--tls", "--tls-ca-out", str(ca), "--api-key", KEY, *named, "--log-format", "json", lines=1) as served:
+        context = ssl.create_default_context(cafile=str(ca))
+        with connect(served.url, ca_path=ca) as petstore:
+            assert httpx.get(f"{petstore.url}/pets", headers=petstore.headers, verify=context).status_code == 200
+            for name in ("petstore", "pets.shop.example", "10.0.0.9", "127.0.0.1", "localhost"):
+                shake(petstore, context, server_hostname=name).close()
+            with pytest.raises(ssl.SSLCertVerificationError, match=r"petstore\.other"):
+                shake(petstore, context, server_hostname="petstore.other")
