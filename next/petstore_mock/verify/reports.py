@@ -1,12 +1,12 @@
-"""A verdict as people and programs read it: text, JSON, JUnit's XML."""
+"""A verdict, and how people and programs read it: text, JSON, JUnit's XML."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from xml.etree import ElementTree as ET
 
 from petstore_mock.common.values import counted
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from petstore_mock.verify.evidence import Finding
-    from petstore_mock.verify.verdict import ClauseResult, Verdict
 
 _MARKS: Final[Mapping[str, str]] = {
     "broken": "BROKEN",
@@ -33,6 +32,107 @@ _SECTIONS: Final[Mapping[str, str]] = {
 }
 _MOST_SERIOUS_FIRST: Final = ("5", "4", "1", "2", "7")  # the first part of the section
 _INDENT: Final = " " * 16
+
+Result = Literal["holds", "broken", "not_observable", "could_not_check"]
+
+HOLDS: Final = 0
+BROKEN: Final = 1
+COULD_NOT_CHECK: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseResult:
+    """What is known of a clause.
+
+    Attributes:
+        id: the clause's.
+        section: the section of the interface.
+        words: what it says.
+        result: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``.
+        detail: what showed it, what broke it, or why it could not be seen; keys are left out.
+        request: the request that broke it, and the response.
+        curl: a shell line that sends that request again; the key stands in ``$PETSTORE_KEY``.
+    """
+
+    id: str
+    section: str
+    words: str
+    result: Result
+    detail: str
+    request: str = ""
+    curl: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A choice that the service no longer makes as it was recorded.
+
+    Attributes:
+        gap: the gap's name.
+        expected: the recorded alternative.
+        came: what the service does now.
+    """
+
+    gap: str
+    expected: str
+    came: str
+
+    def __str__(self) -> str:
+        return f"{self.gap}: recorded is {self.expected}; came {self.came}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run found.
+
+    Attributes:
+        url: the base address.
+        began: when, in ISO 8601.
+        clauses: what is known of every clause, in the interface's order.
+        gaps: what is known of every gap, by name.
+        drift: the gaps that are no longer as recorded.
+        requests: how many were sent.
+        left: the animals that were, or may have been, left behind: id (None if its response was lost) and name.
+        stopped: why it ended early, or None.
+        notes: what else the run noticed; none of it breaks the contract.
+    """
+
+    url: str
+    began: str
+    clauses: tuple[ClauseResult, ...]
+    gaps: Mapping[str, Finding]
+    drift: tuple[Drift, ...]
+    requests: int
+    left: tuple[tuple[int | None, str], ...]
+    stopped: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def created(self) -> int:
+        """How many animals were, or may have been, left behind."""
+        return len(self.left)
+
+    @property
+    def broken(self) -> tuple[ClauseResult, ...]:
+        """The clauses that are broken."""
+        return tuple(clause for clause in self.clauses if clause.result == "broken")
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was seen, all of it holds, and nothing has drifted."""
+        return self.exit_code == HOLDS
+
+    @property
+    def exit_code(self) -> int:
+        """0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 3 if it can't be said."""
+        results = {clause.result for clause in self.clauses}
+        if "broken" in results or self.drift:
+            return BROKEN
+        is_seen = "holds" in results and "could_not_check" not in results and not self.stopped
+        return HOLDS if is_seen else COULD_NOT_CHECK
+
+    def __str__(self) -> str:
+        return as_text(self)
 
 
 def as_text(verdict: Verdict, *, verbose: bool = False) -> str:

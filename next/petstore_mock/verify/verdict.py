@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from petstore_mock.common.values import counted
 from petstore_mock.journal.curl import curl_line
 from petstore_mock.verify.clauses import CLAUSES, Breach, Silent
 from petstore_mock.verify.evidence import findings
+from petstore_mock.verify.reports import ClauseResult, Drift, Verdict
 from petstore_mock.verify.seen import History, shown
 
 if TYPE_CHECKING:
@@ -16,111 +17,9 @@ if TYPE_CHECKING:
 
     from petstore_mock.verify.clauses import Clause, Outcome
     from petstore_mock.verify.evidence import Finding
+    from petstore_mock.verify.reports import Result
     from petstore_mock.verify.run import Run
     from petstore_mock.verify.seen import Seen
-
-Result = Literal["holds", "broken", "not_observable", "could_not_check"]
-
-HOLDS: Final = 0
-BROKEN: Final = 1
-COULD_NOT_CHECK: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseResult:
-    """What is known of a clause.
-
-    Attributes:
-        id: the clause's.
-        section: the section of the interface.
-        words: what it says.
-        result: ``holds``, ``broken``, ``not_observable`` or ``could_not_check``.
-        detail: what showed it, what broke it, or why it could not be seen; keys are left out.
-        request: the request that broke it, and the response.
-        curl: a shell line that sends that request again; the key stands in ``$PETSTORE_KEY``.
-    """
-
-    id: str
-    section: str
-    words: str
-    result: Result
-    detail: str
-    request: str = ""
-    curl: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """A choice that the service no longer makes as it was recorded.
-
-    Attributes:
-        gap: the gap's name.
-        expected: the recorded alternative.
-        came: what the service does now.
-    """
-
-    gap: str
-    expected: str
-    came: str
-
-    def __str__(self) -> str:
-        return f"{self.gap}: recorded is {self.expected}; came {self.came}"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a run found.
-
-    Attributes:
-        url: the base address.
-        began: when, in ISO 8601.
-        clauses: what is known of every clause, in the interface's order.
-        gaps: what is known of every gap, by name.
-        drift: the gaps that are no longer as recorded.
-        requests: how many were sent.
-        left: the animals that were, or may have been, left behind: id (None if its response was lost) and name.
-        stopped: why it ended early, or None.
-        notes: what else the run noticed; none of it breaks the contract.
-    """
-
-    url: str
-    began: str
-    clauses: tuple[ClauseResult, ...]
-    gaps: Mapping[str, Finding]
-    drift: tuple[Drift, ...]
-    requests: int
-    left: tuple[tuple[int | None, str], ...]
-    stopped: str | None
-    notes: tuple[str, ...]
-
-    @property
-    def created(self) -> int:
-        """How many animals were, or may have been, left behind."""
-        return len(self.left)
-
-    @property
-    def broken(self) -> tuple[ClauseResult, ...]:
-        """The clauses that are broken."""
-        return tuple(clause for clause in self.clauses if clause.result == "broken")
-
-    @property
-    def passed(self) -> bool:
-        """Whether something was seen, all of it holds, and nothing has drifted."""
-        return self.exit_code == HOLDS
-
-    @property
-    def exit_code(self) -> int:
-        """0 if what was seen holds, 1 if the contract or the recorded behaviour is broken, 3 if it can't be said."""
-        results = {clause.result for clause in self.clauses}
-        if "broken" in results or self.drift:
-            return BROKEN
-        is_seen = "holds" in results and "could_not_check" not in results and not self.stopped
-        return HOLDS if is_seen else COULD_NOT_CHECK
-
-    def __str__(self) -> str:
-        from petstore_mock.verify.reports import as_text  # noqa: PLC0415  # the reports know the verdict
-
-        return as_text(self)
 
 
 def reach_verdict(run: Run, url: str, date: str, keys: tuple[str, ...], recorded: Mapping[str, str]) -> Verdict:
