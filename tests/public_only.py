@@ -136,7 +136,7 @@ class _Checker(ast.NodeVisitor):
     # Names as text: patched, imported by name, or in the source of an inner run.
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        is_source = self._is_unit and isinstance(node.value, str) and "import " in node.value  # of a process of its own
+        is_source = self._is_unit and isinstance(node.value, str) and "import" in node.value.split()  # of another process
         if isinstance(node.value, str) and not is_source:
             for found in _DOTTED.finditer(node.value):
                 if not _is_public(found[1], found[2] if found[1] in MODULES else None):

@@ -99,7 +99,6 @@ def test_static_types_name_it(seen: dict[str, Any]) -> None:
     assert seen["static_types"].count("    tags: list[str]") == 2  # of the fields, and of the changes
 
 
-@pytest.mark.xfail(reason="the room of the strategies does not stand yet", strict=True)
 def test_strategies_draw_it(seen: dict[str, Any]) -> None:
     assert seen["strategies"]["new_pets"] == [""]
     assert seen["strategies"]["list_queries"]
