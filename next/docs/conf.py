@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Final
 
 from sphinx.ext.napoleon import GoogleDocstring
@@ -88,8 +89,17 @@ def _take_words_of_the_face(
         lines[:] = (inspect.getdoc(getattr(PetStore, name.rpartition(".")[2])) or "").splitlines()
 
 
+def _show_signature(
+    _app: Sphinx, _what: str, name: str, _obj: object, _options: object, signature: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """Show the handle that ``inject`` returns in place of the protocol of both."""
+    handle = "RemoteHandle" if name.startswith("petstore_mock.RemotePetStore.") else "FaultHandle"
+    return signature, result and re.sub(r"[\w.~]*\bHandle\b", handle, result)
+
+
 def setup(app: Sphinx) -> None:
     """Have the first word and the last, before and after napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", _take_words_of_the_face, priority=300)
     app.connect("autodoc-process-docstring", _leave_out_internal, priority=400)
     app.connect("autodoc-process-docstring", _read_property, priority=600)
+    app.connect("autodoc-process-signature", _show_signature)

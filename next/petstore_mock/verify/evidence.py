@@ -163,8 +163,9 @@ def _repeated_query(history: History) -> Iterator[Sighting]:
         if seen.is_refusal:
             yield seen, "reject", ""
         elif there >= 2 and count is not None:
-            first, last = (abs(min(limit, there) - count) for limit in limits)
-            yield seen, None if not count else "first" if first <= last else "last", f"with {count} animals"
+            is_larger = count > min(limits)  # a page may be short, but never too long
+            choice = "last" if is_larger is (limits[1] > limits[0]) else "first"
+            yield seen, choice if count else None, f"with {count} animals"
 
 
 def _creates(history: History, *, json: bool = True) -> Iterator[tuple[Seen, Mapping[str, Any]]]:
@@ -253,8 +254,13 @@ def _list_order(history: History) -> Iterator[Sighting]:
         yield from ((seen, fitting[0], f"with {len(seen.pets)} animals") for seen in lists)
     if fitting:
         return
-    by_target = pairwise(sorted(lists, key=lambda seen: seen.target))
-    same = [_is_same_order(one, other) for one, other in by_target if one.target == other.target]
+
+    def group(seen: Seen) -> tuple[str, int]:
+        """Return what lists of the same animals share: the target, and how many animals were created before."""
+        return seen.target, sum(made.number < seen.number for made in history.created)
+
+    pairs = pairwise(sorted(lists, key=group))
+    same = [_is_same_order(one, other) for one, other in pairs if group(one) == group(other)]
     if same:
         words = f"by neither id nor name, and in the same order {same.count(True)} times of {len(same)}"
         yield lists[0], "arbitrary_stable" if all(same) else "arbitrary", words
