@@ -75,10 +75,10 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+# The documents of the old package have generators of their own.
+GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,tools.documents)
 generated: $(TEST)  ## write the parts of the documents that are made from the code
-	$(BIN)/python -m tests.inside.docs.generated
-	$(BIN)/python -m tests.inside.live.fault_clients
-	$(BIN)/python -m tests.inside.live.tls_clients
+	$(foreach generator,$(GENERATORS),$(BIN)/python -m $(generator) &&) true
 
 docs: $(DOCS)  ## build the site into build/site; a warning fails it, and so does a reference that leads nowhere
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b dirhtml docs build/site
@@ -95,7 +95,7 @@ peers: $(PEERS)  ## the tests against other people's software, which it installs
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
 pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
-	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/inside/peers/test_console.py -k pictures
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600

@@ -41,8 +41,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
         """,
         "Clock": "advance freeze frozen moment now travel_to unfreeze",
         "FaultHandle": """
-            after at cancel differing fault hits id off_contract on passed preempted probability required since spent
-            times when where
+            after at cancel fault hits id off_contract on probability since spent times when where
         """,
         "Snapshot": "",
     }.items()
@@ -61,7 +60,7 @@ GIVES: Final[dict[tuple[str | None, str], str]] = {
     ("PetStoreMock", "fresh"): "PetStoreMock",
     ("Journal", "last"): "Entry",
 }
-TYPES: Final = {**{name: name for name in ATTRIBUTES}, **MAKERS}
+TYPES: Final = {**{name: name for name in ATTRIBUTES}, **MAKERS, "Exchange": "Entry"}  # its name after the switch
 
 _DOTTED: Final = re.compile(r"\bpetstore_mock\.(\w+)(?:\.(\w+))?")
 _IMPORTED: Final = re.compile(r"\bfrom petstore_mock import (\w+(?:, *\w+)*)")
@@ -71,9 +70,14 @@ _OF_THE_LANGUAGE: Final = frozenset({"_asdict", "_fields", "_make", "_replace"})
 _OWN: Final = frozenset({"self", "cls"})
 
 
-def breaches(source: str) -> list[str]:
-    """Return each use of what is not public, with its line."""
-    checker = _Checker()
+def breaches(source: str, *, is_unit: bool = False) -> list[str]:
+    """Return each use of what is not public, with its line.
+
+    Args:
+        source: the text of a test file.
+        is_unit: whether it is one of ``tests/unit``, which may import pure functions from the rooms of the package.
+    """
+    checker = _Checker(is_unit=is_unit)
     checker.visit(ast.parse(source))
     return checker.found
 
@@ -93,8 +97,9 @@ def _is_private(name: str) -> bool:
 
 
 class _Checker(ast.NodeVisitor):
-    def __init__(self) -> None:
+    def __init__(self, *, is_unit: bool) -> None:
         self.found: list[str] = []
+        self._is_unit = is_unit
         self._types = dict(CONVENTION)
         self._makers = {"PetStoreMock"}
         self._modules: dict[str, str] = {}
@@ -124,13 +129,15 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, ".".join(path))
         elif package == "petstore_mock" and names:
             module, name = names[0], ".".join(names[1:]) or None
-            if not _is_public(module, name):
+            may_be_internal = self._is_unit and not any(map(_is_private, names))
+            if not may_be_internal and not _is_public(module, name):
                 self._refuse(node, ".".join(path))
 
     # Names as text: patched, imported by name, or in the source of an inner run.
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str):
+        is_source = self._is_unit and isinstance(node.value, str) and "import " in node.value  # of a process of its own
+        if isinstance(node.value, str) and not is_source:
             for found in _DOTTED.finditer(node.value):
                 if not _is_public(found[1], found[2] if found[1] in MODULES else None):
                     self._refuse(node, repr(found[0]))
@@ -170,7 +177,12 @@ class _Checker(ast.NodeVisitor):
         elif module := self._module_of(owner):
             if not name.startswith("__") and not _is_public(module, name):
                 self._refuse(node, shown)
-        elif (kind := self._type_of(owner)) and not name.startswith("__") and name not in ATTRIBUTES[kind]:
+        elif (
+            not self._is_unit
+            and (kind := self._type_of(owner))
+            and not name.startswith("__")
+            and name not in ATTRIBUTES[kind]
+        ):
             self._refuse(node, shown)
 
     def _module_of(self, node: ast.expr) -> str | None:

@@ -128,7 +128,7 @@ class Report:
     groups: dict[tuple[str, str], Group] = field(default_factory=dict)
     decided: Counter[str] = field(default_factory=Counter)
     sentences: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    reasons: list[dict[str, str]] = field(default_factory=list)
+    reasons: list[dict[str, str | list[str]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.reasons = tomllib.loads(_DECIDED.read_text(encoding="utf-8")).get("decided", [])
@@ -163,8 +163,9 @@ class Report:
         values = {"old": _shown(found.old), "new": _shown(found.new)}
         facts = {"what": found.what, "rule": found.rule, "gap": gap, "about": about, **values}
         for row in self.reasons:
-            if all(fnmatchcase(facts[name], pattern) for name, pattern in row.items() if name != "reason"):
-                return row["reason"]
+            patterns = {name: one if isinstance(one, list) else [one] for name, one in row.items() if name != "reason"}
+            if all(any(fnmatchcase(facts[name], one) for one in several) for name, several in patterns.items()):
+                return str(row["reason"])
         return ""
 
     def show(self, *, sentences: bool) -> int:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -62,8 +63,10 @@ settings.load_profile("few")
 """
 # Hypothesis's plugin imports all of Hypothesis, which takes a second.
 NO_HYPOTHESIS = "-pno:hypothesispytest"
+# The faults without arguments, among all others that the page must show.
+PLAIN_FAULTS = ("hang", "reset", "empty_reply", "malformed_chunk", "malformed_json", "wrong_content_type")
 # These parts of the old documents have other columns or other words.
-OF_THE_NEW_TREE = {"door", "checks", "learnable gaps", "clauses", "fidelity figures"}
+OF_THE_NEW_TREE = {"door", "checks", "learnable gaps", "clauses", "fidelity figures", "tls faults"}
 
 
 def each(found: Iterable[Block]) -> pytest.MarkDecorator:
@@ -303,6 +306,23 @@ def test_the_page_of_the_door_names_what_is_internal() -> None:
     page = (ROOT / "docs" / "reference" / "door.md").read_text(encoding="utf-8")
     told = page.partition("Internal, and free to change")[2]
     assert {name for name in marked if not re.search(rf"`\??{name}\b", told)} == set()
+
+
+@not_in_the_old_tree("control.md, Decided after the first use")
+def test_the_door_takes_every_json_form_of_the_page_of_faults() -> None:
+    page = (ROOT / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
+    forms = [json.loads(form) for form in re.findall(r'`(\{"kind": "(?!tls)[^`]*)`', page)]
+    assert {form["kind"] for form in forms} >= set(PLAIN_FAULTS)
+    with PetStoreMock(control=True) as petstore:
+        for form in forms:
+            asked = urllib.request.Request(
+                f"{petstore.control_url}faults",
+                json.dumps({"fault": form, "off_contract": True}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            with urllib.request.urlopen(asked) as response:
+                assert json.load(response)["fault"]["kind"] == form["kind"]
+        petstore.cancel_faults()
 
 
 @pytest.mark.parametrize(

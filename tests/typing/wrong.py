@@ -18,5 +18,5 @@ def a_test(petstore: PetStoreMock) -> None:
     petstore.update(1, nam="Rex")  # call-arg: a field
     petstore.journal.assert_called("createPets")  # arg-type: an operation
     petstore.journal.for_operation("createPets")  # arg-type: an operation
-    petstore.clock.advance(minute=1)  # arg-type: a unit
-    PetStoreMock(behavior="strict")  # arg-type: an option
+    petstore.clock.advance(minute=1)  # arg-type or call-arg: a unit
+    PetStoreMock(behavior="strict")  # arg-type or call-arg: an option

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["CHARTS", "draw"]
-
 _RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
 _FOLDER: Final = ROOT / "docs" / "explanation" / "charts"
 _OPERATIONS: Final = ("list", "get", "create")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.sentences import PASSAGES, Passage
-from tools.documents import tables
+from tools.documents import fault_clients, tables, tls_clients
 from tools.documents.blocks import ROOT, blocks, generated
 
 if TYPE_CHECKING:
@@ -189,6 +189,8 @@ PARTS: Final[dict[str, Part]] = {
     "keywords": Part(_DOCS / "reference" / "options.md", tables.keywords),
     "settings": Part(_DOCS / "reference" / "options.md", tables.settings),
     "door": Part(_DOCS / "reference" / "door.md", tables.door),
+    "faults": Part(_DOCS / "reference" / "faults.md", fault_clients.table),
+    "tls faults": Part(_DOCS / "reference" / "faults.md", tls_clients.table, "slow"),
     "checks": Part(_DOCS / "reference" / "api" / "checks.md", tables.checks),
     "learnable gaps": Part(_DOCS / "reference" / "clauses.md", tables.learnable),
     "clauses": Part(_DOCS / "reference" / "clauses.md", tables.clauses_table),

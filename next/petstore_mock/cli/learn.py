@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from petstore_mock.cli.verify import URL_WORDS, add_shared_options, ask, print_plan, require_writable
 from petstore_mock.common.refusing import refuse
@@ -12,9 +11,12 @@ from petstore_mock.verify import learn
 from petstore_mock.verify.learned import learned_from
 from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
 DESCRIPTION: Final = (
-    "Ask a service, or read recorded traffic, and write its choices as a behaviour for the fixture and the stub. Exits 0 "
-    "if something was learned, 1 on drift from --behaviour, 2 for wrong arguments, 3 if nothing could be learned."
+    "Ask a service, or read recorded traffic, and write its choices as a behaviour for the fixture and the stub. Exits "
+    "0 if something was learned, 1 on drift from --behaviour, 2 for wrong arguments, 3 if nothing could be learned."
 )
 
 
@@ -29,12 +31,13 @@ def add_options(parser: ArgumentParser) -> None:
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.plan:
         return print_plan(options, stdout)
-    url, output = options.url or options.base, options.output
-    if url is None and options.har is None:
+    url: str = options.url or options.base or ""
+    output = options.output
+    if not url and options.har is None:
         refuse("expected the URL of a service, or a recording by --har (see 'petstore-mock learn --help')")
     if output is not None:
         require_writable(output, "--output")
-    learned = learn(url, har=options.har) if options.har else learned_from(ask(options, url, stderr))
+    learned = learn(url or None, har=options.har) if options.har else learned_from(ask(options, url, stderr))
     if output is None:
         stdout.write(learned.to_toml())
     elif learned.choices:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from petstore_mock.common.refusing import refuse, shown
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
     from petstore_mock.verify import Verdict
 
 DESCRIPTION: Final = (
@@ -44,7 +45,8 @@ def add_shared_options(parser: ArgumentParser) -> None:
         parser.add_argument(name, metavar=metavar, default=default, type=_number, help=words)
     parser.add_argument("--receipt", metavar="FILE", help="a file that gets a line for each created animal")
     parser.add_argument("--plan", action="store_true", help="print every request, and send none")
-    parser.add_argument("--behaviour", metavar="FILE.toml", help="choices that the service is to make still: else drift")
+    words = "choices that the service is to make still: else drift"
+    parser.add_argument("--behaviour", metavar="FILE.toml", help=words)
     parser.add_argument("--json", metavar="FILE", help="write the record, whatever the exit code")
     parser.add_argument("--junit", metavar="FILE", help="write a report for CI")
 
@@ -59,7 +61,7 @@ def _number(text: str) -> float:
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.plan:
         return print_plan(options, stdout)
-    from petstore_mock.verify.reports import as_text  # noqa: PLC0415  # --plan and --help need none
+    from petstore_mock.verify.verdict import as_text  # noqa: PLC0415  # --plan and --help need none
 
     verdict = ask(options, options.url, stderr)
     stdout.write(as_text(verdict, verbose=options.verbose))
@@ -68,9 +70,10 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def ask(options: Namespace, url: str, stderr: TextIO) -> Verdict:
     """Ask the service, and write the reports that are wanted."""
-    from petstore_mock.verify import reports, verify  # noqa: PLC0415  # as above
+    from petstore_mock.verify import verify  # noqa: PLC0415  # as above
+    from petstore_mock.verify.verdict import as_junit, json_text  # noqa: PLC0415  # as above
 
-    wanted = {"json": reports.json_text, "junit": reports.as_junit}
+    wanted = {"json": json_text, "junit": as_junit}
     files = {name: file for name in wanted if (file := getattr(options, name)) is not None}
     for name, file in files.items():
         require_writable(file, f"--{name}")

@@ -21,7 +21,7 @@ from petstore_mock.control.console import console_page
 from petstore_mock.control.openapi import door_document
 from petstore_mock.control.problems import ProblemError, invalid, problem_of
 from petstore_mock.control.schemas import Schema, in_place, shape_of
-from petstore_mock.core.registry import DEFAULT_WORLD, Worlds
+from petstore_mock.core.registry import DEFAULT_WORLD, Worlds, check_name
 from petstore_mock.core.routing import CLOSED, DOOR_PATH
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.deferred import Blocking
@@ -175,6 +175,8 @@ class Door:
         if page is None:
             self._admission.check_token(request)
         if name == DEFAULT_WORLD:
+            if request.method == "PUT":
+                check_name(name)  # which refuses it, as any that no world can have
             raise ProblemError(404, f"expected the name of a world; the door of the default world is {DOOR_PATH}/")
         if page is not None:
             self._worlds.find(name or DEFAULT_WORLD)

@@ -84,6 +84,7 @@ class FaultHandle:
     hits: int = 0
     since: int = 0
     sent_as: Any = None  # the JSON form in which the door got the fault
+    required: bool = True  # whether it must fire; a drawn one need not
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
     _passed: int = 0  # requests under `after`
@@ -165,7 +166,7 @@ class FaultHandle:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        never_fired = bool(self.unfired) and not self.hits
+        never_fired = bool(self.unfired)
         self.cancel(required=never_fired and kind is not None)
         if never_fired and kind is None:
             __tracebackhide__ = True
@@ -178,11 +179,9 @@ class FaultHandle:
 
     @property
     def unfired(self) -> str:
-        """The words for it if it has fired less often than planned; empty if it has, or if it need not fire."""
-        need_not = self.spent or (self.times is None and (self.at != "handshake" or self.hits > 0))
-        if need_not or self.plan is None or self not in self.plan:
-            return ""
-        return f"fired {self.hits} of {self.times} times" if self.hits else "never fired"
+        """The words for it if it has never fired; empty if it has, or if it need not fire."""
+        need_not = not self.required or self.hits > 0 or (self.times is None and self.at != "handshake")
+        return "" if need_not or self.plan is None or self not in self.plan else "never fired"
 
     def cancel(self, *, required: bool = False) -> None:
         """Take the fault away. It need not fire any more, unless ``required``."""
@@ -202,8 +201,7 @@ class FaultHandle:
             f"{counted(self._missed, what)} did not match, the last because {self._last_miss}" if self._missed else "",
             f"{counted(refused, what)} got no further than a refusal, which the journal explains" if refused else "",
         ]
-        none = f"no {'further ' if self.hits else ''}{what} {'met' if what == 'connection' else 'matched'} it"
-        return "; ".join(filter(None, reasons)) or none
+        return "; ".join(filter(None, reasons)) or f"no {what} {'met' if what == 'connection' else 'matched'} it"
 
     def to_data(self) -> dict[str, Any]:
         """Return the plan and its state as a JSON value; a function of ``when=`` is left out."""
@@ -302,7 +300,7 @@ class FaultPlan:
                 self.discard(handle)
 
     def not_fired(self) -> list[tuple[FaultHandle, str]]:
-        """Return the faults that have not fired as often as planned, each with the words for it."""
+        """Return the faults that should have fired and never did, each with the words for it."""
         return [*self.unfired, *((handle, words) for handle in self.in_force if (words := handle.unfired))]
 
     def choose(self, point: Point, exchange: Exchange | None, random: Callable[[], Random]) -> Fault | None:

@@ -106,7 +106,8 @@ class Rules:
         if method == "OPTIONS" and target == "*":  # RFC 9110 §9.3.7
             return Route(allow=METHODS)
         if method == "CONNECT":  # RFC 9110 §9.3.6: its target is an authority
-            if target.startswith("/"):
+            host, _, port = target.rpartition(":")
+            if not host or "/" in host or not port.isdecimal():
                 return Route(refusal=Refusal("malformed_target", detail="the target of CONNECT is 'host:port'"))
             return Route(refusal=Refusal("method_not_allowed", detail="CONNECT is for proxies"), allow=METHODS)
         path, _, query = target.partition("?")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
+    from petstore_mock.interface.static import OperationName
     from petstore_mock.journal.exchange import Exchange
 
 KEPT: Final = 10_000  # requests: an endless test must not fill the memory
@@ -204,7 +205,7 @@ class Journal:
         kept = [one for one in self._kept() if one.is_violation and not one.expected]
         return [*filter(None, [self._first]), *kept]
 
-    def for_operation(self, operation: str) -> list[Exchange]:
+    def for_operation(self, operation: OperationName) -> list[Exchange]:
         """Return the exchanges that the route led to ``operation``, refused ones included.
 
         Raises:
@@ -218,7 +219,7 @@ class Journal:
 
     def assert_called(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int | None = None,
         **criteria: Any,  # noqa: ANN401  # each criterion checks its own value
     ) -> list[Exchange]:
@@ -240,7 +241,7 @@ class Journal:
         __tracebackhide__ = True
         return self._assert(Criteria(criteria, operation), times)
 
-    def assert_not_called(self, operation: str | None = None) -> None:
+    def assert_not_called(self, operation: OperationName | None = None) -> None:
         """Assert that no request for ``operation`` arrived; without one, no request at all.
 
         Raises:
@@ -316,7 +317,7 @@ class Journal:
 
     def wait_for(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int = 1,
         timeout: float = 1.0,
         **criteria: Any,  # noqa: ANN401
@@ -349,7 +350,7 @@ class Journal:
 
     async def wait_for_async(
         self,
-        operation: str | None = None,
+        operation: OperationName | None = None,
         times: int = 1,
         timeout: float = 1.0,  # noqa: ASYNC109  # as the blocking one
         **criteria: Any,  # noqa: ANN401

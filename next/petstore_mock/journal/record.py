@@ -95,6 +95,7 @@ _OF_EXCHANGE: Final = (
     *("number", "body_size", "status", "response_size", "operation", "executed", "outcome", "omitted", "expected"),
     *("decision", "reason", "owner", "connection", "exchange", "secure", "sent", "by_expectation", "mutant"),
 )
+_DEEPEST: Final = 100  # arrays and objects in each other
 _OF_REQUEST: Final = ("base_path", "started", "version", "oversized")
 
 
@@ -149,7 +150,15 @@ def _json_of(text: str) -> Any:  # noqa: ANN401  # a JSON value
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no NaN and no lone surrogate
     except (ValueError, RecursionError):
         return None
-    return value
+    return None if _is_deep(value) else value
+
+
+def _is_deep(value: Any) -> bool:  # noqa: ANN401  # a JSON value
+    """Return whether a value is nested so deeply that a JSON library may fail on it."""
+    layer = [value]
+    for _ in range(_DEEPEST):
+        layer = [part for one in layer for part in (one.values() if is_object(one) else one if is_array(one) else ())]
+    return bool(layer)
 
 
 def _carried(value: Any) -> Any:  # noqa: ANN401  # a JSON value

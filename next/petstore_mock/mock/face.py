@@ -33,6 +33,11 @@ class Handle(Protocol):
     """A planned fault: how often it fired, and how to take it away."""
 
     @property
+    def fault(self) -> Fault:
+        """The fault."""
+        ...
+
+    @property
     def id(self) -> int:
         """Its number in its world."""
         ...

@@ -11,7 +11,7 @@ import pytest
 
 from petstore_mock.common.refusing import one_of, require
 from petstore_mock.core.options import options_at
-from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning
+from petstore_mock.errors import ContractWarning, DeprecatedOperationWarning, PetStoreMockError
 from petstore_mock.pytest_plugin.variants import FIXTURE, mutant_of, name_without_variant, variant_of
 
 if TYPE_CHECKING:
@@ -151,6 +151,17 @@ def _line_of(item: pytest.Item) -> tuple[str, int]:
     return str(path), next((line for line in lines if begins in linecache.getline(str(path), line)), first)
 
 
+def end_at_author(error: BaseException) -> None:
+    """Cut the traceback of a misuse in a doctest behind the author's line: doctest prints all of it."""
+    for failure in getattr(error, "failures", [error]):
+        _, misuse, trace = getattr(failure, "exc_info", (None, None, None))
+        while isinstance(misuse, PetStoreMockError) and trace is not None:
+            following = trace.tb_next
+            if following is not None and following.tb_frame.f_globals.get("__name__", "").startswith("petstore_mock."):
+                trace.tb_next = None
+            trace = trace.tb_next
+
+
 def raise_at(item: pytest.Item, error: BaseException) -> None:
     """Raise ``error`` as if the first line of the test did: a report then shows that line, and none of ours.
 
@@ -158,5 +169,7 @@ def raise_at(item: pytest.Item, error: BaseException) -> None:
     """
     __tracebackhide__ = True
     path, line = _line_of(item)
+    if not isinstance(item, pytest.Function):  # pytest hides its own frames from the reports of functions alone
+        raise pytest.fail.Exception(f"{path}:{line}: {type(error).__name__}: {error}", pytrace=False) from None
     code = compile("raise error", path, "exec").replace(co_name=item.name, co_firstlineno=line)
     exec(code, {"error": error.with_traceback(None)})  # noqa: S102  # two constant words

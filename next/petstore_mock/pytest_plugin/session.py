@@ -14,7 +14,7 @@ from petstore_mock.errors import PetStoreMockError, VerificationError
 from petstore_mock.pytest_plugin import variants
 from petstore_mock.pytest_plugin.ledger import Summaries
 from petstore_mock.pytest_plugin.report import WiderFixtures, add_journal
-from petstore_mock.pytest_plugin.run import Run, raise_at
+from petstore_mock.pytest_plugin.run import Run, end_at_author, raise_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -214,6 +214,7 @@ class Session:
         try:
             result = yield
         except BaseException as error:
+            end_at_author(error)
             self._end(phase, self._run, error)
             raise
         failures = getattr(item, "_excinfo", None)  # where a unittest.TestCase keeps them

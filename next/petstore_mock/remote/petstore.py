@@ -174,7 +174,12 @@ class RemotePetStore(PetStore):
         if not self._is_own:
             with suppress(NotFoundError):
                 return self._do(worlds.show_world, {})
-        return self._do(worlds.make_world, carried_options(options))
+        try:
+            return self._do(worlds.make_world, carried_options(options))
+        except PetStoreMockError as error:
+            if isinstance(seed := options.get("seed"), (str, PathLike)):
+                refuse(f"{seed}: {error}")
+            raise
 
     def __repr__(self) -> str:
         return f"<RemotePetStore {self.url}, {counted(self._do(worlds.show_world, {})['pets'], 'animal')}>"

@@ -15,10 +15,12 @@ from petstore_mock.strategies.scenarios import (
     PLACES,
     QUICK_FAULTS,
     REDIRECTIONS,
+    argument_schemas,
     pairs,
     plain_ask,
     planned,
     sample_changes,
+    sample_values,
     two_pets,
 )
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from petstore_mock.faults import Fault
+    from petstore_mock.interface.table import Operation
 
 _SLOW: Final = (
     kinds.hang(),
@@ -43,6 +46,7 @@ _LONG: Final = (
 )
 FLAWS: Final = (kinds.tls.wrong_host(), kinds.tls.expired(), kinds.tls.untrusted_root(), kinds.tls.handshake_hang())
 _ROUNDS: Final = 4  # of calls, so that a key of the gap key_rotation is retired within them
+_MORE_THAN_A_PAGE: Final = 25
 _LIMITED: Final = 7  # calls, so that the fifth request is refused
 _SEED: Final = Act("seed")  # a plausible animal
 _EDGE_IDS: Final = (1_234_567, 2**53 + 1, -1)
@@ -115,6 +119,19 @@ def faulty(operations: Iterable[str], faults: Collection[Fault] | None) -> Itera
         yield Scenario(steps=tuple(steps))
 
 
+def valued(operations: Iterable[str]) -> Iterator[Scenario]:
+    """Yield a scenario for each operation, in which each argument has each of its sample values."""
+    for row in map(OPERATIONS.__getitem__, operations):
+        plain = plain_ask(row)
+        found = {name: schema for name, schema in argument_schemas(row).items() if name not in _in_path(row)}
+        odd = [{**plain.arguments, name: value} for name, schema in found.items() for value in sample_values(schema)]
+        yield Scenario(steps=tuple(Ask(row.name, arguments) for arguments in odd))
+
+
+def _in_path(row: Operation) -> set[str]:
+    return set() if row.path_parameter is None else {row.path_parameter.name}
+
+
 def meeting(operations: Iterable[str]) -> Iterator[Scenario]:
     """Yield a scenario for each two calls that are made at once: the first is held before each of its lines in turn."""
     rows = [OPERATIONS[name] for name in operations]
@@ -129,7 +146,12 @@ def leaning(operations: Iterable[str], vary: Collection[str]) -> Iterator[Scenar
     rows = [OPERATIONS[name] for name in operations]
     asks = [plain_ask(row) for row in rows]
     gone = [Ask(row.name, {row.path_parameter.name: Pick("vanished")}) for row in rows if row.path_parameter]
-    steps: tuple[Step, ...] = (Act("seed_many", {"count": 3}), *asks * _ROUNDS, Act("remove", {"pet": Pick()}), *gone)
+    steps: tuple[Step, ...] = (
+        Act("seed_many", {"count": _MORE_THAN_A_PAGE}),
+        *asks * _ROUNDS,
+        Act("remove", {"pet": Pick()}),
+        *gone,
+    )
     for name in vary:
         for alternative in list(GAPS[name].alternatives)[1:] if name != "rate_limit" else ():
             yield Scenario(Behaviour().replace({name: alternative}), steps)

@@ -116,7 +116,8 @@ class Search:
         surrounded = plan.surrounded(run.operations, names, chosen.faults)
         meeting = plan.meeting(run.operations) if chosen.concurrent else iter(())
         faulty = plan.faulty(run.operations, chosen.faults)
-        return self._first(chain(surrounded, faulty, plan.leaning(run.operations, chosen.vary), meeting))
+        valued = () if chosen.arguments else plan.valued(run.operations)
+        return self._first(chain(surrounded, valued, faulty, plan.leaning(run.operations, chosen.vary), meeting))
 
     def _first(self, directed: Iterator[Scenario]) -> ClientBugError | None:
         for scenario in directed:

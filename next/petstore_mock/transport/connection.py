@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from petstore_mock.http.handler import Handler
 
 _INPUT_LIMIT: Final = 64 * 1024  # bytes that are read ahead while a response is held or not taken
+_LINGER_BYTES: Final = 256 * 1024 * 1024  # a client that sends its whole body first can still read its refusal
 _KNOWN: Final = 4096  # requests that are remembered ...
 _KNOWN_SIZE: Final = 2048  # ... and the longest of them, in bytes
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
@@ -72,6 +73,7 @@ class Connection(Line):
         self._last = False  # the connection ends with the next response
         self._exchange = 0
         self._unsent: int = 0  # bytes that the client had not taken at the last sweep
+        self._drained = 0  # bytes that were dropped
         self._started = self.touched
         self._generation: object = None  # when the incomplete head began
 
@@ -89,6 +91,9 @@ class Connection(Line):
                 self._dispatch(head, self._request(head, body))
                 return
         if self.draining:
+            self._drained += len(data)
+            if self._drained > _LINGER_BYTES:
+                self.transport.abort()
             return
         whole = data if self._idle and len(data) <= _KNOWN_SIZE else b""
         self._idle = False

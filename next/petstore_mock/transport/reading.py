@@ -28,6 +28,7 @@ _REG_NAME: Final = rb"(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
 AUTHORITY: Final = re.compile(rb"(?:%b|%b)(?::[0-9]*)?" % (_IP_LITERAL, _REG_NAME))  # §3.2 without userinfo
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 _LINE: Final = re.compile(rb"(%b) ([!-~]+) HTTP/1\.([01])" % _TOKEN.pattern)
+_METHOD: Final = re.compile(rb"(%b) " % _TOKEN.pattern)
 _PROTOCOL: Final = re.compile(rb"[A-Z]+/[0-9]+(\.[0-9]+)?")  # HTTP/2.0, RTSP/1.0
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?]*)(.*)", re.IGNORECASE)
 _LINE_FAULT: Final = re.compile(rb"\0|(?<!\r)\n")
@@ -41,6 +42,7 @@ class RequestError(Exception):
     """The bytes are no request that HTTP allows: a condition, what is wrong, and the head as far as it came."""
 
     head: Head | None = None
+    fields = NO_FIELDS
 
     def __init__(self, condition: str, detail: str) -> None:
         super().__init__(condition, detail)
@@ -165,7 +167,8 @@ class Reader:
             return self.head
         if found := _LINE.match(self.buffer):
             return _head_of(found)
-        return Head("HEAD" if self.buffer.startswith(b"HEAD ") else "-")
+        found = _METHOD.match(self.buffer)
+        return Head(found[1].decode("ascii") if found else "-")
 
 
 @lru_cache(maxsize=1024)
@@ -176,6 +179,7 @@ def read_head(raw: bytes, *, over_tls: bool) -> Head:
     try:
         _complete(head, rest, len(raw), over_tls=over_tls)
     except RequestError as error:
+        head.fields = head.fields or error.fields
         error.head = head
         raise
     return head
@@ -268,7 +272,11 @@ def _read_fields(rest: bytes) -> Fields:
     if not message.has_head:
         raise RequestError("malformed_request", "the header section does not end")
     fields = Fields(message.fields)
-    check_fields(fields)
+    try:
+        check_fields(fields)
+    except RequestError as error:
+        error.fields = fields
+        raise
     return fields
 
 
@@ -279,6 +287,7 @@ class _Message:
         self.fields: list[tuple[bytes, bytes]] = []
         self.parts: list[bytes] = []
         self.size = 0  # bytes of the body
+        self._framing = 0  # bytes since the last one of the body
         self.has_head = self._is_whole = False
         self._tail = b""  # the last three bytes that came: an empty line may begin in them
         self._parser = httptools.HttpRequestParser(self)
@@ -317,7 +326,11 @@ class _Message:
         while start < len(data) and not self._is_whole:
             found = data.find(b"\r\n\r\n", max(0, start - 3))
             end = found + 4 if found >= 0 else len(data)
+            size = self.size
             self.feed(data[start:end])
+            self._framing = 0 if self.size > size else self._framing + end - start
+            if self._framing > HEAD_LIMIT:
+                raise RequestError("header_too_large", f"more than {HEAD_LIMIT} bytes between chunks, or of trailers")
             start = end
         del buffer[: start - len(self._tail)]
         self._tail = data[max(0, start - 3) : start]

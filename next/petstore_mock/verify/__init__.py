@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_mock.common.dates import iso
+from petstore_mock.common.guards import is_array
 from petstore_mock.common.real import time
 from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.verify.evidence import Finding
 from petstore_mock.verify.guest import Guest, Limits
+from petstore_mock.verify.judging import reach_verdict
 from petstore_mock.verify.learned import Learned, learned_from, learned_from_har, recorded_choices
 from petstore_mock.verify.run import Run
-from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict, reach_verdict
+from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +63,8 @@ def verify(
     """
     keys = _keys(api_key)
     recorded = recorded_choices(behaviour)
-    limits = _limits(allow_create=allow_create, rate=rate, max_requests=max_requests, timeout=timeout, deadline=deadline)
+    numbers = {"allow_create": allow_create, "rate": rate, "max_requests": max_requests}
+    limits = _limits({**numbers, "timeout": timeout, "deadline": deadline})
     date = iso(time())
     run = Run(Guest(url, keys, limits, receipt, progress or (lambda _: None)))
     run.go()
@@ -73,7 +76,7 @@ def learn(
     *,
     api_key: str | Sequence[str] | None = None,
     har: str | PathLike[str] | None = None,
-    **options: Any,
+    **options: Any,  # noqa: ANN401  # those of verify
 ) -> Learned:
     """Find out which choices a service makes: by asking it, or from recorded traffic (``har``), asking nobody.
 
@@ -87,7 +90,6 @@ def learn(
         PetStoreMockError: an argument can't be right, or the recording can't be read.
     """
     if har is not None:
-        require(url is None or isinstance(url, str), "a base address", url=url)
         return learned_from_har(har, url, iso(time()))
     if url is None or api_key is None:
         refuse("expected a service to learn from: pass url and api_key, or a recording as har")
@@ -95,7 +97,7 @@ def learn(
 
 
 def _keys(api_key: object) -> tuple[str, ...]:
-    keys = (api_key,) if isinstance(api_key, str) else tuple(api_key) if isinstance(api_key, (list, tuple)) else ()
+    keys = (api_key,) if isinstance(api_key, str) else tuple(api_key) if is_array(api_key) else ()
     # A header can hold no other characters (RFC 9110 §5.5), and no key can begin or end with a blank.
     is_right = all(isinstance(key, str) and key and all("!" <= one <= "~" for one in key) for key in keys)
     if not keys or not is_right:  # the message must not show a key
@@ -103,7 +105,7 @@ def _keys(api_key: object) -> tuple[str, ...]:
     return keys
 
 
-def _limits(**given: Any) -> Limits:
+def _limits(given: dict[str, Any]) -> Limits:
     for name, least in (("allow_create", 0), ("max_requests", 1)):
         value = given[name]
         require(is_integer(value) and value >= least, f"{name} to be a number from {least} up", **{name: value})

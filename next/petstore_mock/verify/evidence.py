@@ -1,7 +1,7 @@
 """Which choice a service makes where the interface shows nothing: one function for each gap that clients lean on.
 
-A function reads exchanges, whether the tool sent them or a recording has them, and yields what each shows: the exchange,
-the chosen alternative (None for a choice that is none of ours), and what was seen in it.
+A function reads exchanges, whether the tool sent them or a recording has them, and yields what each shows: the
+exchange, the chosen alternative (None for a choice that is none of ours), and what was seen in it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Finding:
         gap: its name.
         choice: the alternative, or None.
         evidence: what showed it, or why it can't be told.
-        kind: ``learned``; ``not_observable``; ``not_looked_at``; ``neither`` where the service chooses something else than
-            our alternatives; ``contradictory`` where it chose one alternative, then another.
+        kind: ``learned``; ``not_observable``; ``not_looked_at``; ``neither`` where the service chooses something else
+            than our alternatives; ``contradictory`` where it chose one alternative, then another.
         answers: how many responses speak for it.
     """
 
@@ -99,9 +99,8 @@ def _answered(history: History) -> Iterator[Seen]:
 
 
 def _own(history: History, effect: str) -> Iterator[Seen]:
-    return (
-        seen for seen in _answered(history) if seen.effect == effect and seen.has_key and seen.status not in {401, 403, 429}
-    )
+    own = (seen for seen in _answered(history) if seen.effect == effect and seen.has_key)
+    return (seen for seen in own if seen.status not in {401, 403, 429})
 
 
 def _lists(history: History) -> Iterator[tuple[Seen, int | None]]:
@@ -111,7 +110,7 @@ def _lists(history: History) -> Iterator[tuple[Seen, int | None]]:
 
 def _is_plain(seen: Seen) -> bool:
     """Whether a list was asked for as the interface shows it."""
-    rules = parameters(seen.operation) if seen.operation is not None else {}
+    rules: Mapping[str, Mapping[str, Any]] = parameters(seen.operation) if seen.operation is not None else {}
     names = [name for name, _ in seen.query]
     allowed = all(value in rules.get(name, {}).get("enum", [value]) for name, value in seen.query)
     return len({*names}) == len(names) and {*names} <= {*rules} and allowed and 1 <= (seen.limit or 0) <= 100
@@ -164,8 +163,9 @@ def _repeated_query(history: History) -> Iterator[Sighting]:
         if seen.is_refusal:
             yield seen, "reject", ""
         elif there >= 2 and count is not None:
-            first, last = (abs(min(limit, there) - count) for limit in limits)
-            yield seen, None if not count else "first" if first <= last else "last", f"with {count} animals"
+            is_larger = count > min(limits)  # a page may be short, but never too long
+            choice = "last" if is_larger is (limits[1] > limits[0]) else "first"
+            yield seen, choice if count else None, f"with {count} animals"
 
 
 def _creates(history: History, *, json: bool = True) -> Iterator[tuple[Seen, Mapping[str, Any]]]:
@@ -176,8 +176,8 @@ def _creates(history: History, *, json: bool = True) -> Iterator[tuple[Seen, Map
 
 def _is_usual(sent: Mapping[str, Any], but: str = "") -> bool:
     """Whether no service would refuse a body for another field than ``but``."""
-    usual = {"name": "x", "categoryId": 1, "status": "sold"}
-    pet = {name: usual.get(name, value) if name == but else value for name, value in sent.items()}
+    usual: dict[str, Any] = {"name": "x", "categoryId": 1, "status": "sold"}
+    pet: dict[str, Any] = {name: usual.get(name, value) if name == but else value for name, value in sent.items()}
     pet.pop(but if but not in usual else "", None)
     is_right = not violations(schema("NewPet"), pet, "") and pet["categoryId"] > 0
     return is_right and 0 < len(pet["name"]) < LONG_NAME and not pet.keys() - properties("NewPet").keys()
@@ -254,17 +254,20 @@ def _list_order(history: History) -> Iterator[Sighting]:
         yield from ((seen, fitting[0], f"with {len(seen.pets)} animals") for seen in lists)
     if fitting:
         return
-    same = [
-        _is_same_order(first, second)
-        for (one, first), (other, second) in pairwise(sorted(zip(lists, ids, strict=True), key=lambda pair: pair[0].target))
-        if one.target == other.target
-    ]
+
+    def group(seen: Seen) -> tuple[str, int]:
+        """Return what lists of the same animals share: the target, and how many animals were created before."""
+        return seen.target, sum(made.number < seen.number for made in history.created)
+
+    pairs = pairwise(sorted(lists, key=group))
+    same = [_is_same_order(one, other) for one, other in pairs if group(one) == group(other)]
     if same:
         words = f"by neither id nor name, and in the same order {same.count(True)} times of {len(same)}"
         yield lists[0], "arbitrary_stable" if all(same) else "arbitrary", words
 
 
-def _is_same_order(first: list[int], second: list[int]) -> bool:
+def _is_same_order(one: Seen, other: Seen) -> bool:
+    first, second = ([pet["id"] for pet in seen.pets] for seen in (one, other))
     common = {*first} & {*second}
     is_same = [one for one in first if one in common] == [one for one in second if one in common]
     return is_same and len(common) >= _ENOUGH_FOR_ORDER - 1  # else other animals come each time
@@ -285,7 +288,7 @@ def _page_fill(history: History) -> Iterator[Sighting]:
 
 @_shows("id_assignment", f"it takes creating {_ENOUGH_IDS} animals (--allow-create)")
 def _id_assignment(history: History) -> Iterator[Sighting]:
-    ids = [seen.pets[0]["id"] for seen in history.created]
+    ids: list[int] = [seen.pets[0]["id"] for seen in history.created]
     if len(ids) < _ENOUGH_IDS:
         return
     steps = [later - former for former, later in pairwise(ids)]
@@ -314,7 +317,8 @@ def _error_codes(history: History) -> Iterator[Sighting]:
 def _extra_response_fields(history: History) -> Iterator[Sighting]:
     for seen in _answered(history):
         name = "Error" if seen.is_refusal else "Pet"
-        for document in seen.document if is_array(seen.document) else [seen.document]:
+        documents: list[Any] = [*seen.document] if is_array(seen.document) else [seen.document]
+        for document in documents:
             if is_object(document) and {*schema(name)["required"]} <= document.keys():
                 # A service may keep the field that the tool itself has sent.
                 further = sorted(document.keys() - properties(name).keys() - {UNKNOWN_FIELD})
@@ -355,7 +359,8 @@ def _deprecation_headers(history: History) -> Iterator[Sighting]:
     for seen in _own(history, "reads"):
         if seen.status in {200, 404, 410} and seen.pet_id.isdecimal():
             told = [name for name in ("Deprecation", "Sunset") if seen.header(name)]
-            yield seen, "present" if told else "absent", f"with {' and '.join(told) or 'neither Deprecation nor Sunset'}"
+            words = " and ".join(told) or "neither Deprecation nor Sunset"
+            yield seen, "present" if told else "absent", f"with {words}"
 
 
 @_shows("content_type", "no JSON was answered")

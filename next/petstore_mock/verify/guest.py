@@ -187,7 +187,8 @@ class Guest:
         return f"--deadline {self._limits.deadline:g} seconds have passed"
 
     def _left(self) -> float:
-        return self._began + self._limits.deadline - monotonic()
+        left: float = self._began + self._limits.deadline - monotonic()
+        return left
 
     def _look_for_trouble(self, seen: Seen, probe: Probe, *, is_late: bool) -> None:
         if seen.failure is not None and seen.failure.kind == "silence":

@@ -1,12 +1,10 @@
-"""A learned behaviour: what was seen of each gap, as a file for the fixture and the stub; and recordings to learn from."""
+"""A learned behaviour: what was seen of each gap, as a file for the fixture and the stub; and recordings."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from petstore_mock.common.refusing import refuse
@@ -19,6 +17,8 @@ from petstore_mock.verify.evidence import findings
 from petstore_mock.verify.seen import History, Seen, operation_of, shown
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.verify.evidence import Finding
     from petstore_mock.verify.verdict import Verdict
@@ -111,11 +111,11 @@ def recorded_choices(behaviour: object) -> dict[str, str]:
     if behaviour is None:
         return {}
     chosen = as_behaviour(behaviour)
-    if not isinstance(behaviour, (str, PathLike)):
+    if isinstance(behaviour, Mapping):
         return dict(chosen)
     import tomllib  # noqa: PLC0415  # for those who have a file
 
-    file = Path(behaviour)  # type: ignore[arg-type]
+    file = as_path(behaviour, "behaviour")
     named = tomllib.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {"preset": ""}
     if not named:
         refuse(f"expected a behaviour with at least one gap in {behaviour}; it names none")

@@ -1,8 +1,8 @@
 """What is asked of a service: requests in the order in which they are sent, made from the table of operations.
 
 A target or a body may hold ``{known}`` (the id of a listed animal, or 1), ``{odd1}`` to ``{odd3}`` (odd ones among the
-listed), ``{absent}`` (an id that nothing showed), ``{made}`` (the animal that this run created last), ``{name}`` (a name of
-this run), ``{category}`` (the category of a listed animal, or 1) and ``{a:FIELD}`` (a value of a listed animal).
+listed), ``{absent}`` (an id that nothing showed), ``{made}`` (the animal that this run created last), ``{name}`` (a
+name of this run), ``{category}`` (the category of a listed animal, or 1), ``{a:FIELD}`` (a value of a listed animal).
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ _WRONG: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
 
 
 def wrong_values(body: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a field, the end of the clause's id, its words and the JSON text of each value that a service must refuse."""
+    """Yield a field, the end of the clause's id, its words and the JSON text of each wrong value."""
     for name, rules in properties(body).items():
         allowed: list[str] = rules.get("enum", ["?"])
         for end, words, text in _WRONG.get(kind_of(rules), ()):
-            words = words.replace("{values}", ", ".join(allowed)).replace("{Value}", allowed[0].title())
-            yield name, end, words.format(name), text.replace("{Value}", allowed[0].title())
+            titled = {"values": ", ".join(allowed), "Value": allowed[0].title()}
+            yield name, end, words.format(name, **titled), text.replace("{Value}", titled["Value"])
 
 
 def _lists(operation: Operation) -> Iterator[tuple[int, Probe]]:
@@ -146,7 +146,7 @@ def _one(operation: Operation, name: str, value: str, *, is_valid: bool = True, 
 
 
 def read_back() -> list[Probe]:
-    """Return the requests that show the animal that was created last: by itself, or where that is removed, in a list."""
+    """Return the requests that show the last created animal: by itself, or where getPet is removed, in a list."""
     lists = [probe for operation in with_effect("lists") for at, probe in _lists(operation) if at == 2]
     made = [Probe("list-made", probe.operation, probe.target) for probe in lists if probe.name.endswith("-last")]
     return [*(_one(operation, "made", "{made}") for operation in with_effect("reads")), *made]

@@ -124,7 +124,8 @@ def _address(url: object) -> SplitResult:
         refuse(f"expected a base address; got url={url!r} ({type(url).__name__})")
     if "@" in url.partition("//")[2].partition("/")[0]:  # other messages show the address: none may show a password
         refuse("expected a base address without a user; pass the key as api_key")
-    require(url.isascii() and url.isprintable() and " " not in url, "ASCII, a percent-encoded path, a host as xn--", url=url)
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    require(is_plain, "an address in ASCII, its path percent-encoded and its host as xn--...", url=url)
     try:
         parts = urlsplit(url)
         is_right = parts.scheme in {"http", "https"} and parts.hostname and not parts.query and parts.port != 0
@@ -164,8 +165,8 @@ class Connection:
             while not reading.is_whole:
                 connection.settimeout(max(deadline - monotonic(), 0.001))
                 reading.feed(connection.recv(_BLOCK))
-                if monotonic() > deadline and not reading.is_whole:  # a body that drips
-                    raise TimeoutError
+                if monotonic() > deadline and not reading.is_whole:
+                    raise TimeoutError  # noqa: TRY301  # a body that drips
             response = reading.response()
         except TimeoutError:
             self.close()

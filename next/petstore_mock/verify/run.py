@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_mock.common.guards import is_array
 from petstore_mock.common.values import is_integer
 from petstore_mock.verify.guest import SkippedError, StoppedError
 from petstore_mock.verify.probes import LONG_NAME, PROBES, Probe, read_back
@@ -108,7 +109,7 @@ class Run:
         if history.created:
             values["made"] = str(history.created[-1].pets[0]["id"])
         for field, value in (pair for pet in listed for pair in pet.items() if pair[1]):
-            values.setdefault(f"a:{field}", str(value[0] if isinstance(value, list) else value))
+            values.setdefault(f"a:{field}", str(value[0] if is_array(value) else value))
         return values
 
 

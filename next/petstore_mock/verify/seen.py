@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
 from petstore_mock.common.dates import seconds_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.common.values import is_integer
-from petstore_mock.interface.table import OPERATIONS, ROUTES
+from petstore_mock.interface.table import ROUTES
 from petstore_mock.verify.probes import limit_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def shown(text: str, keys: Iterable[str]) -> str:
     return printable(text)
 
 
+Pets: TypeAlias = list[dict[str, Any]]
+
+
 class NoJson(str):
     """Why a body is not JSON."""
 
@@ -45,7 +48,7 @@ def _json(body: bytes) -> Any:  # noqa: ANN401  # a JSON value, or a NoJson
     try:
         return json.loads(body.decode("utf-8")) if body else NoJson("the body is empty")
     except (ValueError, RecursionError) as error:
-        return NoJson(f"{error or 'it nests too deep'}")
+        return NoJson(error)
 
 
 def operation_of(method: str, target: str) -> Operation | None:
@@ -73,16 +76,9 @@ class Seen:
         self.failure: FailedError | None = None
         self.confirmed = False
         self.number = exchange.number
-        operation = operation_of(exchange.method, target)
-        exchange.request.operation = None if operation is None else operation.name
-
-    @property
-    def operation(self) -> Operation | None:
-        return OPERATIONS.get(self.exchange.operation or "")
-
-    @property
-    def effect(self) -> str:
-        return "" if self.operation is None else self.operation.effect
+        self.operation = operation_of(exchange.method, target)
+        self.effect = "" if self.operation is None else self.operation.effect
+        exchange.request.operation = None if self.operation is None else self.operation.name
 
     @property
     def has_key(self) -> bool:
@@ -214,7 +210,7 @@ class History:
         """Return an animal as it was created before a request."""
         return [one.pets[0] for one in self.created if one.number < number and one.pets[0]["id"] == pet_id]
 
-    def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def around(self, pet_id: int, number: int, *, lists: bool = False) -> tuple[Pets, Pets]:
         """Return how responses, or only lists, before and after a request show an animal."""
         views = [(one.number, pet) for one, pet in self.views.get(pet_id, ()) if one.effect == "lists" or not lists]
         return [pet for at, pet in views if at < number], [pet for at, pet in views if at > number]

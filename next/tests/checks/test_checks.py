@@ -191,7 +191,7 @@ def test_a_check_of_ones_own() -> None:
         with pytest.raises(AssertionError, match=r"^list_pets\(\) sent 2 requests \(§8: our clients"):
             meets(503, "listPets")(petstore, watched)
         watched.close()
-    with pytest.raises(PetStoreMockError, match="did you mean outcome"):
+    with pytest.raises(PetStoreMockError, match="did you mean 'outcome'"):
         checks.check(section="1", words="", needs=["outcomes"])  # type: ignore[list-item]
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-import io
 import json
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import pytest
 
 from petstore_mock import PetStoreMock
-from petstore_mock.cli import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Command = Callable[..., tuple[int, str, str]]
 
 
-def command(*arguments: str) -> tuple[int, str, str]:
-    """Run the command; return the exit code and what it printed."""
-    out, err = io.StringIO(), io.StringIO()
-    return run(arguments, out, err), out.getvalue(), err.getvalue()
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Give a function that runs the console script here; it returns the exit code and what was printed."""
+    (script,) = entry_points(group="console_scripts", name="petstore-mock")
+    main = script.load()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return (code, *capsys.readouterr())
+
+    return run
 
 
-def test_help_names_every_command_and_option() -> None:
+def test_help_names_every_command_and_option(command: Command) -> None:
     code, out, _ = command("--help")
     assert (code, all(name in out for name in ("serve", "ready", "gaps", "openapi"))) == (0, True)
     code, out, _ = command("serve", "--help")
@@ -27,13 +39,13 @@ def test_help_names_every_command_and_option() -> None:
 
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     ((), "serve, ready, gaps, openapi"),
-    (("srve",), "did you mean serve?"),
-    (("serve", "--prt", "1"), "did you mean --port?"),
+    (("srve",), "did you mean 'serve'?"),
+    (("serve", "--prt", "1"), "did you mean '--port'?"),
     (("serve", "--port", "70000"), "--port: expected a port from 0 to 65535"),
     (("serve", "--port", "x"), "--port: expected"),
     (("serve", "--set", "list_order"), "GAP=VALUE"),
-    (("serve", "--set", "list_ordr=by_name"), "did you mean list_order?"),
-    (("serve", "--behaviour", "hostil"), "did you mean hostile?"),
+    (("serve", "--set", "list_ordr=by_name"), "did you mean 'list_order'?"),
+    (("serve", "--behaviour", "hostil"), "did you mean 'hostile'?"),
     (("serve", "--at", "soon"), "2030-12-06"),
     (("serve", "--seed", "nowhere.json"), "does not exist"),
     (("serve", "--api-key", "a b"), "RFC 6750"),
@@ -53,13 +65,15 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG)
-def test_an_argument_that_can_t_be_right_exits_with_2_and_one_sentence(arguments: tuple[str, ...], words: str) -> None:
+def test_an_argument_that_can_t_be_right_exits_with_2_and_one_sentence(
+    command: Command, arguments: tuple[str, ...], words: str
+) -> None:
     code, out, err = command(*arguments)
     assert (code, out, err.count("\n"), err.startswith("petstore-mock: ")) == (2, "", 1, True)
     assert words in err
 
 
-def test_the_environment_stands_in_for_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_stands_in_for_options(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "70000")
     assert "PETSTORE_MOCK_PORT: expected a port" in command("serve")[2]
     monkeypatch.setenv("PETSTORE_MOCK_PORT", "tcp://10.0.0.1:8080")  # of Kubernetes, for a service of that name
@@ -67,7 +81,7 @@ def test_the_environment_stands_in_for_options(monkeypatch: pytest.MonkeyPatch) 
     assert "PETSTORE_MOCK_QUIET: expected true or false" in command("serve")[2]
 
 
-def test_a_misspelt_variable_is_one_line_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_variable_is_one_line_with_the_nearest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "PETSTORE_MOCK_PRT",
         "PETSTORE_MOCK_SERVICE_HOST",
@@ -82,7 +96,7 @@ def test_a_misspelt_variable_is_one_line_with_the_nearest(monkeypatch: pytest.Mo
     )
 
 
-def test_gaps_are_printed_for_people_and_programs() -> None:
+def test_gaps_are_printed_for_people_and_programs(command: Command) -> None:
     register = json.loads(command("gaps", "--format", "json")[1])
     names = [gap["name"] for gap in register["gaps"]]
     assert (len(names), set(register["presets"])) == (32, {"strict", "lenient", "helpful", "hostile"})
@@ -91,12 +105,12 @@ def test_gaps_are_printed_for_people_and_programs() -> None:
         assert (code, all(name in out for name in names)) == (0, True)
 
 
-def test_openapi_prints_the_document_with_the_server_first() -> None:
+def test_openapi_prints_the_document_with_the_server_first(command: Command) -> None:
     document = json.loads(command("openapi", "--server", "http://127.0.0.1:9/v1")[1])
     assert (document["openapi"][:3], document["servers"][0]["url"]) == ("3.1", "http://127.0.0.1:9/v1")
 
 
-def test_ready_waits_and_says_what_it_found() -> None:
+def test_ready_waits_and_says_what_it_found(command: Command) -> None:
     with PetStoreMock(control=True) as petstore:
         for url in (petstore.url, petstore.control_url, petstore.url.removesuffix("/v1")):
             assert command("ready", "--url", url)[:2] == (0, f"ready: {url}\n")

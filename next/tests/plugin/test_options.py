@@ -233,7 +233,7 @@ def test_assumptions_hold_without_exploration(inner: Inner) -> None:
         ("SEED", "-1", "expected a number of animals"),
         ("STRICT", "maybe", "expected true or false"),
         ("CORS", "http://shop.example/", "as browsers write it"),
-        ("BEHAVIOUR", "hostil", "did you mean hostile?"),
+        ("BEHAVIOUR", "hostil", "did you mean 'hostile'?"),
     ],
 )
 def test_a_wrong_setting_says_where_it_stands(
@@ -250,14 +250,14 @@ def test_a_wrong_setting_says_where_it_stands(
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
-        ("petstore(behavior='hostile')", "did you mean behaviour?"),
+        ("petstore(behavior='hostile')", "did you mean 'behaviour'?"),
         ("petstore('hostile')", "expected keywords only"),
         ("petstore(strict='no')", "expected True or False; got strict='no'"),
-        ("petstore(behaviour='hostil')", "did you mean hostile?"),
+        ("petstore(behaviour='hostil')", "did you mean 'hostile'?"),
         ("petstore(seed=-1)", "got seed=-1"),
-        ("petstore_assumes(list_ordr='by_name')", "did you mean list_order?"),
+        ("petstore_assumes(list_ordr='by_name')", "did you mean 'list_order'?"),
         ("petstore_assumes('list_order')", 'expected keywords, gap="alternative"'),
-        ("petstore_each('list_ordr')", "did you mean list_order?"),
+        ("petstore_each('list_ordr')", "did you mean 'list_order'?"),
         ("petstore_each(['list_order'])", "got ['list_order']"),
         ("petstore_each()", "expected names of gaps"),
     ],
@@ -277,7 +277,9 @@ def test_a_wrong_mark_fails_its_own_test_alone(
     assert inner(wrong, "--collect-only").ret == pytest.ExitCode.OK
 
 
-@pytest.mark.parametrize(("given", "words"), [({"behavior": "hostile"}, "did you mean behaviour?"), (None, "got=None")])
+@pytest.mark.parametrize(
+    ("given", "words"), [({"behavior": "hostile"}, "did you mean 'behaviour'?"), (None, "got=None")]
+)
 def test_wrong_options_say_so(inner: Inner, output: Output, given: object, words: str) -> None:
     result = inner(_SHOWS_SEED.format(options=given, expected=0))
     result.assert_outcomes(errors=1)

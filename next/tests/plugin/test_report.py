@@ -259,6 +259,12 @@ def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner, output: O
                 400
                 '''
             """,
+        "test_misuse": """
+            def misused(petstore):
+                '''
+                >>> getfixture("petstore").inject(99)
+                '''
+            """,
         "test_wrong": """
             def wrong(petstore):
                 '''
@@ -269,12 +275,14 @@ def test_a_doctest_is_warned_fails_and_shows_its_journal(inner: Inner, output: O
             """,
     }
     result = inner("", "--doctest-modules", **names)
-    result.assert_outcomes(passed=1, failed=1, warnings=1)
+    result.assert_outcomes(passed=1, failed=2, warnings=1)
     text = output(result)
     assert "ContractWarning: GET /v1/pets?lim=1" in text
     assert re.search(r"-+ petstore journal -+\n1  GET /v1/pets  200", text)
+    assert inner("", "--doctest-modules", "-k", "misuse", **names).stdout.str().count("petstore_mock/") == 0
     strict = inner("", "--doctest-modules", "-Werror::petstore_mock.ContractWarning", "-k", "docs", **names)
-    strict.assert_outcomes(failed=1, deselected=1)
+    strict.assert_outcomes(failed=1, deselected=2)
+    assert re.search(r"\n\S*test_docs.py:\d+: ContractWarning: GET", output(strict))
 
 
 _WIDER = """

@@ -43,7 +43,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        return self.client.__name__
+        return str(self.client.__name__)
 
 
 def correct_like(client: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a class of client

@@ -37,12 +37,12 @@ def test_the_simplest_scenario_is_one_plain_call() -> None:
 
 @pytest.mark.parametrize("kind", ["act", "plannedfault", "switch"])
 def test_each_kind_of_step_is_drawn(kind: str) -> None:
-    assert find(DRAWN, lambda scenario: kind in kinds(scenario), settings=QUICKLY)
+    assert find(DRAWN, lambda scenario: kind in kinds(scenario), settings=QUICKLY) is not None
 
 
 def test_two_calls_at_once_only_where_they_are_asked_for() -> None:
     concurrent = scenarios(concurrent=True)
-    assert find(concurrent, lambda scenario: "together" in kinds(scenario), settings=QUICKLY)
+    assert find(concurrent, lambda scenario: "together" in kinds(scenario), settings=QUICKLY) is not None
 
 
 @settings(max_examples=50)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-import socket
+import socketserver
 import threading
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +15,7 @@ from petstore_mock import Behaviour, PetStoreMock
 from petstore_mock.verify import Verdict, verify
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
 Anything: TypeAlias = Any  # what goes into a WSGI app, and comes out of it
@@ -27,7 +29,9 @@ def ask(url: str, api_key: Anything = KEY, **options: Anything) -> Verdict:
     return verify(url, api_key=api_key, **{"rate": QUICK, "timeout": 2.0, **options})
 
 
-def ask_fake(behaviour: Behaviour | None = None, *, seed: int = 30, at: str | None = None, **options: Anything) -> Verdict:
+def ask_fake(
+    behaviour: Behaviour | None = None, *, seed: int = 30, at: str | None = None, **options: Anything
+) -> Verdict:
     with PetStoreMock(seed=seed, behaviour=behaviour, at=at) as petstore:
         keys = [petstore.api_key, petstore.issue_key()]
         return ask(petstore.url, keys, **{"allow_create": ENOUGH, **options})
@@ -50,48 +54,34 @@ class _Quiet(WSGIRequestHandler):
 
 
 @contextlib.contextmanager
-def served(app: Callable[..., Anything]) -> Iterator[str]:
-    """Serve a WSGI app; give its base address."""
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
+def _running(server: socketserver.BaseServer, port: int) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
+        yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-@contextlib.contextmanager
-def listening(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+def served(app: Callable[..., Anything]) -> contextlib.AbstractContextManager[str]:
+    """Serve a WSGI app; give its base address."""
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Quiet)
+    return _running(server, server.server_port)
+
+
+def listening(handle: Callable[[socket.socket], None]) -> contextlib.AbstractContextManager[str]:
     """Give each connection to ``handle``, in a thread of its own; give the base address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    connections: list[socket.socket] = []
 
-    def one(connection: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            handle(connection)
-        connection.close()
-
-    def accept() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connections.append(listener.accept()[0])
-                threading.Thread(target=one, args=(connections[-1],), daemon=True).start()
-
-    thread = threading.Thread(target=accept)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        for connection in connections:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
             with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
-        thread.join()
+                handle(self.request)
+
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
+    return _running(server, server.server_address[1])
 
 
 class Turn:
@@ -121,10 +111,10 @@ class Turn:
 
 
 @contextlib.contextmanager
-def changed(change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None) -> Iterator[Anything]:
+def changed(
+    change: Callable[[Turn], object], *, refuses: Callable[[Turn], int | None] | None = None
+) -> Iterator[Anything]:
     """Serve the fake with changed responses; ``refuses`` may refuse a request before the fake sees it."""
-    import io  # noqa: PLC0415
-
     with PetStoreMock(seed=30) as petstore:
 
         def app(environ: dict[str, Anything], start_response: Anything) -> list[bytes]:
@@ -136,7 +126,7 @@ def changed(change: Callable[[Turn], object], *, refuses: Callable[[Turn], int |
                 turn.refuse(status)
             else:
                 heads: list[Anything] = []
-                body = b"".join(petstore.app(environ, lambda *head, **_: heads.append(head)))
+                body = b"".join(petstore.app(environ, lambda *head, **_: heads.append(head)))  # type: ignore[arg-type, return-value, unused-ignore]
                 turn.status, turn.document = int(heads[0][0][:3]), json.loads(body) if body else None
                 turn.fields = [field for field in heads[0][1] if field[0] not in {"Content-Length", "Content-Type"}]
             change(turn)

@@ -132,30 +132,6 @@ def test_a_key_that_is_retired_breaks_nothing_and_the_next_one_is_used(count: in
     assert result_of(verdict, "4.2-created") == ("not_observable" if count == 1 else "holds")
 
 
-def test_another_client_may_change_the_store_meanwhile() -> None:
-    with PetStoreMock(seed=30) as petstore:
-
-        def vanish(line: str) -> None:
-            for pet in petstore.pets[-3:] if "/pets/" in line else ():
-                petstore.remove(pet["id"])
-
-        assert broken(ask(petstore.url, petstore.api_key, progress=vanish)) == {}
-
-
-def test_a_choice_that_changes_is_contradictory() -> None:
-    asked = 0
-    with PetStoreMock(seed=30) as petstore:
-
-        def turn(line: str) -> None:
-            nonlocal asked
-            asked += "limit=0" in line
-            petstore.configure(invalid_limit="ignore" if asked > 1 else "reject")
-
-        learned = learn(petstore.url, api_key=petstore.api_key, rate=1e6, allow_create=1, progress=turn)
-    assert learned.gaps["invalid_limit"].kind == "contradictory"
-    assert "invalid_limit" not in learned.choices
-
-
 def test_what_was_learned_does_not_drift_and_another_choice_does(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     with PetStoreMock(seed=30, behaviour=Behaviour.preset("hostile")) as petstore:

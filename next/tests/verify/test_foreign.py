@@ -127,7 +127,9 @@ def test_findings_come_first_most_serious_first_with_their_details() -> None:
     assert len(findings) == len(verdict.broken) > 2
     assert lines[1].startswith("BROKEN")
     for clause in verdict.broken:
-        at = next(number for number, line in enumerate(lines) if line.startswith("BROKEN") and f" {clause.id}: " in line)
+        at = next(
+            number for number, line in enumerate(lines) if line.startswith("BROKEN") and f" {clause.id}: " in line
+        )
         assert lines[at + 1].strip() == clause.detail
         assert lines[at + 2].strip() == clause.curl
     assert lines[-1].endswith(" requests")

@@ -26,7 +26,7 @@ from petstore_mock.verify.gap_evidence import NEEDS, NOT_LOOKED_AT
 from petstore_mock.verify.probes import PROBES
 from tests.inside.docs import reference_tables
 from tests.sentences import PASSAGES, Passage
-from tools.documents import charts
+from tools.documents import charts, fault_clients
 from tools.documents.blocks import ROOT, blocks, generated, write
 
 if TYPE_CHECKING:
@@ -193,6 +193,7 @@ def learnable_table() -> str:
 
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "gaps": (DOCS / "reference" / "gaps.md", gaps_table),
+    "faults": (DOCS / "reference" / "faults.md", fault_clients.table),
     "commands": (DOCS / "reference" / "cli.md", reference_tables.commands),
     "keywords": (DOCS / "reference" / "options.md", reference_tables.keywords),
     "settings": (DOCS / "reference" / "options.md", reference_tables.settings),

@@ -9,8 +9,8 @@ import pytest
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
-from tests.inside.live.fault_clients import CLIENTS, PET, ROWS, TIMEOUT, Row, ask, documented, measured
 from tests.inside.live.raw import PATIENCE, RawClient, eventually
+from tools.documents.fault_clients import CLIENTS, PET, ROWS, TIMEOUT, Row, ask, documented, measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

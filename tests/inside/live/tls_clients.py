@@ -22,8 +22,8 @@ import urllib3
 
 from petstore_mock import PetStoreMock, faults
 from petstore_mock.errors import PetStoreMockError
-from tests.inside.live.fault_clients import DOCUMENT, TIMEOUT, name_of
 from tests.live.clients import lines_of
+from tools.documents.fault_clients import DOCUMENT, TIMEOUT, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

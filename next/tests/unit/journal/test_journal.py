@@ -39,7 +39,7 @@ def test_reading(journal: Journal) -> None:
     with pytest.raises(IndexError, match="5 requests; got 5"):
         journal[5]
     with pytest.raises(PetStoreMockError, match="did you mean 'getPet'"):
-        journal.for_operation("getPt")
+        journal.for_operation("getPt")  # type: ignore[arg-type]
     journal.clear()
     assert (len(journal), list(journal), journal.violation_count, journal.clears) == (0, [], 0, 1)
 

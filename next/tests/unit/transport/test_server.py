@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import threading
@@ -116,14 +117,17 @@ def test_names_that_tests_replace_do_not_matter(server: Server, monkeypatch: pyt
 def test_proxies_are_kept_away_while_the_fake_listens(
     monkeypatch: pytest.MonkeyPatch, before: str, during: str
 ) -> None:
-    monkeypatch.setattr(no_proxy, "_hosts", [])  # other mocks of this process may listen
-    monkeypatch.setattr(no_proxy, "_before", {})
+    spec = importlib.util.find_spec(no_proxy.__name__)
+    assert spec is not None
+    assert spec.loader is not None
+    own = importlib.util.module_from_spec(spec)  # other mocks of this process may listen
+    spec.loader.exec_module(own)
     monkeypatch.setenv("NO_PROXY", before)
     monkeypatch.delenv("no_proxy", raising=False)
     for _ in range(2):
-        no_proxy.exempt("127.0.0.1")
-    no_proxy.unexempt("127.0.0.1")
+        own.exempt("127.0.0.1")
+    own.unexempt("127.0.0.1")
     assert (os.environ["NO_PROXY"], os.environ["no_proxy"]) == (during, during)
-    no_proxy.unexempt("127.0.0.1")
+    own.unexempt("127.0.0.1")
     assert os.environ["NO_PROXY"] == before
     assert "no_proxy" not in os.environ

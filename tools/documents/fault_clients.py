@@ -1,8 +1,4 @@
-"""What HTTP clients make of each fault: the table of ``docs/reference/faults.md``, measured.
-
-``python -m tests.inside.live.fault_clients`` writes the table anew (``make generated`` does, too); the suite compares
-it.
-"""
+"""What HTTP clients make of each fault: a table of ``docs/reference/faults.md``, measured."""
 
 from __future__ import annotations
 
@@ -14,8 +10,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,18 +19,15 @@ import requests
 import urllib3
 
 from petstore_mock import PetStoreMock, faults
-from tests.inside.live.raw import PATIENCE
+from tools.documents.blocks import ROOT, generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from petstore_mock.contract.interface import OperationName
+    OperationName = Literal["listPets", "createPet", "getPet"]
 
-__all__ = ["CLIENTS", "DOCUMENT", "PET", "ROWS", "TIMEOUT", "Call", "Row", "ask", "documented", "measured", "name_of"]
-
-DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
-_BEGIN: Final = "<!-- faults: made by `make generated` -->"
-_END: Final = "<!-- end of faults -->"
+DOCUMENT: Final = ROOT / "docs" / "reference" / "faults.md"
+PATIENCE: Final = 5.0  # seconds for a response
 TIMEOUT: Final = 0.25  # seconds that each client waits for what does not come, or only slowly
 PET: Final = {"id": 1, "name": "Rex", "categoryId": 1, "status": "available"}
 
@@ -55,28 +47,28 @@ class Call:
 # The clients: each reads the whole body and decodes it as JSON, as clients of the interface do.
 
 
-def by_requests(call: Call) -> object:
+def _by_requests(call: Call) -> object:
     with requests.Session() as session:
         answer = session.request(call.method, call.url, headers=call.headers, data=call.body, timeout=call.timeout)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
-def by_httpx(call: Call) -> object:
+def _by_httpx(call: Call) -> object:
     with httpx.Client(timeout=call.timeout) as client:
         answer = client.request(call.method, call.url, headers=call.headers, content=call.body)
         call.seen.append(answer.status_code)
         return answer.json()
 
 
-def by_urllib3(call: Call) -> object:
+def _by_urllib3(call: Call) -> object:
     with urllib3.PoolManager(retries=False, timeout=call.timeout) as pool:
         answer = pool.request(call.method, call.url, headers=call.headers, body=call.body)
         call.seen.append(answer.status)
         return answer.json()
 
 
-def by_aiohttp(call: Call) -> object:
+def _by_aiohttp(call: Call) -> object:
     async def run() -> object:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=call.timeout)) as session,
@@ -88,7 +80,7 @@ def by_aiohttp(call: Call) -> object:
     return asyncio.run(run())
 
 
-def by_http_client(call: Call) -> object:
+def _by_http_client(call: Call) -> object:
     parts = urlsplit(call.url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=call.timeout)
     try:
@@ -104,7 +96,7 @@ class EndedError(Exception):
     """The connection ended; says after what."""
 
 
-def by_socket(call: Call) -> object:
+def _by_socket(call: Call) -> object:
     """Read bytes as they come; what is no answer is told as it is."""
     parts = urlsplit(call.url)
     fields = {"Host": parts.netloc, **call.headers, "Content-Length": str(len(call.body or b""))}
@@ -138,12 +130,12 @@ def _body(connection: socket.socket, call: Call) -> bytes:
 
 
 CLIENTS: Final[dict[str, Callable[[Call], object]]] = {
-    "raw socket": by_socket,
-    "http.client": by_http_client,
-    "requests": by_requests,
-    "httpx": by_httpx,
-    "urllib3": by_urllib3,
-    "aiohttp": by_aiohttp,
+    "raw socket": _by_socket,
+    "http.client": _by_http_client,
+    "requests": _by_requests,
+    "httpx": _by_httpx,
+    "urllib3": _by_urllib3,
+    "aiohttp": _by_aiohttp,
 }
 
 
@@ -193,7 +185,7 @@ def _call(petstore: PetStoreMock, on: str, timeout: float) -> Call:
 
 
 def ask(client: str, petstore: PetStoreMock, on: str = "getPet", timeout: float = PATIENCE) -> str:
-    """Let ``client`` ask once; return what it saw, in the words of the table."""
+    """Let a client send one request; return what it saw, in the words of the table."""
     call = _call(petstore, on, timeout)
     before = len(petstore.journal)
     try:
@@ -217,6 +209,7 @@ def measured(row: Row, petstore: PetStoreMock) -> dict[str, str]:
 
 
 def name_of(error: BaseException) -> str:
+    """Return the name of an exception as the table has it."""
     if isinstance(error, EndedError):
         return str(error)
     reset = any(isinstance(cause, OSError) and cause.errno == errno.ECONNRESET for cause in _chain(error))
@@ -245,18 +238,10 @@ def table() -> str:
 
 def documented() -> dict[tuple[str, str], str]:
     """Return the cells of the document, by fault and client."""
-    text = DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)[2].partition(_END)[0]
-    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.strip().splitlines()]
-    columns = lines[0][1:]
-    return {(line[0], column): cell for line in lines[2:] for column, cell in zip(columns, line[1:], strict=True)}
+    return cells_of(generated(DOCUMENT, "faults"))
 
 
-def main() -> None:
-    """Write the table anew."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = text.partition(_BEGIN)
-    DOCUMENT.write_text(f"{before}{_BEGIN}\n{table()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def cells_of(text: str) -> dict[tuple[str, str], str]:
+    """Return the cells of a table by the head of their row and of their column."""
+    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()]
+    return {(line[0], column): cell for line in lines[2:] for column, cell in zip(lines[0][1:], line[1:], strict=True)}

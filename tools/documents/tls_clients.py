@@ -1,0 +1,181 @@
+"""What HTTP clients make of each fault of the TLS handshake: a table of ``docs/reference/faults.md``, measured.
+
+Each client verifies certificates as it does by default, and learns of the mock's authority in its own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+import httpx
+import requests
+import urllib3
+
+from petstore_mock import PetStoreMock, faults
+from tests.live.clients import lines_of
+from tools.documents.blocks import ROOT, generated
+from tools.documents.fault_clients import DOCUMENT, TIMEOUT, cells_of, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Client = Callable[[PetStoreMock, float], str]
+
+_PATIENCE: Final = 10.0  # seconds
+_SOUND: Final = "none"
+_DRIVERS: Final = ROOT / "tests" / "live"
+
+# Nothing but the limit of time, and what Node calls what went wrong.
+_FETCH: Final = """
+const [url, key, seconds] = process.argv.slice(1);
+const signal = AbortSignal.timeout(1000 * seconds);
+try {
+  console.log((await fetch(url, { headers: { Authorization: `Bearer ${key}` }, signal })).status);
+} catch (error) {
+  console.log(error.cause?.code ?? error.name);
+}
+"""
+
+
+def _by_requests(petstore: PetStoreMock, timeout: float) -> str:
+    with requests.Session() as session:
+        session.trust_env = False  # else REQUESTS_CA_BUNDLE, where it is set, beats the session's own
+        session.verify = petstore.tls.ca_path
+        return str(session.get(f"{petstore.url}/pets", headers=petstore.headers, timeout=timeout).status_code)
+
+
+def _by_httpx(petstore: PetStoreMock, timeout: float) -> str:
+    with httpx.Client(verify=petstore.tls.client_context(), timeout=timeout) as client:
+        return str(client.get(f"{petstore.url}/pets", headers=petstore.headers).status_code)
+
+
+def _by_urllib3(petstore: PetStoreMock, timeout: float) -> str:
+    with urllib3.PoolManager(ca_certs=petstore.tls.ca_path, retries=False, timeout=timeout) as pool:
+        return str(pool.request("GET", f"{petstore.url}/pets", headers=petstore.headers).status)
+
+
+def _by_aiohttp(petstore: PetStoreMock, timeout: float) -> str:
+    async def run() -> str:
+        limit = aiohttp.ClientTimeout(total=timeout)
+        async with (
+            aiohttp.ClientSession(timeout=limit, headers=petstore.headers) as session,
+            session.get(f"{petstore.url}/pets", ssl=petstore.tls.client_context()) as answer,
+        ):
+            return str(answer.status)
+
+    return asyncio.run(run())
+
+
+def _by_curl(petstore: PetStoreMock, timeout: float) -> str:
+    options = ["--silent", "--noproxy", "*", "--max-time", str(timeout), "--output", os.devnull]
+    command = ["curl", *options, "--write-out", "%{http_code}", "--cacert", petstore.tls.ca_path]
+    key = f"Authorization: Bearer {petstore.api_key}"
+    done = subprocess.run(
+        [*command, "-H", key, f"{petstore.url}/pets"], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout if done.returncode == 0 else f"exit {done.returncode}"
+
+
+def _by_node(petstore: PetStoreMock, timeout: float) -> str:
+    command = ["node", "--input-type=module", "-e", _FETCH, f"{petstore.url}/pets", petstore.api_key, str(timeout)]
+    environment = {**os.environ, **petstore.tls.environ()}
+    return subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, text=True, timeout=60, check=True
+    ).stdout.strip()
+
+
+CLIENTS: Final = (
+    "requests",
+    "httpx",
+    "urllib3",
+    "aiohttp",
+    "curl",
+    "Node's fetch",
+    "Java's HttpClient",
+    "Go's net/http",
+)
+_PYTHON: Final[dict[str, Client]] = {
+    "requests": _by_requests,
+    "httpx": _by_httpx,
+    "urllib3": _by_urllib3,
+    "aiohttp": _by_aiohttp,
+}
+_PROGRAMS: Final = {"curl": "curl", "Node's fetch": "node", "Java's HttpClient": "javac", "Go's net/http": "go"}
+
+ROWS: Final[dict[str, faults.Fault | None]] = {
+    _SOUND: None,
+    **{f"`tls.{name}()`": getattr(faults.tls, name)() for name in faults.tls.__all__},
+}
+
+
+def go_program(directory: str) -> str:
+    """Build the client in Go, and return its path."""
+    program, source = str(Path(directory, "drive_tls")), str(_DRIVERS / "drive_tls.go")
+    environment = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    command = ["go", "build", "-o", program, source]
+    subprocess.run(command, env=environment, check=True, timeout=300)
+    return program
+
+
+@contextmanager
+def ready(client: str, petstore: PetStoreMock) -> Iterator[Client | None]:
+    """Give what lets a client ask once, None where its program is not installed."""
+    with ExitStack() as stack:
+        if client in _PYTHON:
+            yield _PYTHON[client]
+        elif shutil.which(_PROGRAMS[client]) is None:
+            yield None
+        elif client == "curl":
+            yield _by_curl
+        elif client == "Node's fetch":
+            yield _by_node
+        elif client == "Go's net/http":
+            program = go_program(stack.enter_context(TemporaryDirectory()))
+            ask = stack.enter_context(lines_of(program, petstore.tls.ca_path))
+            yield lambda mock, timeout: ask(f"{mock.url}/pets {mock.api_key} {timeout}")
+        else:
+            source = _DRIVERS / "DriveTls.java"
+            ask = stack.enter_context(lines_of("java", str(source), petstore.tls.ca_path))
+            ask(f"{petstore.url}/pets {petstore.api_key} {_PATIENCE}")  # the first takes a second, however long it may
+            yield lambda mock, timeout: ask(f"{mock.url}/pets {mock.api_key} {timeout}")
+
+
+def measured(fault: faults.Fault | None, ask: Client, petstore: PetStoreMock) -> str:
+    """Return what a client makes of a fault, in the words of the table."""
+    petstore.reset()
+    petstore.close_connections()
+    handle = None if fault is None else petstore.inject(fault)
+    told = ""
+    # A client on a busy machine may give up before it has begun.
+    for timeout in (TIMEOUT, _PATIENCE) if fault == faults.tls.handshake_hang() else (_PATIENCE,):
+        try:
+            told = ask(petstore, timeout)
+        except Exception as error:  # noqa: BLE001  # the table has its name
+            told = name_of(error)
+        if handle is None or handle.hits:
+            break
+    hits = 1 if handle is None else handle.hits
+    petstore.cancel_faults()
+    return told if hits == 1 else f"{told}, trying {hits} times"
+
+
+def table() -> str:
+    """Return the table as measured now; a client whose program is not installed keeps its cells."""
+    known = cells_of(generated(DOCUMENT, "tls faults"))
+    cells: dict[tuple[str, str], str] = {}
+    with PetStoreMock(tls=True) as petstore:
+        for client in CLIENTS:
+            with ready(client, petstore) as ask:
+                for label, fault in ROWS.items():
+                    cells[label, client] = known[label, client] if ask is None else measured(fault, ask, petstore)
+    lines = [f"| fault | {' | '.join(CLIENTS)} |", f"|{'---|' * (len(CLIENTS) + 1)}"]
+    lines += [f"| {label} | {' | '.join(cells[label, client] for client in CLIENTS)} |" for label in ROWS]
+    return "\n".join(lines)
