@@ -23,7 +23,7 @@ from petstore_mock.faults.kinds import (
 from petstore_mock.http.deferred import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from petstore_mock.http.response import Head
 
@@ -47,27 +47,26 @@ class Fault:
         return Fault, (self.kind, dict(self.arguments))  # a mapping proxy can't be pickled
 
     def __repr__(self) -> str:
-        return f"faults.{self._call(self.arguments, repr)}"
+        return f"faults.{self._call({name: repr(value) for name, value in self.arguments.items()}, repr)}"
 
     def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis asks for
         printer.text(repr(self))
 
     def __str__(self) -> str:
         """Return the call on one line; bodies and header values are left out, since a key may stand in them."""
-        told = dict(self.arguments)
+        told = {name: repr(value) for name, value in self.arguments.items()}
         if self.body is not None:
-            content = "json" if "json" in told else "body"
-            told[content] = _Words(f"<{len(self.body)} bytes>")
+            told["json" if "json" in told else "body"] = f"<{len(self.body)} bytes>"
         if "headers" in told:
-            told["headers"] = _Words(f"<{', '.join(told['headers'])}>")
+            told["headers"] = f"<{', '.join(self.arguments['headers'])}>"
         return self._call(told, str)
 
-    def _call(self, arguments: Mapping[str, Any], write: type[str] | Any) -> str:  # noqa: ANN401
+    def _call(self, told: Mapping[str, str], write: Callable[[object], str]) -> str:
         if self.kind == "sequence":
-            return f"sequence({', '.join(write(part) for part in self.parts)})"
+            return f"sequence({', '.join(map(write, self.parts))})"
         positional = {argument.name for argument in self.row.arguments if argument.positional}
-        told = (repr(value) if name in positional else f"{name}={value!r}" for name, value in arguments.items())
-        return f"{self.kind}({', '.join(told)})"
+        words = (text if name in positional else f"{name}={text}" for name, text in told.items())
+        return f"{self.kind}({', '.join(words)})"
 
     @property
     def row(self) -> Kind:
@@ -133,14 +132,9 @@ class Fault:
         return not self.row.only_slows
 
     @property
-    def arrives_late(self) -> bool:
-        """Whether a response comes, after real time."""
-        return any(part.row.only_slows or part.delay is not None for part in self.parts)
-
-    @property
     def takes_time(self) -> bool:
         """Whether a request takes real time, if only until the client gives up."""
-        return self.arrives_late or any(part.row.waits for part in self.parts)
+        return any(part.row.only_slows or part.row.waits or part.delay is not None for part in self.parts)
 
     @property
     def tells_to_wait(self) -> bool:
@@ -164,15 +158,6 @@ class Fault:
         if self.kind == "sequence":
             data["faults"] = [part.to_data() for part in self.parts]
         return {name: list(value) if is_array(value) else value for name, value in data.items()}
-
-
-class _Words(str):
-    """Stands for an argument; its ``repr`` has no quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _tells_to_wait(fault: Fault) -> bool:
@@ -231,19 +216,14 @@ def from_data(value: Any) -> Fault:  # noqa: ANN401  # a JSON value
     if is_integer(value):
         return of_status(value)
     if not is_object(value):
-        meant = nearest(value, KINDS) if isinstance(value, str) else None
-        hint = "" if meant is None else f' (did you mean {{"kind": "{meant}"}}?)'
-        refuse(
-            f'expected a fault as an HTTP status, or as an object such as {{"kind": "reset"}}; got {shown(value)}{hint}'
-        )
+        refuse(f'expected a fault as an HTTP status, or as an object such as {{"kind": "reset"}}; got {shown(value)}')
     given = {str(name): member for name, member in value.items()}
     kind = one_of(given.pop("kind", None), KINDS, "kind of fault")
     known = [argument.name for argument in KINDS[kind].arguments]
     known += [BODY_BASE64.name] if "body" in known else []
-    for name in given:
-        if name not in known:
-            takes = f"the members {', '.join(known)}" if known else "no further member"
-            refuse(f"expected {takes} of a fault of kind {kind}; got {name}{did_you_mean(name, known)}")
+    for name in given.keys() - known:
+        members = ", ".join(known) or "none"
+        refuse(f"expected the members of a fault of kind {kind}: {members}; got {name}{did_you_mean(name, known)}")
     if BODY_BASE64.name in given:
         if given.get("body") is not None:
             refuse("expected body or body_base64, as the body of a response; got both")

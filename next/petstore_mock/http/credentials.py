@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 KEY_TEXT: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +(%b)" % KEY_TEXT.pattern.encode("ascii"))
 
-# A message may show a scheme: it has no digit, and it is too short for a pass phrase.
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z-]{0,15}")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z-]{0,15}")  # too short for a pass phrase: a message may show it
 _LONE_SCHEMES: Final = frozenset({"apikey", "basic", "digest", "token"})
-_QUOTES: Final = ("'", '"', "`")
+_QUOTES: Final = ("'", '"', "`", "b'", 'b"')
 
 
 def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
@@ -43,50 +42,46 @@ def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str
         return ""
     if len(values) > 1:
         return f"{len(values)} Authorization fields arrived"
-    value, known = values[0], tuple(keys)
-    wanted = f"; a valid key has {len(known[0])}" if known else ""
-    if condition == "unknown_key":
+    known = tuple(keys)
+    return _diagnosis(values[0], known) or _length(values[0], known)
+
+
+def _diagnosis(value: str, keys: Sequence[str]) -> str:
+    scheme, *words = value.split() or [""]
+    key = " ".join(words)
+    if scheme.lower() != "bearer":
+        return _scheme_words(value.strip(), scheme, keys)
+    if not key:
+        return "no key follows 'Bearer'"
+    if words[0].lower() == "bearer":
+        return "the word 'Bearer' stands twice"
+    if key.startswith(_QUOTES):
+        return "the key is in quotes, as in '...' or b'...'"
+    if len(words) > 1 or not _BEARER.fullmatch(value.encode("latin-1", "replace")):
+        is_key = KEY_TEXT.fullmatch(words[0])
         return (
-            _key_words(value.split()[-1]) or f"the fake does not know the key, of {_length(value.split()[-1])}{wanted}"
+            "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
+            if is_key
+            else ""
         )
-    return _malformed(value, known) or f"the value, of {_length(value)}, is not 'Bearer' with a key{wanted}"
+    return _unset(key)
 
 
-def _malformed(value: str, keys: Sequence[str]) -> str:
-    words = value.split()
-    if not words:
-        return "the field is empty"
-    if words[0].lower() != "bearer":
-        return _scheme_words(value.strip(), words, keys)
-    key = " ".join(words[1:])
-    is_spaced = len(words) > 2 or _BEARER.fullmatch(f"Bearer {key}".encode("latin-1", "replace"))
-    if is_spaced and words[1].lower() != "bearer":
-        return "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
-    return _key_words(key) if key else "no key follows 'Bearer'"
-
-
-def _scheme_words(value: str, words: Sequence[str], keys: Sequence[str]) -> str:
-    scheme = words[0]
-    if value[0] in _QUOTES:
+def _scheme_words(value: str, scheme: str, keys: Sequence[str]) -> str:
+    if value.startswith(_QUOTES):
         return "the whole value is in quotes"
-    is_scheme = len(words) > 1 or scheme.lower() in _LONE_SCHEMES
+    is_scheme = value != scheme or scheme.lower() in _LONE_SCHEMES
     if is_scheme and scheme not in keys and _SCHEME.fullmatch(scheme):
         return f"the scheme is {scheme!r}, not 'Bearer'"
     unset = _unset(value)
     return f"the scheme 'Bearer' is missing{f', and {unset}' if unset else ''}"
 
 
-def _key_words(key: str) -> str:
-    if key.split(maxsplit=1)[0].lower() == "bearer":
-        return "the word 'Bearer' stands twice"
-    if key.startswith(("b'", 'b"')):
-        return "the key is written as b'...': decode the bytes"
-    return "the key is in quotes" if key[0] in _QUOTES else _unset(key)
-
-
 def _unset(key: str) -> str:
     return f"the key is the text {key!r}: a setting of the client has no value" if key.lower() in NO_KEYS else ""
 
 
-def _length(text: str) -> str:
-    return counted(len(text), "character")
+def _length(value: str, keys: Sequence[str]) -> str:
+    *_, key = value.split()
+    wanted = f"; a valid key has {len(keys[0])}" if keys else ""
+    return f"the fake does not know the key, of {counted(len(key), 'character')}{wanted}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from petstore_mock.common.real import Lock
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How a connection sends a response other than whole and at once. Every kind needs a socket.
-
-    ``value`` is the first argument of the fault, such as the fraction of ``truncate``.
-    """
+    """How a connection sends a response other than whole and at once. Every kind needs a socket."""
 
     kind: str
-    value: Any = None
+    value: Any = None  # the first argument of the fault, such as the fraction of ``truncate``
 
 
 class Completion(Protocol):
@@ -66,38 +63,20 @@ class Pending:
             release()
 
 
+@dataclass(slots=True)
 class Deferred:
-    """A response that is late, or that a fault of the connection delivers.
+    """A response that is late, or that a fault of the connection delivers."""
 
-    Attributes:
-        resume: makes the response; call it when ``delay`` is over. It is not called when the client has gone by then:
-            the operation does not commit.
-        exchange: learns how it ended.
-        pending: where an adapter registers its waiting, so that a reset can end it.
-        delay: seconds to wait.
-        delivery: how the response of ``resume`` goes out; None for whole.
-    """
+    # Makes the response once ``delay`` is over. It is not called when the client has gone by then: nothing commits.
+    resume: Callable[[], Response | Deferred]
+    exchange: Completion  # learns how it ended
+    pending: Pending  # where an adapter registers its waiting, so that a reset can end it
+    _: KW_ONLY
+    delay: float = 0.0  # seconds to wait
+    delivery: Delivery | None = None  # how the response goes out; None for whole
 
-    __slots__ = ("delay", "delivery", "exchange", "pending", "resume")
-
-    def __init__(
-        self,
-        resume: Callable[[], Response | Deferred],
-        exchange: Completion,
-        pending: Pending,
-        *,
-        delay: float = 0.0,
-        delivery: Delivery | None = None,
-    ) -> None:
-        self.resume = resume
-        self.exchange = exchange
-        self.pending = pending
-        self.delay = delay
-        self.delivery = delivery
-        exchange.in_flight = True
-
-    def __repr__(self) -> str:
-        return f"<Deferred after {self.delay:g} s{f', {self.delivery.kind}' if self.delivery else ''}>"
+    def __post_init__(self) -> None:
+        self.exchange.in_flight = True
 
 
 @dataclass(frozen=True, slots=True)

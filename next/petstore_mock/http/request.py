@@ -84,21 +84,6 @@ class ApiRequest:
         operation: the operation that the route found, or None.
     """
 
-    __slots__ = (
-        "body",
-        "connection",
-        "exchange",
-        "fields",
-        "method",
-        "mount",
-        "operation",
-        "oversized",
-        "root_path",
-        "started",
-        "target",
-        "version",
-    )
-
     def __init__(  # noqa: PLR0917  # called for every request: keywords cost time
         self,
         method: str,
@@ -145,10 +130,7 @@ class ApiRequest:
 
     @property
     def credentials(self) -> list[str]:
-        """The keys in its Authorization fields, right or wrong. Never show them.
-
-        Texts such as ``None``, which stand for a missing setting, are no secret and are not listed.
-        """
+        """The keys in its Authorization fields, right or wrong. Never show them."""
         return list(self.fields.credentials)
 
     def values(self, name: str) -> list[str]:

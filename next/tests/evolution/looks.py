@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from pathlib import Path
 from email.message import Message
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit

@@ -16,7 +16,7 @@ KEY = "petstore-0123abcd-000001"
 SPACE = "the white space is wrong: expected a blank behind 'Bearer', and none in or around the key"
 UNSET = "the key is the text 'None': a setting of the client has no value"
 MALFORMED = {
-    "": "the field is empty",
+    "": "the scheme 'Bearer' is missing",
     "Bearer": "no key follows 'Bearer'",
     "Token": "the scheme is 'Token', not 'Bearer'",
     "Basic abc": "the scheme is 'Basic', not 'Bearer'",
@@ -25,10 +25,9 @@ MALFORMED = {
     "None": f"the scheme 'Bearer' is missing, and {UNSET}",
     "'Bearer abc'": "the whole value is in quotes",
     "Bearer Bearer abc": "the word 'Bearer' stands twice",
-    "Bearer 'abc'": "the key is in quotes",
-    "Bearer b'abc'": "the key is written as b'...': decode the bytes",
+    **dict.fromkeys(("Bearer 'abc'", "Bearer b'abc'"), "the key is in quotes, as in '...' or b'...'"),
     **dict.fromkeys((" Bearer a", "Bearer a ", "Bearer\ta", "Bearer\xa0a", "Bearer a b"), SPACE),
-    "Bearer a,b": "the value, of 10 characters, is not 'Bearer' with a key; a valid key has 24",
+    "Bearer a,b": "the fake does not know the key, of 3 characters; a valid key has 24",
 }
 UNKNOWN = {
     "None": UNSET,
