@@ -76,7 +76,8 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff format
 
 # The documents of the old package have generators of their own.
-GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,tools.documents)
+GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,\
+	tools.static_types tools.documents)
 generated: $(TEST)  ## write the parts of the documents that are made from the code
 	$(foreach generator,$(GENERATORS),$(BIN)/python -m $(generator) &&) true
 
@@ -95,7 +96,7 @@ peers: $(PEERS)  ## the tests against other people's software, which it installs
 	.cache/peers/bin/python -m pytest -m peers $(QUIET)
 
 pictures: $(PEERS)  ## take the documents' pictures of the console anew, in Chromium
-	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/inside/peers/test_console.py -k pictures
+	CONSOLE_PICTURES=$(CURDIR)/docs/pictures .cache/peers/bin/python -m pytest -m peers tests/peers/test_console.py -k pictures
 
 soak: $(TEST)  ## minutes of load: memory, threads and descriptors stay flat
 	$(PYTEST) -m soak -o faulthandler_timeout=3600

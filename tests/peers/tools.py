@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "python_tool", "run", "serving"]
+__all__ = ["HERE", "NODE_MODULES", "PYTHON_BIN", "node_tool", "openapi_document", "python_tool", "run", "serving"]
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE.parents[1] / ".cache"
@@ -68,3 +68,10 @@ def serving(*options: str) -> Iterator[str]:
             yield json.loads(process.stdout.readline())["control_url"]
         finally:
             process.terminate()
+
+
+def openapi_document(folder: Path) -> Path:
+    """Write our OpenAPI document, as the command prints it, into a folder; return its path."""
+    path = folder / "openapi.json"
+    path.write_text(run(sys.executable, "-m", "petstore_mock", "openapi", cwd=folder), encoding="utf-8")
+    return path

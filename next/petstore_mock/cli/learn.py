@@ -9,7 +9,7 @@ from petstore_mock.cli.verify import URL_WORDS, add_shared_options, ask, print_p
 from petstore_mock.common.refusing import refuse
 from petstore_mock.verify import learn
 from petstore_mock.verify.learned import learned_from
-from petstore_mock.verify.reports import BROKEN, COULD_NOT_CHECK, HOLDS
+from petstore_mock.verify.verdict import BROKEN, COULD_NOT_CHECK, HOLDS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

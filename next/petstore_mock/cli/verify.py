@@ -61,7 +61,7 @@ def _number(text: str) -> float:
 def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.plan:
         return print_plan(options, stdout)
-    from petstore_mock.verify.reports import as_text  # noqa: PLC0415  # --plan and --help need none
+    from petstore_mock.verify.verdict import as_text  # noqa: PLC0415  # --plan and --help need none
 
     verdict = ask(options, options.url, stderr)
     stdout.write(as_text(verdict, verbose=options.verbose))
@@ -70,9 +70,10 @@ def run(options: Namespace, stdout: TextIO, stderr: TextIO) -> int:
 
 def ask(options: Namespace, url: str, stderr: TextIO) -> Verdict:
     """Ask the service, and write the reports that are wanted."""
-    from petstore_mock.verify import reports, verify  # noqa: PLC0415  # as above
+    from petstore_mock.verify import verify  # noqa: PLC0415  # as above
+    from petstore_mock.verify.verdict import as_junit, json_text  # noqa: PLC0415  # as above
 
-    wanted = {"json": reports.json_text, "junit": reports.as_junit}
+    wanted = {"json": json_text, "junit": as_junit}
     files = {name: file for name in wanted if (file := getattr(options, name)) is not None}
     for name, file in files.items():
         require_writable(file, f"--{name}")

@@ -84,6 +84,7 @@ class FaultHandle:
     hits: int = 0
     since: int = 0
     sent_as: Any = None  # the JSON form in which the door got the fault
+    required: bool = True  # whether it must fire; a drawn one need not
     plan: FaultPlan | None = None
     _criteria: Criteria | None = None
     _passed: int = 0  # requests under `after`
@@ -179,7 +180,7 @@ class FaultHandle:
     @property
     def unfired(self) -> str:
         """The words for it if it has never fired; empty if it has, or if it need not fire."""
-        need_not = self.hits > 0 or (self.times is None and self.at != "handshake")
+        need_not = not self.required or self.hits > 0 or (self.times is None and self.at != "handshake")
         return "" if need_not or self.plan is None or self not in self.plan else "never fired"
 
     def cancel(self, *, required: bool = False) -> None:

@@ -49,6 +49,9 @@ class Fault:
     def __repr__(self) -> str:
         return f"faults.{self._call(self.arguments, repr)}"
 
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: ANN401, FBT001  # as Hypothesis asks for
+        printer.text(repr(self))
+
     def __str__(self) -> str:
         """Return the call on one line; bodies and header values are left out, since a key may stand in them."""
         told = dict(self.arguments)

@@ -14,7 +14,7 @@ from petstore_mock import __version__
 from petstore_mock.common.dates import iso, moment_of
 from petstore_mock.common.guards import is_array, is_object
 from petstore_mock.common.refusing import refuse, require
-from petstore_mock.common.values import is_integer, is_number
+from petstore_mock.common.values import is_integer
 from petstore_mock.errors import PetStoreMockError
 from petstore_mock.http.request import ApiRequest, Fields
 from petstore_mock.http.response import Head, Response, is_field, reason_phrase
@@ -126,8 +126,7 @@ def _text(exchange: Exchange, body: bytes) -> tuple[str, str]:
 
 def read_har(document: Any) -> list[Exchange]:  # noqa: ANN401  # a JSON value
     """Return the exchanges of a recorded archive. A body that the recording lacks counts as ``cut_response``."""
-    log = _member(document, "log")
-    entries = log.get("entries")
+    entries = _member(document, "log").get("entries")
     if not is_array(entries):
         refuse("expected an HTTP Archive: a JSON object with an array log.entries; got another value")
     found = [_recorded(entry, number) for number, entry in enumerate(entries, 1)]
@@ -151,29 +150,19 @@ def _recorded(entry: Any, number: int) -> Exchange | None:  # noqa: ANN401
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     post = _member(recorded, "postData")
     body = _body({**post, "encoding": post.get("_encoding", post.get("encoding"))})
-    request = ApiRequest(
-        method, target, Fields.of(fields), body or b"", version=str(recorded.get("httpVersion", "HTTP/1.1"))
-    )
+    request = ApiRequest(method, target, Fields.of(fields), body or b"")
     exchange = Exchange(number, None, request, _moment(entry.get("startedDateTime")))
     exchange.secure = parts.scheme == "https"
-    exchange.response = _recorded_response(_member(entry, "response"), exchange)
-    time = entry.get("time")
-    exchange.duration = time / 1000 if is_number(time) else 0.0
+    answer = _member(entry, "response")
+    status, content = answer.get("status"), _member(answer, "content")
+    if is_integer(status) and 100 <= status <= 599:
+        body = _body(content)
+        exchange.cut_response = content.get("size", 0) if body is None else 0
+        fields = [field for field in _fields(answer) if is_field(*field)]
+        date = "".join(value for name, value in fields if name.lower() == "date")
+        head = Head(status, [field for field in fields if field[0].lower() != "date"])
+        exchange.response = Response(head, body or b"", date.encode("ascii", "replace"))
     return exchange
-
-
-def _recorded_response(recorded: Mapping[str, Any], exchange: Exchange) -> Response | None:
-    status = recorded.get("status")
-    if not is_integer(status) or not 100 <= status <= 599:
-        return None
-    fields = [field for field in _fields(recorded) if is_field(*field) and field[0].lower() != "date"]
-    date = next((value for name, value in _fields(recorded) if name.lower() == "date"), "")
-    content = _member(recorded, "content")
-    body = _body(content)
-    size = content.get("size")
-    if body is None and is_integer(size):
-        exchange.cut_response = max(0, size)
-    return Response(Head(status, fields), body or b"", date.encode("ascii", "replace"))
 
 
 def _fields(message: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -186,10 +175,8 @@ def _body(content: Mapping[str, Any]) -> bytes | None:
     text = content.get("text")
     if not isinstance(text, str):
         return None
-    if content.get("encoding") != "base64":
-        return text.encode("utf-8", "surrogatepass")
     try:
-        return base64.b64decode(text)
+        return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode("utf-8", "surrogatepass")
     except ValueError:
         return None
 

@@ -19,7 +19,7 @@ from petstore_mock.interface.table import require_operation
 from petstore_mock.journal.criteria import Criteria
 from petstore_mock.journal.har import har_document
 from petstore_mock.journal.text import line
-from petstore_mock.journal.waiting import running_loop, wait_async, wait_blocking
+from petstore_mock.journal.waiting import loop_runs, wait_async, wait_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -339,10 +339,9 @@ class Journal:
             EvictedError: the answer depends on requests that are gone.
         """
         __tracebackhide__ = True
-        loop = running_loop()
-        if loop is not None:
+        if loop_runs():
             refuse(
-                f"expected wait_for() outside of an event loop, which it would block; {loop} runs in this thread: "
+                "expected wait_for() outside of an event loop, which it would block; asyncio runs in this thread: "
                 "await journal.wait_for_async(...) instead"
             )
         asked = self._checked_wait(operation, times, timeout, criteria)
@@ -356,7 +355,7 @@ class Journal:
         timeout: float = 1.0,  # noqa: ASYNC109  # as the blocking one
         **criteria: Any,  # noqa: ANN401
     ) -> list[Exchange]:
-        """Wait as :meth:`wait_for` does, under asyncio or trio."""
+        """Wait as :meth:`wait_for` does, under asyncio."""
         __tracebackhide__ = True
         asked = self._checked_wait(operation, times, timeout, criteria)
         await self._wait_async(asked, times, timeout)

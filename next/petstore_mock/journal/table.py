@@ -6,21 +6,18 @@ It needs no script and loads nothing. Clients may send hostile text: every text 
 from __future__ import annotations
 
 from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from petstore_mock.common.masking import cut, printable
 from petstore_mock.http.response import reason_phrase
 from petstore_mock.interface.table import OPERATIONS
 from petstore_mock.journal.curl import curl_line
-from petstore_mock.journal.text import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from petstore_mock.journal.exchange import Exchange
 
-_FOLDED: Final = 3  # quiet requests in a row that become one row
 _LONGEST_NOTE: Final = 300  # characters
 _SHOWN_BODY: Final = 20_000
 _COLUMNS: Final = ("number", "client", "service", "response", "took")
@@ -38,7 +35,7 @@ pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 
   border-radius: 6px; padding: .6rem; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: start; color: var(--faint); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
-summary { cursor: pointer; } .faint, .quiet td { color: var(--faint); } .commit { color: var(--commit); }
+summary { cursor: pointer; } .faint { color: var(--faint); } .commit { color: var(--commit); }
 .refused .response, .lost .response, .trouble { color: var(--trouble); } .fault { color: var(--fault); }
 @media (max-width: 40rem) { .exchange thead { position: absolute; clip-path: inset(50%); }
   .exchange tr, .exchange td, .exchange th { display: block; border: 0; padding: .1rem 0; }
@@ -64,7 +61,7 @@ def preformatted(text: str) -> str:
 
 
 def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> str:
-    """Return the table of exchanges, the newest first; requests without trouble in a row are folded.
+    """Return the table of exchanges, the newest first.
 
     Args:
         exchanges: the exchanges, oldest first.
@@ -72,20 +69,13 @@ def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> s
     """
     if not exchanges:
         return "<p>No request arrived.</p>"
-    retries, first = _retries(exchanges), exchanges[0].request.started
-    rows: list[str] = []
-    for is_quiet, group in groupby(reversed(exchanges), _is_quiet):
-        run = list(group)
-        if is_quiet and len(run) >= _FOLDED and not details:
-            rows.append(_folded(run))
-        else:
-            rows += [_row(exchange, retries.get(exchange.number), first, details=details) for exchange in run]
-    gone = exchanges[0].number - 1
+    first, gone = exchanges[0].request.started, exchanges[0].number - 1
     caption = f"The newest request is first{f'; {gone} earlier requests are left out' if gone else ''}."
     head = "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS)
+    rows = "".join(_row(exchange, first, details=details) for exchange in reversed(exchanges))
     return (
         f'<table class="exchange"><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"<tbody>{rows}</tbody></table>"
     )
 
 
@@ -93,45 +83,15 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _is_quiet(exchange: Exchange) -> bool:
-    met = exchange.fault or exchange.delayed_by or exchange.condition or exchange.outcome
-    return met is None and exchange.status is not None and exchange.status < 300
-
-
-def _retries(exchanges: Sequence[Exchange]) -> dict[int, int]:
-    """Return the number of the failed request that each request repeats."""
-    failed: dict[object, int] = {}
-    found: dict[int, int] = {}
-    for exchange in exchanges:
-        same = (exchange.method, exchange.target, exchange.body)
-        before = failed.pop(same, None)
-        if before is not None:
-            found[exchange.number] = before
-        if _arrival(exchange) != "whole" or (exchange.status or 0) >= 400:
-            failed[same] = exchange.number
-    return found
-
-
-def _folded(run: Sequence[Exchange]) -> str:
-    newest, oldest = run[0].number, run[-1].number
-    lines = "".join(f"<li>{_text(line(exchange, numbered=True))}</li>" for exchange in run)
-    return (
-        f'<tr class="quiet"><td colspan="{len(_COLUMNS)}"><details><summary>{len(run)} requests without trouble, '
-        f"{oldest} to {newest}</summary><ul>{lines}</ul></details></td></tr>\n"
-    )
-
-
-def _row(exchange: Exchange, retry_of: int | None, first: float, *, details: bool) -> str:
-    kind = _kind(exchange)
+def _row(exchange: Exchange, first: float, *, details: bool) -> str:
+    kind = "refused" if exchange.is_violation else "lost" if exchange.status is None else "other"
     sent = f"<code>{_text(exchange.request_line)}</code>"
     sent += f' <span class="faint">{escape(exchange.operation)}</span>' if exchange.operation else ""
-    sent += f' <span class="faint">retry of {retry_of}</span>' if retry_of is not None else ""
     sent += _details(exchange) if details else ""
     notes = "<br>".join(f'<span class="{mark}">{_text(text)}</span>' for mark, text in _notes(exchange))
-    arrow = "→" if kind != "lost" else "⇥"
     return (
         f'<tr class="{kind}" id="request-{exchange.number}" data-number="{exchange.number}">'
-        f'<th scope="row">{exchange.number}</th><td>{sent} <span aria-hidden="true">{arrow}</span></td><td>{notes}</td>'
+        f'<th scope="row">{exchange.number}</th><td>{sent}</td><td>{notes}</td>'
         f'<td class="response">{_text(_response(exchange))}</td>'
         f'<td>{_seconds(exchange.duration)} <span class="faint">at {_seconds(exchange.request.started - first)}</span>'
         "</td></tr>\n"
@@ -142,37 +102,10 @@ def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def _kind(exchange: Exchange) -> str:
-    if exchange.is_violation:
-        return "refused"
-    if _arrival(exchange) == "lost":
-        return "lost"
-    return "quiet" if _is_quiet(exchange) else "other"
-
-
-def _arrival(exchange: Exchange) -> str:
-    """Return what of the response reached the client: in flight, lost, cut, corrupted or whole."""
-    if exchange.in_flight:
-        return "in flight"
-    if exchange.status is None:
-        return "lost"
-    if exchange.outcome in {"truncated", "malformed chunk", "client gone", "reset"}:  # although its head went out
-        return "cut"
-    fault = exchange.fault
-    is_corrupted = fault is not None and fault.breaks_contract and not fault.row.loses_response
-    return "corrupted" if is_corrupted else "whole"
-
-
 def _response(exchange: Exchange) -> str:
-    arrival = _arrival(exchange)
-    if arrival == "in flight":
-        return "no response yet"
     if exchange.status is None:
-        return f"no response: {exchange.outcome or 'none was made'}"
+        return "no response yet" if exchange.in_flight else f"no response: {exchange.outcome or 'none was made'}"
     text = f"{exchange.status} {reason_phrase(exchange.status)}".rstrip()
-    if arrival == "cut":
-        return f"{text}, cut short: {exchange.outcome}"
-    text += ", corrupted" if arrival == "corrupted" else ""
     return f"{text}, {exchange.outcome}" if exchange.outcome else text
 
 
@@ -213,11 +146,10 @@ def _details(exchange: Exchange) -> str:
 
 
 def _rules(exchange: Exchange) -> str:
-    told = ((exchange.masked(str(one)), one.sentence) for one in exchange.violations)
-    rows = "".join(
-        f"<li><code>{_text(words)}</code> §{escape(sentence.section)} {_text(sentence.text)}</li>"
-        for words, sentence in told
-    )
+    rows = ""
+    for one in exchange.violations:
+        quoted = f"§{one.sentence.section} {one.sentence.text}"
+        rows += f"<li><code>{_text(exchange.masked(str(one)))}</code> {_text(quoted)}</li>"
     return f"<ul>{rows}</ul>" if rows else ""
 
 

@@ -71,7 +71,9 @@ class Authority:
         except ValueError as error:
             refuse(f"expected host names or addresses for a certificate; got {', '.join(hosts)}: {error}")
         context = server_context()
-        leaf.configure_cert(context)  # pyright: ignore[reportUnknownMemberType]  # it also takes one of pyOpenSSL
+        own_root = ca.cert_pem.bytes() if flaw == "untrusted_root" else b""  # so that clients can name what is wrong
+        with trustme.Blob(leaf.private_key_and_cert_chain_pem.bytes() + own_root).tempfile() as path:
+            context.load_cert_chain(path)
         return context, leaf.cert_chain_pems[0].bytes()
 
 

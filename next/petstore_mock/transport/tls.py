@@ -82,10 +82,10 @@ async def shake(
             return
         plan = opened()
         flaw = None if plan is None else plan.flaw
-        if plan is not None and flaw == "handshake_hang":
-            await _hang(loop, sock, plan)
         if flaw in {"handshake_hang", "handshake_reset"}:
             reset_on_close(sock)
+            if plan is not None and flaw == "handshake_hang":
+                await _hang(loop, sock, plan)
             sock.close()
             return
         options = {"ssl_handshake_timeout": patience, "ssl_shutdown_timeout": _SHUTDOWN}

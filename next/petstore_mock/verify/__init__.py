@@ -15,10 +15,10 @@ from petstore_mock.common.refusing import refuse, require
 from petstore_mock.common.values import is_integer, is_number
 from petstore_mock.verify.evidence import Finding
 from petstore_mock.verify.guest import Guest, Limits
+from petstore_mock.verify.judging import reach_verdict
 from petstore_mock.verify.learned import Learned, learned_from, learned_from_har, recorded_choices
-from petstore_mock.verify.reports import ClauseResult, Drift, Verdict
 from petstore_mock.verify.run import Run
-from petstore_mock.verify.verdict import reach_verdict
+from petstore_mock.verify.verdict import ClauseResult, Drift, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

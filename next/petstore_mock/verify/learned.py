@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from petstore_mock.journal.exchange import Exchange
     from petstore_mock.verify.evidence import Finding
-    from petstore_mock.verify.reports import Verdict
+    from petstore_mock.verify.verdict import Verdict
 
 
 @dataclass(frozen=True)

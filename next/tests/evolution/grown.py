@@ -17,7 +17,6 @@ GENERATOR: Final = Path("tools", "static_types.py")
 
 TAGS: Final = {"description": "Labels", "type": "array", "items": {"type": "string"}, "maxItems": 10}
 TAG: Final = {"description": "Returns only animals with this tag", "type": "string"}
-PET_ID: Final = {"description": "Identifier of the animal", "type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 
 FIELD: Final = """\
     Field(
@@ -85,8 +84,8 @@ def grow(folder: Path) -> None:
     for name in ("NewPet", "Pet"):
         _add_property(folder, name, "tags", TAGS)
     _add_property(folder, "listPets.parameters", "tag", TAG)
-    parameters: dict[str, Any] = {"type": "object", "required": ["petId"], "properties": {"petId": PET_ID}}
-    (folder / "schemas" / "deletePet.parameters.json").write_text(json.dumps(parameters), encoding="utf-8")
+    schemas = folder / "schemas"
+    shutil.copy(schemas / "getPet.parameters.json", schemas / "deletePet.parameters.json")
 
     _run(folder, "-m", "tools.static_types")
 

@@ -126,8 +126,7 @@ def changed(
                 turn.refuse(status)
             else:
                 heads: list[Anything] = []
-                note: Anything = lambda *head, **_: heads.append(head)  # noqa: E731  # no start_response has its type
-                body = b"".join(petstore.app(environ, note))
+                body = b"".join(petstore.app(environ, lambda *head, **_: heads.append(head)))  # type: ignore[arg-type, return-value, unused-ignore]
                 turn.status, turn.document = int(heads[0][0][:3]), json.loads(body) if body else None
                 turn.fields = [field for field in heads[0][1] if field[0] not in {"Content-Length", "Content-Type"}]
             change(turn)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,10 +44,6 @@ def _over_tls(stack: ExitStack, options: dict[str, Any]) -> Service:
 
 
 _DOORS = {"wsgi": _over_wsgi, "asgi": _over_asgi, "socket": _over_socket, "tls": _over_tls}
-if os.environ.get("PETSTORE_DOOR") == "prism":  # tests/inside/peers/test_prism.py runs this suite once more
-    from tests.inside.peers.prism import over_prism
-
-    _DOORS["prism"] = over_prism
 
 
 def _serve(door: str) -> Iterator[Serve]:
@@ -60,7 +55,7 @@ def _serve(door: str) -> Iterator[Serve]:
         yield serve
 
 
-@pytest.fixture(params=["prism"] if "prism" in _DOORS else _DOORS)
+@pytest.fixture(params=_DOORS)
 def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
     """Make services over any door; at the end each verifies that nothing went wrong inside."""
     yield from _serve(request.param)

@@ -1,4 +1,4 @@
-"""Another door for the contract suite: Prism's validation proxy in front of the fake.
+"""Another carrier for the contract suite: Prism's validation proxy in front of the fake.
 
 Prism holds every request and every answer against our OpenAPI document and tells in ``sl-violations`` what it finds. It
 writes bodies anew, so the answer that a test sees is the one that the fake sent, from its journal.
@@ -8,53 +8,56 @@ from __future__ import annotations
 
 import atexit
 import http.client
-import io
 import json
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from petstore_mock import PetStoreMock
-from petstore_mock.cli import run as run_command
-from petstore_mock.contract.interface import BASE_PATH
-from tests.inside.contract.harness import Answer, Service
-from tests.peers.tools import node_tool
+from tests.client import Client, Response
+from tests.peers.tools import node_tool, openapi_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import ExitStack
 
-__all__ = ["over_prism"]
+__all__ = ["PrismClient"]
 
 PATIENCE: Final = 30  # seconds until Prism answers; a second or two on an idle machine
 HOST: Final = "127.0.0.1"
+BASE_PATH: Final = "/v1"
 LARGEST_EXACT: Final = 2**53 - 1  # of the integers that a double holds
 
 
-def over_prism(stack: ExitStack, options: dict[str, Any]) -> Service:
-    """Make a service behind Prism. One at a time: Prism forwards to one fixed port."""
-    fake_port, prism_port = _proxy()
-    petstore = stack.enter_context(PetStoreMock(**{**options, "port": fake_port}))
-    return Service(petstore, PrismTransport(petstore, prism_port))
+class PrismClient(Client):
+    """A client of a new fake that has a Prism of its own: Prism forwards to one fixed port."""
+
+    def __init__(self, stack: ExitStack, **options: Any) -> None:  # noqa: ANN401  # those of PetStoreMock
+        proxy = _idle.pop() if _idle else _proxy()
+        stack.callback(_idle.append, proxy)
+        fake_port, prism_port = proxy
+        self.petstore = stack.enter_context(PetStoreMock(**{**options, "port": fake_port}))
+        self.over = "prism"
+        self._mount = ""
+        self._carrier = Prism(self.petstore, prism_port)
 
 
-@cache
+# The ports that a running Prism forwards to, and its own; of those whose fake has ended.
+_idle: list[tuple[int, int]] = []
+
+
 def _proxy() -> tuple[int, int]:
-    """Start Prism, once for all tests; return the port that it forwards to, and its own."""
+    """Start Prism; return the port that it forwards to, and its own."""
     fake_port, prism_port = _free_port(), _free_port()
-    out = io.StringIO()
-    assert run_command(["openapi"], out, io.StringIO()) == 0
     folder = tempfile.mkdtemp(prefix="prism-")
     atexit.register(shutil.rmtree, folder)  # what is registered first comes last, when Prism has ended
-    document = Path(folder, "openapi.json")
-    document.write_text(out.getvalue(), encoding="utf-8")
+    document = openapi_document(Path(folder))
     command = [node_tool("prism"), "proxy", str(document), f"http://{HOST}:{fake_port}{BASE_PATH}"]
     process = subprocess.Popen([*command, "--port", str(prism_port), "--host", HOST], stdout=subprocess.DEVNULL)
     atexit.register(process.wait, PATIENCE)
@@ -77,22 +80,20 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class PrismTransport:
+class Prism:
     """Sends through Prism, and fails when it objects to what the fake did."""
-
-    name = "prism"
 
     def __init__(self, petstore: PetStoreMock, port: int) -> None:
         self._petstore = petstore
         self._port = port
 
-    def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes | None) -> Answer:
+    def send(self, method: str, target: str, fields: Sequence[tuple[str, str]], body: bytes | None) -> Response:
         _skip_what_prism_cannot_carry(method, target, body)
-        before = self._petstore.journal.total
+        before = len(self._petstore.journal)
         connection = http.client.HTTPConnection(HOST, self._port, timeout=PATIENCE)
         try:
             connection.putrequest(method, target.removeprefix(BASE_PATH), skip_accept_encoding=True)
-            for name, value in headers:
+            for name, value in fields:
                 connection.putheader(name, value)
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
@@ -102,14 +103,13 @@ class PrismTransport:
         finally:
             connection.close()
         journal = self._petstore.journal
-        assert journal.total == before + 1, f"Prism answered {response.status} by itself"
-        entry = journal.last
-        assert entry is not None
+        assert len(journal) == before + 1, f"Prism answered {response.status} by itself"
+        entry = journal[-1]
         assert response.status == entry.status
         _skip_what_is_read_anew(entry.response_body)
-        found = json.loads(response.getheader("sl-violations") or "[]")
-        _check_violations(found, response.status)
-        return Answer(response.status, tuple(entry.response_fields), entry.response_body)
+        if entry.fault is None:
+            _check_violations(json.loads(response.getheader("sl-violations") or "[]"), response.status)
+        return Response(entry.status, tuple(entry.response_fields), entry.response_body)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import io
 import json
 import shutil
 import socket
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from petstore_mock.cli import run as run_command
-from tests.peers.tools import HERE, NODE_MODULES, node_tool, python_tool
+from tests.peers.tools import HERE, NODE_MODULES, node_tool, openapi_document, python_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,9 +70,7 @@ def fastapi(folder: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def prism(folder: Path) -> Iterator[str]:
     """Prism on our OpenAPI document."""
-    out = io.StringIO()
-    assert run_command(["openapi"], out, io.StringIO()) == 0
-    (folder / "openapi.json").write_text(out.getvalue(), encoding="utf-8")
+    openapi_document(folder)
     port = free_port()
     with running([node_tool("prism"), "mock", "openapi.json", "--port", port], port, cwd=folder):
         yield f"http://127.0.0.1:{port}"

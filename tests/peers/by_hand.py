@@ -1,7 +1,7 @@
 """What ``verify`` finds in services of others, asked for once more by requests that know nothing of ``verify``.
 
 Each clause that is broken somewhere has a check here, written from the interface's words. ``test_verify`` holds the
-two to the same findings, and ``python -m tests.inside.peers.by_hand`` writes the table of them into the documents.
+two to the same findings, and ``python -m tests.peers.by_hand`` writes the table of them into the documents.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from tests.inside.peers.foreign_services import KEY, SERVICES
+from tests.peers.foreign_services import KEY, SERVICES
 from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "findings", "table"]
 
 DOCUMENT: Final = ROOT / "docs" / "reference" / "findings.md"
-_BEGIN: Final = "<!-- findings: made by `python -m tests.inside.peers.by_hand` -->"
+_BEGIN: Final = "<!-- findings: made by `python -m tests.peers.by_hand` -->"
 _END: Final = "<!-- end of findings -->"
 _TIMEOUT: Final = 10  # seconds, of a busy machine
 _ABSENT: Final = "/pets/3141592653589793"

@@ -6,16 +6,14 @@ gap ``integral_float`` refuses unless it is ``accept``. No check is left out.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.cli import run as run_command
 from tests.live.stub import stub
-from tests.peers.tools import HERE, python_tool, run
+from tests.peers.tools import HERE, openapi_document, python_tool, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +28,7 @@ SEED = ["--seed", "1"] if os.environ.get("CI") else []  # as Hypothesis's profil
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     """Give a folder with our document, for Schemathesis to work in."""
-    out = io.StringIO()
-    assert run_command(["openapi"], out, io.StringIO()) == 0
-    (tmp_path / "openapi.json").write_text(out.getvalue(), encoding="utf-8")
+    openapi_document(tmp_path)
     return tmp_path
 
 

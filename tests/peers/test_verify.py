@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from petstore_mock.verify import guest, verify
-from tests.inside.peers import by_hand
-from tests.inside.peers.foreign_services import KEY, SERVICES
+from petstore_mock.verify import verify
+from tests.peers import by_hand
+from tests.peers.foreign_services import KEY, SERVICES
 from tools.documents.blocks import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.peers
-
-
-@pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest, "sleep", lambda _seconds: None)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -30,7 +25,7 @@ def test_each_finding_is_found_by_hand_and_is_in_the_document(service: str, tmp_
         verdict = verify(url, api_key=KEY, allow_create=30, rate=1e6, timeout=10.0)
     assert verdict.exit_code == 1
     assert {clause.id for clause in verdict.broken} == {*found}
-    assert found == by_hand.documented()[service], "'python -m tests.inside.peers.by_hand' writes them anew"
+    assert found == by_hand.documented()[service], "'python -m tests.peers.by_hand' writes them anew"
     holds = sum(clause.result == "holds" for clause in verdict.clauses)
     counts = (ROOT / "docs" / "how-to" / "verify.md").read_text(encoding="utf-8")
     assert re.search(rf"^\| [^|]*{service}[^|]* \| {holds} \| {len(found)} \|", counts, re.MULTILINE), holds

@@ -12,14 +12,14 @@ from tests.peers.tools import node_tool, run
 
 pytestmark = [pytest.mark.peers]
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def test_contract_suite_passes_through_prism() -> None:
-    """The suite runs once more, in a process of its own, with Prism as its only door."""
+    """The suite runs once more, in a process of its own, with Prism as the only carrier."""
     node_tool("prism")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-rs"]
-    output = run(*command, "tests/inside/contract/test_interface.py", cwd=ROOT, environment={"PETSTORE_DOOR": "prism"})
+    output = run(*command, "tests/contract/test_interface.py", cwd=ROOT, environment={"PETSTORE_OVER": "prism"})
     passed = re.search(r"([0-9]+) passed", output)
     assert passed, output
-    assert int(passed[1]) >= 120, output
+    assert int(passed[1]) >= 100, output

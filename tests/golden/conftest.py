@@ -1,0 +1,34 @@
+"""A day's work, whose traces the golden files show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import PetStoreMock, faults
+from tests.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEY = "a-fixed-key-of-the-team"
+
+
+@pytest.fixture
+def day() -> Iterator[PetStoreMock]:
+    """Give a fake whose journal has a request of each outcome."""
+    with PetStoreMock(control=True, api_key=KEY) as petstore, Client(petstore) as client:
+        petstore.clock.travel_to("2026-03-02T09:30:00Z")
+        petstore.clock.freeze()
+        client.list("?limit=2")
+        client.create(name="Rex", categoryId=1)
+        petstore.inject(faults.reset(), on="createPet", at="after_commit", times=1)
+        client.status("createPet", body={"name": "Tom", "categoryId": 2})
+        client.create(name="<b>Bella</b>", categoryId="three", colour="brown")
+        petstore.inject(faults.rate_limited(7), on="listPets", times=1)
+        client.status("listPets", query="?limit=20")
+        client.get(99)
+        client.status("listPets", key="nobodys-key")
+        client.get(1)
+        yield petstore

@@ -1,0 +1,73 @@
+"""What the commands print: help, gaps, documents, and the verdict on a service that breaks the contract."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+from petstore_mock import PetStoreMock, faults
+from tests.golden.compare import hold, hold_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def printed(*arguments: str, code: int = 0) -> str:
+    """Return what a command prints."""
+    command = [sys.executable, "-m", "petstore_mock", *arguments]
+    environment = {"COLUMNS": "100", "NO_COLOR": "1", "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", ["", "serve", "ready", "gaps", "openapi", "verify", "learn"])
+def test_help(command: str) -> None:
+    hold(f"help-{command or 'all'}.txt", printed(*filter(None, [command]), "--help"))
+
+
+def test_gaps() -> None:
+    hold("gaps.txt", printed("gaps"))
+
+
+def test_openapi_document() -> None:
+    hold_json("openapi.json", json.loads(printed("openapi")))
+
+
+def test_document_of_the_door(day: PetStoreMock) -> None:
+    """A line for each operation and each schema: the whole would be thousands."""
+    with urllib.request.urlopen(f"{day.control_url}openapi.json", timeout=10) as response:
+        document = json.load(response)
+    lines = [
+        f"{method.upper()} {path} {json.dumps(operation)}"
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if not path.startswith("/w/")
+    ]
+    lines += [f"{name} {json.dumps(schema)}" for name, schema in document["components"]["schemas"].items()]
+    hold("door.txt", "\n".join(lines))
+
+
+@pytest.fixture
+def broken() -> PetStoreMock:
+    """A service that breaks clauses of each kind: of a list, of a body, of an error, of a status."""
+    petstore = PetStoreMock(seed=3, api_key="a-fixed-key")
+    petstore.inject(faults.respond(200, json=[{"id": "1", "name": "Rex", "categoryId": 1}]), on="listPets", times=None)
+    return petstore
+
+
+def test_verdict_on_a_service_that_breaks_the_contract(broken: PetStoreMock, tmp_path: Path) -> None:
+    record, report = tmp_path / "record.json", tmp_path / "junit.xml"
+    options = ("--api-key", "a-fixed-key", "--rate", "1000", "--json", str(record), "--junit", str(report))
+    with broken:
+        text = printed("verify", broken.url, *options, code=1)
+    clauses = json.loads(record.read_bytes())["clauses"]
+    details = [clause["detail"] for clause in clauses if clause["result"] == "broken"]
+    assert details
+    assert all(detail and detail in text for detail in details), "each broken clause says what came"
+    hold("verdict.txt", text, {str(tmp_path): "FOLDER"})

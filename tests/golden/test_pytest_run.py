@@ -1,0 +1,180 @@
+"""What a failing run of pytest leaves: journal and notes on the terminal, coverage, archive and page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.golden.compare import hold
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUITE = """
+import http.client
+import json
+from urllib.parse import urlsplit
+
+import pytest
+
+from petstore_mock import faults
+
+
+def call(petstore, method="GET", path="/pets", body=None):
+    parts = urlsplit(petstore.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+    headers = {**petstore.headers, "Content-Type": "application/json"}
+    try:
+        connection.request(method, parts.path + path, None if body is None else json.dumps(body), headers)
+        connection.getresponse().read()
+    except ConnectionError:
+        pass
+    finally:
+        connection.close()
+
+
+def test_with_each_outcome(petstore):
+    petstore.clock.travel_to("2026-03-02T09:30:00Z")
+    petstore.clock.freeze()
+    call(petstore, "POST", body={"name": "<b>Bella</b>", "categoryId": "one", "colour": "brown"})
+    petstore.inject(faults.reset(), on="createPet", at="after_commit", times=1)
+    call(petstore, "POST", body={"name": "Rex", "categoryId": 1})
+    call(petstore, "POST", body={"name": "Rex", "categoryId": 1})
+    petstore.inject(503, on="listPets", times=1)
+    call(petstore)
+    call(petstore, path="/pets?limit=5")
+    call(petstore, path="/pets/99")
+    pytest.fail("on purpose", pytrace=False)
+
+
+def test_with_a_world_of_its_own(petstore):
+    with petstore.fresh(seed=1) as other:
+        call(other, path="/pets/1")
+        pytest.fail("on purpose", pytrace=False)
+
+
+def test_with_a_fault_that_no_request_meets(petstore):
+    call(petstore)
+    petstore.inject(faults.delay(1), on="createPet", times=1)
+
+
+def test_that_passes(petstore):
+    call(petstore)
+"""
+
+
+class Run(NamedTuple):
+    """The terminal's text, and the folder of files."""
+
+    text: str
+    folder: Path
+
+    def archive(self, test: str) -> list[dict[str, dict[str, object]]]:
+        (path,) = self.folder.glob(f"har/*{test}*.har")
+        entries: list[dict[str, dict[str, object]]] = json.loads(path.read_bytes())["log"]["entries"]
+        return entries
+
+    def page(self, test: str) -> str:
+        (path,) = self.folder.glob(f"pages/*{test}*.html")
+        return path.read_text(encoding="utf-8")
+
+
+class Words(HTMLParser):
+    """The words of a page, a line for each piece of text; pictures and style are left out."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._without_words = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._without_words += tag in {"style", "svg"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self._without_words -= tag in {"style", "svg"}
+
+    def handle_data(self, data: str) -> None:
+        if not self._without_words and data.strip():
+            self.lines.append(data.strip("\n"))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "test_drawn.py").write_text(SUITE, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    options = ("--petstore-html=pages", "--petstore-har=har", "--petstore-coverage", "-p", "no:cacheprovider")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--tb=short", *options],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PETSTORE_", "PYTEST_"))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert re.search(r"3 failed, 1 passed|2 failed, 2 passed, 1 error", done.stdout), done.stdout + done.stderr
+    return Run(done.stdout, folder)
+
+
+def sections(text: str) -> str:
+    """Return the parts of a run's text that the package writes; pytest's own differ between its versions."""
+    kept, ours = [], False
+    for line in text.splitlines():
+        if re.match(r"[-=_]{3,}.*[-=_]{3,}$", line) or line.startswith("FAILED"):
+            title = line.strip("-=_ ")
+            ours = title.startswith("petstore")
+            kept += [f"--- {title}"] if ours or title.startswith("test_") else []
+        elif ours:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def test_terminal(run: Run) -> None:
+    text = sections(run.text)
+    assert "body.categoryId" in text
+    hold("terminal.txt", text, {str(run.folder): "FOLDER"})
+
+
+@pytest.mark.parametrize("test", ["each_outcome", "world_of_its_own"])
+def test_page(run: Run, test: str) -> None:
+    hold(f"page-{test}.txt", Words(run.page(test)).text, {str(run.folder): "FOLDER"})
+
+
+def test_page_of_the_coverage(run: Run) -> None:
+    hold("page-coverage.txt", Words((run.folder / "pages" / "coverage.html").read_text(encoding="utf-8")).text)
+
+
+def test_page_shows_each_message_that_the_archive_has(run: Run) -> None:
+    """Bodies and fields as they were sent, in the order of the page's requests."""
+    text = Words(run.page("each_outcome")).text
+    shown = []
+    for entry in run.archive("each_outcome"):
+        sent, received = entry["request"].get("postData"), entry["response"]["content"]
+        for content in (sent, received):
+            if isinstance(content, dict) and content.get("text"):
+                assert content["text"] in text
+                shown.append(content["text"])
+        for headers in (entry["request"]["headers"], entry["response"]["headers"]):
+            assert isinstance(headers, list)
+            assert all(f"{field['name']}: {field['value']}" in text for field in headers)
+    assert len(shown) == 8, "three of requests, five of responses: one was lost"
+
+
+def test_page_runs_nothing_and_loads_nothing(run: Run) -> None:
+    page = run.page("each_outcome")
+    assert "default-src 'none'" in page
+    assert "<b>Bella" not in page
+    assert not re.search(r"<(script|link|iframe|img|object|base)\b|\s(src|href|onclick|onload)=", page)
