@@ -76,7 +76,8 @@ format: $(LINT)  ## format, and mend what ruff can mend safely
 	$(BIN)/ruff format
 
 # The documents of the old package have generators of their own.
-GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,tools.documents)
+GENERATORS := $(if $(wildcard tests/inside),tests.inside.docs.generated tests.inside.live.tls_clients,\
+	tools.static_types tools.documents)
 generated: $(TEST)  ## write the parts of the documents that are made from the code
 	$(foreach generator,$(GENERATORS),$(BIN)/python -m $(generator) &&) true
 
