@@ -41,14 +41,7 @@ _NOT_SENT: Final = _NotSent()
 
 
 class Criteria:
-    """Criteria that a request must meet, by name.
-
-    Args:
-        asked: names and values: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``,
-            ``query``, ``headers``, ``method``, ``path``, ``fault``, ``condition``, or an argument of the operation.
-        operation: the operation; None for any request.
-        before_response: whether there is no response yet, so that none of the criteria may ask for it.
-    """
+    """Criteria that a request must meet, by name."""
 
     def __init__(
         self, asked: Mapping[str, Any], operation: str | None = None, *, before_response: bool = False

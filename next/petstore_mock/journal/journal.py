@@ -260,17 +260,7 @@ class Journal:
         return found
 
     def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
-        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived.
-
-        Args:
-            operation: the operation; None for any request.
-            times: how many exactly; None for one or more.
-            where: the criteria.
-
-        Raises:
-            PetStoreMockError: there is no such operation or criterion.
-            EvictedError: there are criteria, and requests are gone.
-        """
+        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived."""
         if where and self.evicted:
             raise self._lost()
         return self._judge(Criteria(where, operation), times)[:2]

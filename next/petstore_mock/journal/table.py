@@ -61,12 +61,7 @@ def preformatted(text: str) -> str:
 
 
 def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> str:
-    """Return the table of exchanges, the newest first.
-
-    Args:
-        exchanges: the exchanges, oldest first.
-        details: whether each row can be opened to headers, bodies, broken rules and a curl line.
-    """
+    """Return the table of exchanges, the newest first."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1
