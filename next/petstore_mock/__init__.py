@@ -10,7 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from petstore_mock import checks as checks
     from petstore_mock import faults as faults
+    from petstore_mock import stateful as stateful
+    from petstore_mock import strategies as strategies
+    from petstore_mock import verify as verify
     from petstore_mock.core.clock import Clock as Clock
     from petstore_mock.core.fault_plan import FaultHandle as FaultHandle
     from petstore_mock.core.world import Snapshot as Snapshot
@@ -63,8 +67,12 @@ __all__ = [
     "RemotePetStore",
     "Snapshot",
     "VerificationError",
+    "checks",
     "connect",
     "faults",
+    "stateful",
+    "strategies",
+    "verify",
 ]
 
 

@@ -425,8 +425,7 @@ _MADE: Final = (
     "create-category-1.0",
     "create-name-256",
     "create-category-0",
-    "create-text-plain",
-)
+)  # not create-text-plain: a service that takes it need not read it as JSON (gap media_type)
 _GOT: Final = ("get-known", "get-known-after", "get-made*")
 _KEYLESS: Final = ("list-no-key", "list-key-in-query")
 

@@ -176,6 +176,6 @@ def test_entry_says_of_which_type_each_attribute_is(name: str) -> None:
 def test_entry_says_what_is_raised(name: str) -> None:
     """The errors that the function itself raises; those of other functions, a reader of its words must see."""
     function = inspect.unwrap(ROUTINES[name])
-    raised = set(re.findall(r"^ +raise (\w+)\(", inspect.getsource(function), re.MULTILINE)) - {"AttributeError"}
+    raised = set(re.findall(r"^ +raise ([A-Z]\w+)\(", inspect.getsource(function), re.MULTILINE)) - {"AttributeError"}
     text = inspect.getdoc(function) or ""
     assert ELSEWHERE.search(text) or all(error in text for error in raised), f"say when it raises {sorted(raised)}"

@@ -27,12 +27,13 @@ import pytest
 from petstore_mock import faults
 
 
-def call(petstore, method="GET", path="/pets", body=None):
+def call(petstore, method="GET", path="/pets", body=None, content=None, **fields):
     parts = urlsplit(petstore.url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
-    headers = {**petstore.headers, "Content-Type": "application/json"}
+    headers = {**petstore.headers, "Content-Type": "application/json", **fields}
+    content = content if body is None else json.dumps(body)
     try:
-        connection.request(method, parts.path + path, None if body is None else json.dumps(body), headers)
+        connection.request(method, parts.path + path, content, headers)
         connection.getresponse().read()
     except ConnectionError:
         pass
@@ -63,6 +64,25 @@ def test_with_a_world_of_its_own(petstore):
 def test_with_a_fault_that_no_request_meets(petstore):
     call(petstore)
     petstore.inject(faults.delay(1), on="createPet", times=1)
+
+
+def test_with_odd_requests(petstore):
+    with petstore.expect_violation("categoryId"):
+        call(petstore, "POST", body={"name": "Rex"})
+    for _ in range(4):
+        call(petstore, path="/pets?limit=0")
+    call(petstore, "POST", content=bytes(range(256)))
+    call(petstore, "POST", body={"name": "R" * 5000})
+    call(petstore, "POST", content="'$(whoami)' it's @file")
+    call(petstore, Authorization=f"Bearer Bearer {petstore.api_key}")
+    call(petstore, Authorization=petstore.api_key)
+    call(petstore, path=f"/pets?key={petstore.api_key}")
+    call(petstore, "PURGE")
+    call(petstore, path="/dogs")
+    petstore.inject(faults.delay(0.01), on="listPets", times=1)
+    petstore.inject(faults.truncate(), on="createPet", times=1)
+    call(petstore)
+    pytest.fail("on purpose", pytrace=False)
 
 
 def test_that_passes(petstore):
@@ -125,7 +145,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         timeout=120,
         check=False,
     )
-    assert re.search(r"3 failed, 1 passed|2 failed, 2 passed, 1 error", done.stdout), done.stdout + done.stderr
+    assert re.search(r"4 failed, 1 passed|3 failed, 2 passed, 1 error", done.stdout), done.stdout + done.stderr
     return Run(done.stdout, folder)
 
 
@@ -145,10 +165,11 @@ def sections(text: str) -> str:
 def test_terminal(run: Run) -> None:
     text = sections(run.text)
     assert "body.categoryId" in text
+    assert re.search(r"petstore-[0-9a-f]{8}-", text) is None, "no key is shown"
     hold("terminal.txt", text, {str(run.folder): "FOLDER"})
 
 
-@pytest.mark.parametrize("test", ["each_outcome", "world_of_its_own"])
+@pytest.mark.parametrize("test", ["each_outcome", "world_of_its_own", "odd_requests"])
 def test_page(run: Run, test: str) -> None:
     hold(f"page-{test}.txt", Words(run.page(test)).text, {str(run.folder): "FOLDER"})
 
