@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -38,7 +37,7 @@ def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
-    return property(attrgetter(f"request.{name}"))
+    return property(lambda exchange: getattr(exchange.request, name))
 
 
 class Exchange:
