@@ -38,12 +38,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def moment_of(when: str | date | datetime, name: str = "when") -> float:
-    """Return a moment in seconds since 1970; a date means its midnight, and no zone means UTC.
-
-    Args:
-        when: ISO 8601 text, a date or a datetime.
-        name: the argument of the caller, for the error.
-    """
+    """Return a moment in seconds since 1970; a date means its midnight, and no zone means UTC."""
     moment: object = when
     if isinstance(when, str):
         try:

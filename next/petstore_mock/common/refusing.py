@@ -25,13 +25,7 @@ def require(holds: object, expected: str, **got: object) -> None:
 
 
 def one_of(name: object, known: Iterable[str], kind: str) -> str:
-    """Return ``name`` if it is one of ``known``; else raise PetStoreMockError with the nearest of them.
-
-    Args:
-        name: the value that the author passed.
-        known: the right values.
-        kind: what they are, in the singular and without an article, such as ``operation``.
-    """
+    """Return ``name`` if it is one of ``known``; else raise PetStoreMockError with the nearest of them."""
     names = list(known)
     if isinstance(name, str) and name in names:
         return name

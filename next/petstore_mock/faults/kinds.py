@@ -93,14 +93,13 @@ def _retry_after(name: str, value: Any) -> int | str | None:  # noqa: ANN401
     return int(value)
 
 
-def _fraction(name: str, value: Any) -> float:  # noqa: ANN401
-    require(_is_float(value) and 0 <= value < 1, "a fraction of at least 0 and below 1", **{name: value})
+def _number(expected: str, holds: Callable[[float], bool], name: str, value: Any) -> float:  # noqa: ANN401
+    require(_is_float(value) and holds(value), expected, **{name: value})
     return _plain(value)
 
 
-def _rate(name: str, value: Any) -> float:  # noqa: ANN401
-    require(_is_float(value) and value > 0, "a positive number of bytes per second", **{name: value})
-    return _plain(value)
+_fraction: Final = partial(_number, "a fraction of at least 0 and below 1", lambda value: 0 <= value < 1)
+_rate: Final = partial(_number, "a positive number of bytes per second", lambda value: value > 0)
 
 
 def _faults(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ANN401

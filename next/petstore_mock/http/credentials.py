@@ -31,13 +31,7 @@ def bearer_key(values: Sequence[bytes]) -> tuple[str | None, str]:
 
 
 def key_fault(condition: str, values: Sequence[str], keys: Iterable[str]) -> str:
-    """Say what is wrong with refused credentials; empty where the condition alone says it.
-
-    Args:
-        condition: why they were refused: a name of ``CONDITIONS``.
-        values: the values of the Authorization fields.
-        keys: the keys of the request's world, the test's own first.
-    """
+    """Say what is wrong with refused credentials; empty where the condition alone says it."""
     if condition not in {"unknown_key", "malformed_credentials"}:
         return ""
     if len(values) > 1:

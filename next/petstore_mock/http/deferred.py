@@ -81,10 +81,7 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """A response that a thread must make, because it waits or runs code of the test.
-
-    ``streams`` tells that the response ends only when the client leaves.
-    """
+    """A response that a thread must make, because it waits or runs code of the test."""
 
     run: Callable[[], Response | Stream]
-    streams: bool = False
+    streams: bool = False  # until the client leaves

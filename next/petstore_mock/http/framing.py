@@ -12,10 +12,7 @@ _CHUNKS: Final = 3  # more than one, so that a client which reads only the first
 def frame(
     response: Response, *, modern: bool, bodiless: bool, closing: bool, chunked: bool | None = None
 ) -> tuple[bytes, bytes]:
-    """Return the head and the body of ``response`` as they go out.
-
-    ``modern`` means a request of HTTP/1.1, ``bodiless`` a HEAD; ``chunked`` overrides the response's wire format.
-    """
+    """Return the head and the body of ``response`` as they go out."""
     body = response.body
     lines = [response.head.wire, b"Date: ", response.date, b"\r\n"]
     if response.status in UNSIZED_STATUSES:

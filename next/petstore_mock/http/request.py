@@ -23,13 +23,9 @@ UNASKED_BODY: Final = 64 * 1024  # bytes of a body that an adapter reads before 
 
 
 class Fields(tuple[tuple[bytes, bytes], ...]):  # noqa: SLOT001  # a tuple's slots would have to be empty
-    """Header fields as (name, value), in the order and the letter case of the request; requests may share one object.
+    """Header fields as (name, value), in the order and the letter case of the request; requests may share them."""
 
-    Attributes:
-        by_name: the values by lower-case name; read-only.
-    """
-
-    by_name: Mapping[bytes, tuple[bytes, ...]]
+    by_name: Mapping[bytes, tuple[bytes, ...]]  # the values by lower-case name
 
     def __init__(self, _fields: Iterable[tuple[bytes, bytes]] = (), /) -> None:  # the tuple already holds them
         by_name: dict[bytes, tuple[bytes, ...]] = {}

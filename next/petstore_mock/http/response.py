@@ -32,11 +32,7 @@ def is_field(name: str, value: str) -> bool:
 
 
 class Head:
-    """The status and the fixed header fields of a response; immutable, shared by responses, encoded once.
-
-    The adapters add ``Date``, ``Content-Length``, ``Connection`` and ``Transfer-Encoding``. The connection option that
-    belongs to ``Upgrade`` stands in ``wire`` only, because WSGI allows no such field.
-    """
+    """The status and the fixed header fields of a response; immutable. Adapters add those of the framing, and Date."""
 
     __slots__ = ("fields", "status", "wire")
 
@@ -48,7 +44,7 @@ class Head:
         self.fields: tuple[tuple[str, str], ...] = tuple(fields)
         lines = [f"HTTP/1.1 {status} {reason_phrase(status)}", *(f"{name}: {value}" for name, value in fields)]
         if any(name.lower() == "upgrade" for name, _ in fields):
-            lines.append("Connection: Upgrade")  # RFC 9110 §7.8
+            lines.append("Connection: Upgrade")  # RFC 9110 §7.8; WSGI allows no such field
         self.wire = ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
     def __repr__(self) -> str:
@@ -79,20 +75,16 @@ PLAIN: Final = WireFormat()
 
 
 class Response:
-    """A response of the core.
-
-    ``date`` is by the fake's clock (RFC 9110 §6.6.1). ``wire`` is head and body as one write, which a connection keeps
-    for the next time; empty until then. For a HEAD request the adapter sends only the length of ``body``.
-    """
+    """A response of the core."""
 
     __slots__ = ("body", "date", "head", "wire", "wire_format")
 
     def __init__(self, head: Head, body: bytes, date: bytes, wire_format: WireFormat = PLAIN) -> None:
         self.head = head
         self.body = body
-        self.date = date
+        self.date = date  # by the fake's clock (RFC 9110 §6.6.1)
         self.wire_format = wire_format
-        self.wire = b""
+        self.wire = b""  # head and body as one write, which a connection keeps for the next time
 
     def __repr__(self) -> str:
         return f"<Response {self.head.status} {len(self.body)} bytes>"

@@ -151,13 +151,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def as_behaviour(given: object, folder: Path | None = None) -> Behaviour:
-    """Return the behaviour that a caller passes.
-
-    Args:
-        given: a ``Behaviour``; the name of a preset; the path of a TOML file; a mapping of gaps, which may name a
-            ``preset``; None for the default.
-        folder: the folder of a relative path; the working directory unless given.
-    """
+    """Return the behaviour that a caller passes."""
     if given is None or isinstance(given, Behaviour):
         return given or Behaviour()
     if isinstance(given, Mapping):

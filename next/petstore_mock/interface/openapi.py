@@ -28,10 +28,7 @@ _REFUSING: Final = ("after_removal", "rate_limit")  # besides the gaps of valida
 
 
 def openapi_document(server: str | None = None) -> JsonObject:
-    """Return the interface as an OpenAPI 3.1 document.
-
-    ``server`` is a base address to list before the two environments of §1, such as ``http://127.0.0.1:8080/v1``.
-    """
+    """Return the interface as an OpenAPI 3.1 document."""
     given = [] if server is None else [{"url": server.rstrip("/"), "description": "petstore-mock, a fake"}]
     paths: JsonObject = {}
     for operation in OPERATIONS.values():
@@ -173,11 +170,7 @@ def _reference(kind: str, name: str) -> JsonObject:
 
 
 def _converted(node: Any, file: str) -> Any:  # noqa: ANN401  # a JSON value
-    """Return a part of the schema ``file`` as a part of the document.
-
-    A reference to a whole schema becomes one to its component. Generators of clients follow no other references, so
-    that the schema takes the place of a reference to a part of it.
-    """
+    """Return a part of a schema; generators of clients follow references to whole components alone."""
     if is_array(node):
         return [_converted(item, file) for item in node]
     if not is_object(node):

@@ -98,12 +98,9 @@ def parameters(operation: Operation) -> Mapping[str, Schema]:
 
 
 def violations(rules: Schema, value: Any, location: str) -> Violations:  # noqa: ANN401  # a JSON value is any value
-    """Hold ``value`` against the schema ``rules``; return every rule that it breaks, in path order.
-
-    A value of the wrong type breaks the type alone: its other violations follow from it. ``location`` is the first
-    part of each path, such as ``body``.
-    """
+    """Hold ``value`` against the schema ``rules``; return every rule that it breaks, in path order."""
     errors = [one for error in judge_class()(rules).iter_errors(value) for one in _told(error)]
+    # A value of the wrong type breaks the type alone: its other violations follow from it.
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     found = Violations()
     # A client can add unknown members without end: they take the room that the others leave.

@@ -72,14 +72,7 @@ _encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), al
 
 
 def decode_json(body: bytes) -> tuple[Any, Violations]:
-    """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates).
-
-    Returns:
-        The value, with the last of repeated members, and a violation (rule ``uniqueMembers``) for each of them.
-
-    Raises:
-        MalformedJsonError: the body is not a JSON text, or no response can repeat its values.
-    """
+    """Decode a JSON text strictly (RFC 8259, and RFC 7493 for repeated members and surrogates)."""
     if not body:
         _refuse("must be a JSON object and is empty")
     if body.startswith(b"\xef\xbb\xbf"):

@@ -100,10 +100,7 @@ def path_of(steps: Iterable[str | int], path: str = "body") -> str:
 
 
 def no_such_name(name: str, known: Iterable[str], kind: str, *, given: Container[str] = ()) -> str:
-    """Return the words for a name that is not known: the names that are, and the nearest that did not come itself.
-
-    ``kind`` says in the singular what the names are, such as ``field of Pet``.
-    """
+    """Return the words for a name that is not known: the names that are, and the nearest that did not come itself."""
     names = list(known)
     offer = f"; the {kind.split(maxsplit=1)[0]}s are {', '.join(names)}" if names else ""
     meant = nearest(name, [other for other in names if other not in given])

@@ -41,14 +41,7 @@ _NOT_SENT: Final = _NotSent()
 
 
 class Criteria:
-    """Criteria that a request must meet, by name.
-
-    Args:
-        asked: names and values: ``status`` (an int is the HTTP status, text is the argument), ``json``, ``body``,
-            ``query``, ``headers``, ``method``, ``path``, ``fault``, ``condition``, or an argument of the operation.
-        operation: the operation; None for any request.
-        before_response: whether there is no response yet, so that none of the criteria may ask for it.
-    """
+    """Criteria that a request must meet, by name."""
 
     def __init__(
         self, asked: Mapping[str, Any], operation: str | None = None, *, before_response: bool = False
@@ -58,12 +51,10 @@ class Criteria:
         self._general = [name for name in GENERAL if not (before_response and name in _OF_RESPONSE)]
         self._checks = [self._check(name, value) for name, value in asked.items()]
 
-    @property
-    def claim(self) -> str:
-        """The criteria in words: ``with name='Rex'``; keys are masked."""
-        return (
-            f"with {', '.join(f'{name}={_show(value)}' for name, value in self.shown().items())}" if self.asked else ""
-        )
+    def claim_of(self, times: str) -> str:
+        """Return the claim of an assertion in words: ``expected getPet twice with petId=1``; keys are masked."""
+        words = ", ".join(f"{name}={_show(value)}" for name, value in self.shown().items())
+        return f"expected {self.operation or 'a request'} {times}{f' with {words}' if words else ''}"
 
     def shown(self) -> dict[str, Any]:
         """Return the criteria by name; keys in header fields and parameters are masked."""

@@ -22,10 +22,7 @@ _NOT_REPEATED: Final = frozenset(
 
 
 def curl_line(exchange: Exchange) -> str:
-    """Return a shell command that repeats a request; empty where no whole request arrived.
-
-    The bearer key, right or wrong, stands in it as ``$PETSTORE_KEY``; other credentials are masked.
-    """
+    """Return a shell command that repeats a request; empty where no whole request arrived."""
     if exchange.target in {"", "-"} or exchange.request.oversized:
         return ""
     parts = ["curl", "-i", *_method(exchange)]

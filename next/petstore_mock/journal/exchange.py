@@ -36,6 +36,10 @@ def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
+def _of_request(name: str) -> Any:  # noqa: ANN401  # the annotation of the attribute has the type
+    return property(lambda exchange: getattr(exchange.request, name))
+
+
 class Exchange:
     """One request, its response, and the decision about it.
 
@@ -47,6 +51,15 @@ class Exchange:
     owner: str | None  #: the test that owns the world
     request: ApiRequest  #: the journal keeps at most 64 KiB of its body
     timestamp: float  #: the fake's time of its arrival, in seconds since 1970
+
+    connection: int = _of_request("connection")  #: the number of its connection, from 1; 0 without a socket
+    exchange: int = _of_request("exchange")  #: its number on its connection, from 1
+    method: str = _of_request("method")  #: as sent
+    target: str = _of_request("target")  #: path and query as sent, percent-encoded
+    path: str = _of_request("path")  #: percent-decoded
+    query: dict[str, str] = _of_request("query")  #: the parameters, decoded; a repeated parameter has its last value
+    operation: str | None = _of_request("operation")  #: the operation that the route found, or None
+    body: bytes = _of_request("body")  #: the body of the request, of a longer one the first 64 KiB
 
     # Most exchanges keep these values: an instance has only the ones that differ.
     duration: float = 0.0  #: seconds from its first byte to the response, by the real clock
@@ -113,41 +126,6 @@ class Exchange:
         return datetime.fromtimestamp(self.timestamp, UTC)
 
     @property
-    def connection(self) -> int:
-        """The number of its connection, from 1; 0 without a socket."""
-        return self.request.connection
-
-    @property
-    def exchange(self) -> int:
-        """Its number on its connection, from 1."""
-        return self.request.exchange
-
-    @property
-    def method(self) -> str:
-        """The method as sent."""
-        return self.request.method
-
-    @property
-    def target(self) -> str:
-        """The target as sent, percent-encoded: path and query."""
-        return self.request.target
-
-    @property
-    def path(self) -> str:
-        """The path, percent-decoded."""
-        return self.request.path
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The query parameters, decoded; a repeated parameter has its last value."""
-        return self.request.query
-
-    @property
-    def operation(self) -> str | None:
-        """The operation that the route found, or None."""
-        return self.request.operation
-
-    @property
     def fields(self) -> FieldPairs:
         """The header fields of the request in the order sent."""
         return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.fields]
@@ -156,11 +134,6 @@ class Exchange:
     def headers(self) -> dict[str, str]:
         """The header fields of the request by lower-case name, repeated ones joined by a comma."""
         return joined(self.fields)
-
-    @property
-    def body(self) -> bytes:
-        """The body of the request, of a longer one the first 64 KiB."""
-        return self.request.body
 
     @property
     def body_size(self) -> int:

@@ -236,7 +236,7 @@ class Journal:
         Raises:
             VerificationError: they did not; lists the nearest requests and why each differs.
             PetStoreMockError: there is no such operation or criterion.
-            EvictedError: the answer depends on requests that are gone.
+            EvictedError: there are criteria, and some requests are gone.
         """
         __tracebackhide__ = True
         return self._assert(Criteria(criteria, operation), times)
@@ -260,43 +260,22 @@ class Journal:
         return found
 
     def check(self, operation: str | None, times: int | None, where: Mapping[str, Any]) -> tuple[bool, str]:
-        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived.
-
-        Args:
-            operation: the operation; None for any request.
-            times: how many exactly; None for one or more.
-            where: the criteria.
-
-        Raises:
-            PetStoreMockError: there is no such operation or criterion.
-            EvictedError: there are criteria, and requests are gone.
-        """
-        if where and self.evicted:
-            raise self._lost()
+        """Return whether the assertion of :meth:`assert_called` holds, and in words how many requests arrived."""
         return self._judge(Criteria(where, operation), times)[:2]
 
     def _judge(self, asked: Criteria, times: int | None) -> tuple[bool, str, list[Exchange]]:
-        kept = self._kept()
-        has_criteria = bool(asked.asked)
-        found = [exchange for exchange in kept if asked.matches(exchange)]
-        is_exact = not has_criteria or not kept or kept[0].number == 1
-        count = len(found) if has_criteria else self._count(asked.operation)
-        if not is_exact and (not found if times is None else count <= times):
+        if asked.asked and self.evicted:
             raise self._lost()
-        passed = count > 0 if times is None else count == times
-        wanted = "at least once" if times is None else _times(times)
-        claim = " ".join(filter(None, (asked.operation or "a request", wanted, asked.claim)))
-        came = f"{'' if is_exact else 'at least '}{_times(count)}"
-        if passed:
-            return True, f"expected {claim}; it arrived {came}", found
+        found = self._matching(asked)
+        of_operation = self.total if asked.operation is None else self.counts[asked.operation]
+        count = len(found) if asked.asked else of_operation
+        claim = asked.claim_of("at least once" if times is None else _times(times))
+        if count > 0 if times is None else count == times:
+            return True, f"{claim}; it arrived {_times(count)}", found
         too_few = times is None or count < times
-        claim = (
-            f"expected no {asked.operation or 'request'}" if times == 0 and not has_criteria else f"expected {claim}"
-        )
-        return False, self._failure(claim, came if count else "", found, asked if too_few else None), found
-
-    def _count(self, operation: str | None) -> int:
-        return self.total if operation is None else self.counts[operation]
+        if times == 0 and not asked.asked:
+            claim = f"expected no {asked.operation or 'request'}"
+        return False, self._failure(claim, _times(count) if count else "", found, asked if too_few else None), found
 
     def _failure(self, claim: str, came: str, found: Sequence[Exchange], nearest: Criteria | None) -> str:
         """Return what arrived instead: the requests that match, and the misses that are nearest to the criteria."""
@@ -385,9 +364,8 @@ class Journal:
             return found
         if self.evicted:
             raise self._lost()
-        claim = " ".join(filter(None, (asked.operation or "a request", _times(times), asked.claim)))
-        came = _times(len(found)) if found else ""
-        raise VerificationError(self._failure(f"expected {claim} within {timeout:g} s", came, found, asked))
+        claim = f"{asked.claim_of(_times(times))} within {timeout:g} s"
+        raise VerificationError(self._failure(claim, _times(len(found)) if found else "", found, asked))
 
     # Export
 

@@ -37,9 +37,6 @@ table { border-collapse: collapse; width: 100%; } caption { text-align: start; c
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: start; vertical-align: top; }
 summary { cursor: pointer; } .faint { color: var(--faint); } .commit { color: var(--commit); }
 .refused .response, .lost .response, .trouble { color: var(--trouble); } .fault { color: var(--fault); }
-@media (max-width: 40rem) { .exchange thead { position: absolute; clip-path: inset(50%); }
-  .exchange tr, .exchange td, .exchange th { display: block; border: 0; padding: .1rem 0; }
-  .exchange tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } .exchange td:empty { display: none; } }
 """
 
 
@@ -61,12 +58,7 @@ def preformatted(text: str) -> str:
 
 
 def exchange_table(exchanges: Sequence[Exchange], *, details: bool = False) -> str:
-    """Return the table of exchanges, the newest first.
-
-    Args:
-        exchanges: the exchanges, oldest first.
-        details: whether each row can be opened to headers, bodies, broken rules and a curl line.
-    """
+    """Return the table of exchanges, the newest first."""
     if not exchanges:
         return "<p>No request arrived.</p>"
     first, gone = exchanges[0].request.started, exchanges[0].number - 1

@@ -55,15 +55,7 @@ def _why(exchange: Exchange, refusal: str) -> str:
 
 
 def journal_text(exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> str:
-    """Return the report of a journal: a line for each request, then the violations that the test does not expect.
-
-    It lists the newest 50 requests. It tells the first ten kinds of violation in full, with the numbers of the requests
-    that repeat them.
-
-    Args:
-        exchanges: those that the journal keeps.
-        notes: events that are no requests, such as failed handshakes.
-    """
+    """Return the report of a journal: a line for each request, then the violations that the test does not expect."""
     known = list(exchanges)
     lines = [*_earlier(known), *(_table(known[-_LINES:]) or ["no requests"]), *map(printable, notes)]
     broken = _by_breach(exchange for exchange in known if exchange.is_violation and not exchange.expected)
@@ -157,14 +149,7 @@ def error_of(problems: Sequence[tuple[str, str]]) -> VerificationError:
 
 
 def add_note(error: BaseException, whose: str, report: Callable[[], str], problems: Iterable[str] = ()) -> None:
-    """Add the journal to an exception that leaves the block of a mock.
-
-    Args:
-        error: the exception; a KeyboardInterrupt and its like get no note.
-        whose: which mock it is, in words.
-        report: makes the text of the journal.
-        problems: what else failed the test; lines that the exception has already are left out.
-    """
+    """Add the journal to an exception that leaves the block of a mock."""
     if not isinstance(error, (Exception, AssertionError)):
         return
     said = str(error)

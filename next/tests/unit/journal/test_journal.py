@@ -110,16 +110,13 @@ def test_evicted_requests_are_never_guessed() -> None:
         journal.add(exchange("POST", body=b'{"name": "%d"}' % number))
     assert (journal.total, journal.evicted, journal.counts["createPet"]) == (5, 3, 5)
     assert journal.check("createPet", 5, {}) == (True, "expected createPet 5 times; it arrived 5 times")
-    assert [one.number for one in journal.assert_called(name="4")] == [5]
     with pytest.raises(VerificationError, match=r"it arrived 5 times, among 5 requests\nthe journal still keeps:"):
         journal.assert_not_called()
-    with pytest.raises(VerificationError, match="it arrived at least 2 times"):
-        journal.assert_called(times=1, method="POST")
     questions: dict[str, Callable[[], object]] = {
         "iteration": lambda: list(journal),
         "index": lambda: journal[0],
         "slice": lambda: journal[-3:],
-        "criteria": lambda: journal.assert_called(name="1"),
+        "criteria": lambda: journal.assert_called(name="4"),
         "check": lambda: journal.check(None, None, {"name": "4"}),
         "wait": lambda: journal.wait_for(times=3, timeout=0),
         "har": lambda: journal.to_har("never-written.har"),
