@@ -26,7 +26,9 @@ class Announcer(Protocol):
 def loop_runs() -> bool:
     """Whether an event loop of asyncio runs in this thread."""
     asyncio: Any = sys.modules.get("asyncio")
-    loop: Any = None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
+    if asyncio is None:
+        return False
+    loop: Any = asyncio._get_running_loop()  # noqa: SLF001  # documented for libraries
     # Under gevent, all threads are one to asyncio, the listener's included. Playwright's plain tests keep their loop in
     # another greenlet of this thread: then no task runs.
     is_here = loop is not None and getattr(loop, "_thread_id", None) in {None, get_ident()}

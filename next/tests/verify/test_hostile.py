@@ -129,7 +129,7 @@ def test_a_hanging_operation_costs_three_timeouts_and_is_one_finding() -> None:
 @pytest.mark.parametrize("operation", ["listPets", "getPet", "createPet"])
 def test_a_5xx_that_comes_again_breaks_the_clause_of_its_operation(operation: Anything) -> None:
     with PetStoreMock(seed=30) as petstore:
-        petstore.inject(500, on=operation)  # type: ignore[arg-type]
+        petstore.inject(500, on=operation)
         verdict = ask(petstore.url, petstore.api_key, allow_create=ENOUGH)
     clause = {"listPets": "4.1-list", "getPet": "4.3-get", "createPet": "4.2-created"}[operation]
     assert clause in broken(verdict), verdict
